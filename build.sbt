@@ -1,0 +1,95 @@
+import Dependencies._
+
+ThisBuild / organization := "io.github.dynamickafka"
+ThisBuild / scalaVersion := SparkLines.current.scala
+ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
+ThisBuild / description := "Spark data source over streams that live on many Kafka clusters"
+ThisBuild / Test / fork := true
+ThisBuild / Test / parallelExecution := false
+// Forked test JVMs of the modules one after the other: two cores, and brokers beside them.
+Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 1)
+
+// Spark's own list for JDK 17 (JavaModuleOptions).
+val javaModuleOptions = Seq(
+  "java.lang",
+  "java.lang.invoke",
+  "java.lang.reflect",
+  "java.io",
+  "java.net",
+  "java.nio",
+  "java.util",
+  "java.util.concurrent",
+  "java.util.concurrent.atomic",
+  "sun.nio.ch",
+  "sun.nio.cs",
+  "sun.security.action",
+  "sun.util.calendar"
+).map(p => s"--add-opens=java.base/$p=ALL-UNNAMED") ++ Seq(
+  "-Djdk.reflect.useDirectMethodHandle=false",
+  "-Dio.netty.tryReflectionSetAccessible=true"
+)
+
+val common = Seq(
+  tpolecatDevModeOptions ++= Set(org.typelevel.scalacoptions.ScalacOptions.fatalWarnings),
+  // An assert in the middle of a test is a value that nobody takes.
+  Test / tpolecatExcludeOptions ++= Set(
+    org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
+    org.typelevel.scalacoptions.ScalacOptions.warnValueDiscard
+  ),
+  tpolecatExcludeOptions += org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
+  javacOptions ++= Seq("-Xlint:all,-processing,-serial", "-Werror", "--release", "17"),
+  Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m"),
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
+)
+
+lazy val root = (project in file("."))
+  .aggregate(connector, testkit, benchmark)
+  .settings(publish / skip := true)
+
+/** The artifact that users name: everything of the product. */
+lazy val connector = (project in file("jvm/connector"))
+  .enablePlugins(BuildInfoPlugin)
+  .dependsOn(testkit % Test)
+  .settings(common)
+  .settings(LocalJars.settings)
+  .settings(
+    name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
+    // sbt would make "4-0" of "4.0".
+    moduleName := name.value,
+    buildInfoKeys := Seq[BuildInfoKey](version, "sparkLine" -> SparkLines.current.minor),
+    buildInfoPackage := "io.github.dynamickafka",
+    buildInfoOptions += BuildInfoOption.PackagePrivate,
+    libraryDependencies ++= Seq(
+      sparkSql % Provided,
+      sparkSqlKafka,
+      snakeyaml % Provided,
+      scalaTest % Test,
+      scalaTestCheck % Test,
+      jacksonYaml % Test
+    ),
+    // Where docs/ is, for the suites that check it.
+    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
+    // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
+    Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq
+  )
+
+/** Real Kafka brokers as processes: for the suites, pytest, the demo and the benchmark. */
+lazy val testkit = (project in file("jvm/testkit"))
+  .settings(common)
+  .settings(BrokerClasspaths.settings)
+  .settings(TestkitClasspath.settings)
+  .settings(
+    name := "dynamic-kafka-testkit",
+    publish / skip := true,
+    libraryDependencies ++= Seq(kafkaClients, jackson, brokerLogging % Runtime, scalaTest % Test)
+  )
+
+/** The part of the benchmark that needs no Spark: composite offsets with many partitions. */
+lazy val benchmark = (project in file("jvm/benchmark"))
+  .dependsOn(connector)
+  .settings(common)
+  .settings(
+    name := "dynamic-kafka-benchmark",
+    publish / skip := true,
+    libraryDependencies += sparkSql % Provided
+  )

@@ -1,0 +1,41 @@
+import sbt.Keys._
+import sbt._
+
+/**
+ * Class paths of the brokers, one file a version: `jvm/testkit/target/brokers/<version>.classpath`, and the
+ * list of the versions beside them. They are resources too, so that the testkit finds them in any JVM.
+ *
+ * A broker is a process of its own with its own jars: Spark's Kafka clients, Scala and Jackson never
+ * meet the broker's, and any version can be run beside any other.
+ */
+object BrokerClasspaths {
+  val brokerClasspaths = taskKey[File]("Writes the class path of each broker version to a file")
+
+  private val configurations: Map[String, Configuration] = Dependencies.brokerVersions.map { version =>
+    val id = "Broker" + version.replace(".", "_")
+    version -> Configuration.of(id, id.toLowerCase).hide
+  }.toMap
+
+  val settings: Seq[Setting[_]] = Seq(
+    ivyConfigurations ++= configurations.values.toSeq,
+    libraryDependencies ++= configurations.toSeq.flatMap { case (version, configuration) =>
+      Seq(
+        Dependencies.broker(version) % configuration,
+        Dependencies.brokerLogging % configuration
+      )
+    },
+    brokerClasspaths := {
+      val folder = target.value / "brokers"
+      val report = update.value
+      configurations.foreach { case (version, configuration) =>
+        val jars = report.select(configurationFilter(configuration.name)).distinct
+        IO.write(folder / s"$version.classpath", jars.mkString(java.io.File.pathSeparator))
+      }
+      IO.writeLines(folder / "versions", Dependencies.brokerVersions)
+      folder
+    },
+    Compile / managedResourceDirectories += target.value,
+    Compile / resourceGenerators += brokerClasspaths.map(IO.listFiles(_).toSeq).taskValue,
+    Compile / compile := (Compile / compile).dependsOn(brokerClasspaths).value
+  )
+}

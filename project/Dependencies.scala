@@ -1,0 +1,25 @@
+import sbt._
+
+/** Versions and modules, nothing else. */
+object Dependencies {
+  private val line = SparkLines.current
+
+  /** Kafka brokers that the testkit runs as processes; the first is the default. */
+  val brokerVersions: Seq[String] = Seq("4.3.1", "3.9.2")
+
+  val sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
+  val sparkSqlKafka = "org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark
+  val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
+
+  /** Comes to Spark with its Kubernetes client, as in the pyspark wheel; no module that is named here brings it. */
+  val snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
+
+  val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
+  val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
+
+  val jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % "2.18.2"
+
+  def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
+  val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
+  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % "2.18.2"
+}

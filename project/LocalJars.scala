@@ -1,0 +1,27 @@
+import sbt.Keys._
+import sbt._
+
+/**
+ * The connector and what it needs beside Spark, in one folder: for sessions that are given jars by path, as the
+ * demo's and the tests' are. Users who name the coordinate get the same jars through `spark.jars.packages`.
+ */
+object LocalJars {
+  val localJars = taskKey[File]("Copies the connector's jar and those it needs beside Spark to target/jars")
+
+  private val besideSpark =
+    Seq("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2")
+
+  val settings: Seq[Setting[_]] = Seq(
+    localJars := {
+      val folder = target.value / "jars"
+      val needed = (Runtime / dependencyClasspath).value.map(_.data).filter { jar =>
+        besideSpark.exists(name => jar.getName.matches(name + "(_2\\.13)?-\\d.*\\.jar"))
+      }
+      if (needed.size != besideSpark.size) sys.error(s"expected $besideSpark, found ${needed.map(_.getName)}")
+      val jars = (Compile / packageBin).value +: needed
+      IO.delete((folder ** "*.jar").get.filterNot(old => jars.exists(_.getName == old.getName)))
+      jars.foreach(jar => IO.copyFile(jar, folder / jar.getName, preserveLastModified = true))
+      folder
+    }
+  )
+}

@@ -1,0 +1,15 @@
+import sbt.Keys._
+import sbt._
+
+/** Everything that `java -cp` needs to run the testkit without a build tool, in a file. */
+object TestkitClasspath {
+  val testkitClasspath = taskKey[File]("Writes the class path of the testkit's server to a file")
+
+  val settings: Seq[Setting[_]] = Seq(
+    testkitClasspath := {
+      val file = target.value / "testkit.classpath"
+      IO.write(file, (Runtime / fullClasspath).value.files.mkString(java.io.File.pathSeparator))
+      file
+    }
+  )
+}

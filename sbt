@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Runs the build with an installed sbt where there is one; else with sbt-launch, which the Ivy that
+# ships inside pyspark's jars fetches once into a cache. So a machine needs only a JDK, Python and make.
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+cd "$root"
+
+installed="$(type -P -a sbt | grep -vxF "$root/sbt" | head -n 1 || true)"
+if [[ -n "$installed" ]]; then
+  exec "$installed" "$@"
+fi
+
+version="$(sed -n 's/^sbt\.version *= *//p' project/build.properties)"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/dynamic-kafka"
+launcher="$cache/sbt-launch-$version.jar"
+if [[ ! -f "$launcher" ]]; then
+  make --no-print-directory .venv/ready >&2
+  ivy="$(echo .venv/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)"
+  staging="$(mktemp -d)"
+  trap 'rm -rf "$staging"' EXIT
+  java -cp "$ivy" org.apache.ivy.Main -cache "$staging/cache" -warn \
+    -dependency org.scala-sbt sbt-launch "$version" -confs default -types jar \
+    -retrieve "$staging/[artifact].[ext]" >&2
+  mkdir -p "$cache"
+  # Moved into place whole, so that an interrupted fetch is never taken for a launcher.
+  mv "$staging/sbt-launch.jar" "$launcher"
+  rm -rf "$staging"
+  trap - EXIT
+fi
+# Escape codes in a log help nobody.
+color=true
+[[ -t 1 ]] || color=false
+exec java -Dsbt.color="$color" -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} -jar "$launcher" "$@"
