@@ -1,0 +1,10 @@
+"""Real Kafka brokers for tests, the demo and the benchmark: the Scala testkit, driven from Python."""
+
+from __future__ import annotations
+
+from ._cluster import Cluster
+from ._records import Record, StoredRecord
+from ._server import TestkitError
+from ._testkit import Testkit
+
+__all__ = ["Cluster", "Record", "StoredRecord", "Testkit", "TestkitError"]

@@ -1,0 +1,159 @@
+"""One cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from types import TracebackType
+from typing import Any
+
+from ._records import Record, StoredRecord
+from ._server import Server
+
+
+class Cluster:
+    """A Kafka cluster of one broker, which is a process of its own.
+
+    Every method returns when its effect can be seen by any client. Methods that talk to the broker fail at
+    once while it is down or frozen. They reach it past the proxy of a cluster that has one.
+    """
+
+    def __init__(self, server: Server, description: Mapping[str, Any]) -> None:
+        self._server = server
+        self._name: str = description["name"]
+        self._description = description
+
+    @property
+    def name(self) -> str:
+        """How tests call it; Kafka doesn't know it."""
+        return self._name
+
+    @property
+    def version(self) -> str:
+        return str(self._description["version"])
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where clients connect: the proxy if there is one."""
+        return str(self._description["bootstrapServers"])
+
+    @property
+    def pid(self) -> int:
+        """Of the process that runs, or ran last."""
+        return int(self._description["pid"])
+
+    def is_alive(self) -> bool:
+        """Whether the process exists; a frozen one does."""
+        return bool(self._call("describe")["isAlive"])
+
+    def create_topic(self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        self._call("createTopic", topic=topic, partitions=partitions, configs=dict(configs or {}))
+
+    def delete_topic(self, topic: str) -> None:
+        self._call("deleteTopic", topic=topic)
+
+    def add_partitions(self, topic: str, total: int) -> None:
+        """Grow a topic to `total` partitions."""
+        self._call("addPartitions", topic=topic, total=total)
+
+    def topics(self) -> set[str]:
+        """Return all topics but Kafka's own."""
+        return set(self._call("topics"))
+
+    def produce(self, topic: str, records: Iterable[Record]) -> list[tuple[int, int]]:
+        """Produce in the order given; return partition and offset of each record."""
+        sent = [asdict(record) for record in records]
+        produced = self._call("produce", topic=topic, records=sent)
+        return [(partition, offset) for partition, offset in produced]
+
+    def load(self, topic: str, records: int, record_bytes: int) -> None:
+        """Fill a topic as fast as possible, round robin over its partitions.
+
+        Keys are 0, 1, 2, ... in 8 bytes, big endian; values are random. `record_bytes` is both together.
+        """
+        self._call("load", topic=topic, records=records, recordBytes=record_bytes)
+
+    def dump(self, topic: str, committed_only: bool = False) -> list[StoredRecord]:
+        """Return all records, ordered by partition and offset.
+
+        `committed_only` leaves out what open and aborted transactions wrote.
+        """
+        found = self._call("dump", topic=topic, committedOnly=committed_only)
+        return [StoredRecord(**record) for record in found]
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """Return the offset of the next record, by partition."""
+        return _by_partition(self._call("endOffsets", topic=topic))
+
+    def beginning_offsets(self, topic: str) -> dict[int, int]:
+        """Return the offset of the first record that can be read, by partition."""
+        return _by_partition(self._call("beginningOffsets", topic=topic))
+
+    def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
+        self._call("deleteRecords", topic=topic, partition=partition, beforeOffset=before_offset)
+
+    def committed_offsets(self, group: str) -> dict[str, dict[int, int]]:
+        """Return the offsets that a consumer group has committed, by topic and partition."""
+        found = self._call("committedOffsets", group=group)
+        return {topic: _by_partition(offsets) for topic, offsets in found.items()}
+
+    def kill(self) -> None:
+        """SIGKILL: the broker has no moment to say good-bye."""
+        self._change("kill")
+
+    def freeze(self) -> None:
+        """SIGSTOP: the broker keeps its connections and says nothing."""
+        self._change("freeze")
+
+    def thaw(self) -> None:
+        """SIGCONT: end `freeze`."""
+        self._change("thaw")
+
+    def restart(self) -> None:
+        """Start the broker again with the same data and ports. One that still runs is shut down first."""
+        self._change("restart")
+
+    def restart_on_new_port(self) -> None:
+        """Move the cluster: the same data at a new address, and nobody listens at the old one."""
+        self._change("restartOnNewPort")
+
+    def pause_network(self) -> None:
+        """Hold all bytes back and keep the connections. Only behind a proxy, as the next two."""
+        self._call("pauseNetwork")
+
+    def cut_network(self) -> None:
+        """Reset all connections, and each new one, until `resume_network`."""
+        self._call("cutNetwork")
+
+    def resume_network(self) -> None:
+        """End `pause_network` and `cut_network`."""
+        self._call("resumeNetwork")
+
+    def stop(self) -> None:
+        """End the broker and delete its data. The cluster can't be used again."""
+        self._call("stop")
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"Cluster({self.name!r}, {self.bootstrap_servers!r})"
+
+    def _call(self, method: str, **params: Any) -> Any:
+        return self._server.call(method, cluster=self._name, **params)
+
+    def _change(self, method: str) -> None:
+        self._description = self._call(method)
+
+
+def _by_partition(offsets: Mapping[str, int]) -> dict[int, int]:
+    """Undo JSON, where every key is a text."""
+    return {int(partition): offset for partition, offset in offsets.items()}

@@ -1,0 +1,79 @@
+"""The entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+
+from ._cluster import Cluster
+from ._server import Server
+
+# Written by the build, beside this folder.
+_CLASSPATH_FILE = Path(__file__).resolve().parents[2] / "target" / "testkit.classpath"
+
+
+class Testkit:
+    """Starts clusters; what it started ends with it, and with this process in whatever way that ends.
+
+    >>> with Testkit() as testkit:
+    ...     blue, green = testkit.start_all("blue", "green")
+    """
+
+    # pytest takes classes of this name for tests.
+    __test__ = False
+
+    def __init__(self, classpath_file: Path = _CLASSPATH_FILE) -> None:
+        self._server = Server(classpath_file)
+
+    @property
+    def pid(self) -> int:
+        """Of the server, whose children the brokers are."""
+        return self._server.pid
+
+    def versions(self) -> list[str]:
+        """Return the broker versions there are, the default one first."""
+        return list(self._server.call("versions"))
+
+    def start(
+        self,
+        name: str,
+        *,
+        version: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        round_trip_ms: float | None = None,
+    ) -> Cluster:
+        """Start a cluster and return it when it serves.
+
+        `properties` are more lines of server.properties. With `round_trip_ms` (0 will do) clients reach the
+        cluster through a proxy that delays, and that `Cluster.cut_network` and its like control.
+        """
+        description = self._server.call(
+            "start",
+            name=name,
+            version=version,
+            properties=dict(properties or {}),
+            roundTripMs=round_trip_ms,
+        )
+        return Cluster(self._server, description)
+
+    def start_all(self, *names: str) -> list[Cluster]:
+        """Start clusters of these names in parallel."""
+        with ThreadPoolExecutor(max(1, len(names))) as threads:
+            return list(threads.map(self.start, names))
+
+    def close(self) -> None:
+        """Stop all clusters and delete their data."""
+        self._server.stop()
+
+    def __enter__(self) -> Testkit:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,9 @@
+package io.github.dynamickafka.testkit
+
+/** A broker did not start or do as told. The message carries the end of its log. */
+final class BrokerFailure private[testkit] (what: String, logTail: String)
+    extends IllegalStateException(s"$what; the end of its log:\n$logTail") {
+
+  /** Whether it failed because another process listens on one of its ports. */
+  private[testkit] def portIsTaken: Boolean = logTail.contains("Address already in use")
+}

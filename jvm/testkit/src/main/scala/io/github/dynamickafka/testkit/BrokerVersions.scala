@@ -1,0 +1,24 @@
+package io.github.dynamickafka.testkit
+
+import scala.io.Source
+import scala.util.Using
+
+/** The broker versions that the build resolved. Their class paths travel as resources of this module. */
+object BrokerVersions {
+
+  /** All versions, the default one first. */
+  lazy val all: Seq[String] = resource("versions").linesIterator.toSeq
+
+  def default: String = all.head
+
+  private[testkit] def classpath(version: String): String = {
+    require(all.contains(version), s"no broker '$version'; there are ${all.mkString(", ")}")
+    resource(s"$version.classpath")
+  }
+
+  private def resource(name: String): String = {
+    val stream = Option(getClass.getResourceAsStream(s"/brokers/$name"))
+      .getOrElse(throw new IllegalStateException(s"the build did not write brokers/$name"))
+    Using.resource(Source.fromInputStream(stream, "UTF-8"))(_.mkString)
+  }
+}

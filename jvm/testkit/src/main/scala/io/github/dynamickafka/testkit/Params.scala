@@ -1,0 +1,33 @@
+package io.github.dynamickafka.testkit
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+/** The parameters of a request, typed. A missing one is the caller's mistake and is named. */
+private[testkit] final class Params(node: JsonNode) {
+  def string(key: String): String = required(key).asText
+  def int(key: String): Int = required(key).asInt
+  def long(key: String): Long = required(key).asLong
+  def boolean(key: String): Boolean = required(key).asBoolean
+  def texts(key: String): Map[String, String] = texts(required(key))
+
+  def records(key: String): Seq[Record] = required(key).elements.asScala.map { record =>
+    val params = new Params(record)
+    Record(
+      params.int("partition"),
+      params.optional("key").map(_.asText),
+      params.optional("value").map(_.asText).orNull,
+      params.texts("headers")
+    )
+  }.toSeq
+
+  /** None if it is missing or null. */
+  def optional(key: String): Option[JsonNode] = Option(node.get(key)).filterNot(_.isNull)
+
+  private def required(key: String): JsonNode =
+    optional(key).getOrElse(throw new IllegalArgumentException(s"the parameter '$key' is missing"))
+
+  private def texts(node: JsonNode): Map[String, String] =
+    node.properties.asScala.map(entry => entry.getKey -> entry.getValue.asText).toMap
+}

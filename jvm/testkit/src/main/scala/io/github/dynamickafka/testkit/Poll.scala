@@ -1,0 +1,26 @@
+package io.github.dynamickafka.testkit
+
+import java.util.concurrent.TimeoutException
+
+import scala.annotation.tailrec
+import scala.concurrent.duration._
+
+private[testkit] object Poll {
+  private val Interval = 20.millis
+
+  /**
+   * Returns as soon as `condition` holds.
+   *
+   * @throws java.util.concurrent.TimeoutException naming `what`, when it doesn't within `patience`
+   */
+  def until(what: => String, patience: FiniteDuration = 60.seconds)(condition: => Boolean): Unit = {
+    val deadline = patience.fromNow
+    @tailrec def loop(): Unit =
+      if (!condition) {
+        if (deadline.isOverdue()) throw new TimeoutException(s"not within $patience: $what")
+        Thread.sleep(Interval.toMillis)
+        loop()
+      }
+    loop()
+  }
+}

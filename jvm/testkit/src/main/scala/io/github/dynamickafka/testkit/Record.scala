@@ -1,0 +1,19 @@
+package io.github.dynamickafka.testkit
+
+/** A record to produce, with UTF-8 texts. A null value is a tombstone. */
+final case class Record(
+    partition: Int,
+    key: Option[String],
+    value: String,
+    headers: Map[String, String] = Map.empty
+)
+
+/** A record as the broker holds it. The value of a tombstone is null. */
+final case class StoredRecord(
+    partition: Int,
+    offset: Long,
+    key: Option[String],
+    value: String,
+    headers: Map[String, String],
+    timestamp: Long
+)

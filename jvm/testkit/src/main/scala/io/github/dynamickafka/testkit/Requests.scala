@@ -1,0 +1,119 @@
+package io.github.dynamickafka.testkit
+
+import scala.collection.concurrent.TrieMap
+import scala.concurrent.duration._
+import scala.util.control.NonFatal
+
+/**
+ * The methods of [[TestkitServer]], and the clusters that they started, by name.
+ *
+ * May be called by any number of threads. Methods that can change the address or the process of a cluster
+ * answer with its description.
+ */
+private[testkit] final class Requests extends AutoCloseable {
+  import Requests._
+
+  private val started = TrieMap.empty[String, Started]
+
+  /** @return something that Jackson can write */
+  def answer(method: String, params: Params): Any = method match {
+    case "versions" => BrokerVersions.all
+    case "start" => start(params)
+    case "stop" => stop(params.string("cluster"))
+    case _ => answer(method, params, find(params.string("cluster")))
+  }
+
+  /** Stops all clusters. */
+  override def close(): Unit = started.keys.foreach(stop)
+
+  private def answer(method: String, params: Params, on: Started): Any = {
+    def topic: String = params.string("topic")
+    val cluster = on.cluster
+    method match {
+      case "describe" => Description.of(cluster)
+      case "createTopic" => cluster.createTopic(topic, params.int("partitions"), params.texts("configs"))
+      case "deleteTopic" => cluster.deleteTopic(topic)
+      case "addPartitions" => cluster.addPartitions(topic, params.int("total"))
+      case "topics" => cluster.topics().toSeq.sorted
+      case "produce" => cluster.produce(topic, params.records("records"))
+      case "load" => cluster.load(topic, params.long("records"), params.int("recordBytes"))
+      case "dump" => cluster.dump(topic, params.boolean("committedOnly"))
+      case "endOffsets" => cluster.endOffsets(topic)
+      case "beginningOffsets" => cluster.beginningOffsets(topic)
+      case "deleteRecords" =>
+        cluster.deleteRecords(topic, params.int("partition"), params.long("beforeOffset"))
+      case "committedOffsets" => cluster.committedOffsets(params.string("group"))
+      case "kill" => changed(cluster)(cluster.kill())
+      case "freeze" => changed(cluster)(cluster.freeze())
+      case "thaw" => changed(cluster)(cluster.thaw())
+      case "restart" => changed(cluster)(cluster.restart())
+      case "restartOnNewPort" => changed(cluster)(cluster.restartOnNewPort())
+      case "pauseNetwork" => on.network.pause()
+      case "cutNetwork" => on.network.cut()
+      case "resumeNetwork" => on.network.resume()
+      case _ => throw new IllegalArgumentException(s"there is no method '$method'")
+    }
+  }
+
+  private def start(params: Params): Any = {
+    val name = params.string("name")
+    requireFree(name)
+    val proxy = params.optional("roundTripMs").map(ms => new DelayProxy(ms.asDouble.millis))
+    try {
+      val cluster = KafkaCluster.start(
+        name,
+        params.optional("version").fold(BrokerVersions.default)(_.asText),
+        params.texts("properties"),
+        advertisedPort = proxy.map(_.port)
+      )
+      proxy.foreach(_.connectTo(cluster.listenerPort))
+      if (started.putIfAbsent(name, Started(cluster, proxy)).nonEmpty) {
+        cluster.stop()
+        requireFree(name)
+      }
+      Description.of(cluster)
+    } catch {
+      case NonFatal(e) =>
+        proxy.foreach(_.close())
+        throw e
+    }
+  }
+
+  private def stop(name: String): Unit = started.remove(name).foreach { stopped =>
+    stopped.cluster.stop()
+    stopped.proxy.foreach(_.close())
+  }
+
+  private def requireFree(name: String): Unit =
+    require(!started.contains(name), s"there is a cluster '$name' already")
+
+  private def find(name: String): Started =
+    started.getOrElse(name, throw new IllegalArgumentException(s"there is no cluster '$name'"))
+
+  private def changed(cluster: KafkaCluster)(change: => Unit): Any = {
+    change
+    Description.of(cluster)
+  }
+}
+
+private[testkit] object Requests {
+
+  /** What a client has to know anew when something happened to the process. */
+  private final case class Description(
+      name: String,
+      version: String,
+      bootstrapServers: String,
+      pid: Long,
+      isAlive: Boolean
+  )
+
+  private object Description {
+    def of(cluster: KafkaCluster): Description =
+      Description(cluster.name, cluster.version, cluster.bootstrapServers, cluster.pid, cluster.isAlive)
+  }
+
+  private final case class Started(cluster: KafkaCluster, proxy: Option[DelayProxy]) {
+    def network: DelayProxy =
+      proxy.getOrElse(throw new IllegalStateException(s"${cluster.name} is not behind a proxy"))
+  }
+}

@@ -1,0 +1,101 @@
+package io.github.dynamickafka.testkit
+
+import java.util.concurrent.ExecutionException
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin._
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.kafka.common.{KafkaFuture, TopicPartition}
+
+/** Administration of one cluster. What changes something returns when clients can see the change. */
+private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
+  private val admin = Admin.create(
+    Map[String, AnyRef](
+      AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
+      // A frozen broker answers nothing; a test should hear of it before its own time is up.
+      AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
+      AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "30000",
+      AdminClientConfig.RETRY_BACKOFF_MS_CONFIG -> "20",
+      AdminClientConfig.RECONNECT_BACKOFF_MS_CONFIG -> "20"
+    ).asJava
+  )
+
+  def create(name: String, partitions: Int, configs: Map[String, String]): Unit = {
+    val topic = new NewTopic(name, partitions, 1.toShort).configs(configs.asJava)
+    result(admin.createTopics(Seq(topic).asJava).all())
+    awaitPartitions(name, partitions)
+  }
+
+  def delete(name: String): Unit = {
+    result(admin.deleteTopics(Seq(name).asJava).all())
+    Poll.until(s"topic $name is deleted")(!names().contains(name))
+  }
+
+  def addPartitions(name: String, total: Int): Unit = {
+    result(admin.createPartitions(Map(name -> NewPartitions.increaseTo(total)).asJava).all())
+    awaitPartitions(name, total)
+  }
+
+  /** Without Kafka's own topics. */
+  def names(): Set[String] = result(admin.listTopics().names()).asScala.toSet
+
+  def partitions(name: String): Seq[TopicPartition] =
+    describe(Seq(name))(name).partitions.asScala.map(p => new TopicPartition(name, p.partition)).toSeq
+
+  def offsets(name: String, spec: OffsetSpec): Map[Int, Long] = {
+    val asked = partitions(name).map(_ -> spec).toMap
+    result(admin.listOffsets(asked.asJava).all()).asScala.map { case (partition, found) =>
+      partition.partition -> found.offset
+    }.toMap
+  }
+
+  def deleteRecords(name: String, partition: Int, beforeOffset: Long): Unit = {
+    val asked = Map(new TopicPartition(name, partition) -> RecordsToDelete.beforeOffset(beforeOffset))
+    result(admin.deleteRecords(asked.asJava).all())
+    ()
+  }
+
+  def committedOffsets(group: String): Map[String, Map[Int, Long]] =
+    result(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata()).asScala.toSeq
+      .collect { case (partition, committed) if committed != null => partition -> committed.offset }
+      .groupMap { case (partition, _) => partition.topic } { case (partition, offset) =>
+        partition.partition -> offset
+      }
+      .view
+      .mapValues(_.toMap)
+      .toMap
+
+  /** Returns when the broker serves every partition it has, its own topics included. */
+  def awaitAll(): Unit = {
+    Poll.until(s"a broker at $bootstrapServers")(!result(admin.describeCluster().nodes()).isEmpty)
+    val all = result(admin.listTopics(new ListTopicsOptions().listInternal(true)).names()).asScala.toSeq
+    Poll.until(s"all partitions at $bootstrapServers have a leader")(describe(all).values.forall(isServed))
+  }
+
+  override def close(): Unit = admin.close()
+
+  private def awaitPartitions(name: String, count: Int): Unit = {
+    Poll.until(s"topic $name has $count partitions") {
+      try {
+        val topic = describe(Seq(name))(name)
+        topic.partitions.size == count && isServed(topic)
+      } catch {
+        case _: UnknownTopicOrPartitionException => false
+      }
+    }
+    // The metadata come a moment before the logs.
+    offsets(name, OffsetSpec.latest())
+    ()
+  }
+
+  private def isServed(topic: TopicDescription): Boolean =
+    topic.partitions.asScala.forall(p => p.leader != null && !p.leader.isEmpty)
+
+  private def describe(names: Seq[String]): Map[String, TopicDescription] =
+    result(admin.describeTopics(names.asJava).allTopicNames()).asScala.toMap
+
+  private def result[A](future: KafkaFuture[A]): A =
+    try future.get()
+    catch { case e: ExecutionException => throw e.getCause }
+}
