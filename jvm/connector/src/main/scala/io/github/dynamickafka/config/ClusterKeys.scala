@@ -1,0 +1,32 @@
+package io.github.dynamickafka.config
+
+import java.util.Locale
+
+/**
+ * Reads the keys of `cluster.<id>.<name>` options, which are here without the prefix `cluster.`. Ids hold dots, so
+ * where one ends is known only beside the ids that there are: it is the longest known id that the key starts with.
+ */
+private[dynamickafka] object ClusterKeys {
+  private val ClusterId = "[A-Za-z0-9._-]{1,128}".r
+
+  def isClusterId(text: String): Boolean = ClusterId.matches(text)
+
+  /** The known cluster that this key is about, and the name of what it sets there. */
+  def split(key: String, knownIds: Iterable[String]): Option[(String, String)] =
+    knownIds
+      .filter(id => key.startsWith(s"$id.") && key.length > id.length + 1)
+      .maxByOption(_.length)
+      .map(id => id -> key.drop(id.length + 1))
+      .filterNot { case (_, name) => isOfLongerId(name) }
+
+  /** Whether the name begins with the rest of an id that is not known yet: no property and no option looks like it. */
+  private def isOfLongerId(name: String): Boolean =
+    OptionName.afterPrefix(name, OptionName.Kafka).isEmpty &&
+      (name.toLowerCase(Locale.ROOT).contains(s".${OptionName.Kafka}") || endsWithOption(name).isDefined)
+
+  /** For keys whose cluster is not known: the id and the option, where the key ends with the name of one of ours. */
+  def endsWithOption(key: String): Option[(String, OptionSpec[_])] = {
+    val dot = key.lastIndexOf('.')
+    if (dot < 0) None else SourceOptionSpecs.find(key.drop(dot + 1)).map(key.take(dot) -> _)
+  }
+}

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.config
+
+/** `docs/options.md`, made from [[SourceOptionSpecs]] and [[ClientDefaults]]. */
+private[dynamickafka] object OptionsDoc {
+
+  def render: String =
+    Seq(intro, options, perCluster, notYet, precedence, clientDefaults, services, flink).mkString(
+      "",
+      "\n\n",
+      "\n"
+    )
+
+  private val intro =
+    """# Options
+      |
+      |<!-- Generated from the declarations in the code by `make docs-options`: changes by hand are lost. -->
+      |
+      |Options of `format("dynamic-kafka")`. Names are not case-sensitive and hyphens in them are ignored, so that
+      |`stream-metadata-discovery-interval-ms` is `streamMetadataDiscoveryIntervalMs`. Cluster ids, Kafka properties
+      |and arguments of the metadata service are taken to the letter. Spark itself knows no upper and lower case in
+      |options: of two cluster ids that differ in case only, just one can have `cluster.<id>.` options.
+      |
+      |An unknown option is an error. Times take milliseconds or a unit: `500ms`, `10s`, `5min`, `2h`, `7d`.""".stripMargin
+
+  private def options =
+    table(
+      Seq("option", "default", "type", "meaning"),
+      SourceOptionSpecs.all
+        .filterNot(UnsupportedOptions.refusedAltogether)
+        .map(spec => Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc))
+    ) + "\n\n" +
+      """`timestamp:<epoch ms>` is the time of `startingTimestamp` in places that take one text, such as
+        |`cluster.<id>.startingOffsets` and the metadata.""".stripMargin
+
+  private def perCluster =
+    s"""## Options of one cluster
+       |
+       |`cluster.<id>.<option>` sets these for one cluster: ${SourceOptionSpecs.perCluster.map(s =>
+        s"`${s.name}`"
+      ).mkString(", ")}.
+       |JSON offsets have no level of the cluster there: `{"orders": {"0": 42}}`. `cluster.<id>.kafka.<property>` sets a
+       |property of Kafka's clients for one cluster; the `kafka.` can be left out. Where ids contain each other, the
+       |longest known id that a key starts with is meant.""".stripMargin
+
+  private def notYet =
+    s"""## Not supported yet
+       |
+       |Refused with an error that says so: ${UnsupportedOptions.notYet.keys.map(
+        notYetText
+      ).toSeq.sorted.mkString(", ")}.""".stripMargin
+
+  private def notYetText(spec: OptionSpec[_]) =
+    if (UnsupportedOptions.refusedAltogether(spec)) s"`${spec.name}`" else s"`${spec.name}=true`"
+
+  private val precedence =
+    """## Precedence
+      |
+      |For each property and each cluster, the first of these that is there counts:
+      |
+      |1. `cluster.<id>.<key>` option
+      |2. the cluster's entry in the metadata
+      |3. shared `kafka.<key>` option, or the option for the whole query
+      |4. default
+      |
+      |What appears in a running query starts by `newClusterStartingOffsets` or `newTopicStartingOffsets` in the place
+      |of `startingOffsets`, where 1. and 2. say nothing.""".stripMargin
+
+  private def clientDefaults =
+    """## Settings of Kafka's clients
+      |
+      |`kafka.<property>` sets a property for all clusters. Some defaults differ from Kafka's, because the source reads
+      |several times as fast with them:""".stripMargin + "\n\n" +
+      table(
+        Seq("property", "default here"),
+        ClientDefaults.consumerFetch.map { case (name, value) => Seq(s"`$name`", s"`$value`") }
+      ) + "\n\n" +
+      s"""What they cost: a task reads one partition, and its consumer holds up to `max.partition.fetch.bytes` (8 MiB) of
+        |fetched data, compressed as it is in Kafka, beside up to `max.poll.records` records that were handed to the
+        |task: of records of 1 KB, 20000 are 20 MB. A consumer of several partitions would hold that for each of them,
+        |up to `fetch.max.bytes` (50 MiB by Kafka's default) for a fetch; a record batch that is larger is fetched all
+        |the same. Executors keep idle consumers with what they hold for five minutes, about 64 of them
+        |(`spark.kafka.consumer.cache.capacity`). With large records, many partitions or little memory, lower
+        |`max.partition.fetch.bytes` and `max.poll.records`.
+        |
+        |`request.timeout.ms` and `default.api.timeout.ms` follow from `clusterRequestTimeoutMs`. References such as
+        |`$${file:/etc/secrets/blue.properties:password}` are resolved by Kafka's clients: where a property holds one,
+        |`config.providers` is set to Kafka's own `file`, `env` and `dir` unless you have set it.
+        |
+        |A `kafka.group.id` is a base: each cluster's consumers add the cluster id and a code that changes with the
+        |properties of the cluster. `committed` reads the offsets of the group as you named it.
+        |
+        |Spark shows the options of a query in plans and in its UI, and hides only values whose names match
+        |`spark.redaction.regex`; `kafka.sasl.jaas.config` does not. Keep secrets in the metadata, or refer to them.
+        |
+        |These cannot be set, because the source sets them itself, or because an address belongs to one cluster:
+        |""".stripMargin + refusedProperties
+
+  private def refusedProperties =
+    (UnsupportedOptions.kafkaPropertyNames.toSeq :+ ClusterProperties.BootstrapServers).sorted
+      .map(property => s"- `kafka.$property`")
+      .mkString("\n", "\n", "")
+
+  private val services =
+    "## Arguments of the metadata service\n\n`metadataService.<argument>`:\n\n" + table(
+      Seq("service", "argument", "meaning"),
+      Seq(
+        Seq("`file`", "`path`", "YAML or JSON, any URI that Hadoop reads"),
+        Seq("`file`", "`ttlMs`", "how long what was read is used before the file is read again"),
+        Seq("`static`", "`document`", "the text of such a file, as JSON"),
+        Seq("`single-cluster`", "`clusterId`", "the id of the cluster; a stream id is a topic name there"),
+        Seq("`single-cluster`", "`bootstrapServers`", "its addresses"),
+        Seq("`single-cluster`", "`properties.<kafka property>`", "its other properties"),
+        Seq("a class name", "as the class wants", "for a constructor with a `java.util.Map[String, String]`")
+      )
+    )
+
+  private val flink =
+    "## For users of Flink's Dynamic Kafka Source\n\n" + table(
+      Seq("Flink", "here"),
+      Seq(
+        Seq("`stream-ids`, `stream-pattern`", "the same"),
+        Seq("`metadata-service`, `metadata-service.cluster-id`", "the same"),
+        Seq("`stream-metadata-discovery-interval-ms`", "the same; default 30000, where Flink asks once"),
+        Seq("`stream-metadata-discovery-failure-threshold`", "the same; default 10, Flink's is 1"),
+        Seq(
+          "`stream-metadata-removed-cluster-retention-ms`",
+          "the same; default for ever, Flink's is not at all"
+        ),
+        Seq("`properties.<kafka property>`", "`kafka.<kafka property>`"),
+        Seq("`scan.startup.mode`", "`startingOffsets`; default `earliest`"),
+        Seq("`scan.bounded.mode`", "`endingOffsets`")
+      )
+    )
+
+  /** Not to be put through `stripMargin`, which takes the bar at the beginning of a line. */
+  private def table(header: Seq[String], rows: Seq[Seq[String]]): String =
+    (header +: header.map(_ => "---") +: rows)
+      .map(_.map(_.replace("|", "\\|")).mkString("| ", " | ", " |"))
+      .mkString("\n")
+}

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.config
+
+import java.util.Locale
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.OffsetsPolicy
+
+/**
+ * Turns the options of a query into [[SourceOptions]], or throws the error that tells what is wrong with one of
+ * them. Pure, but for a warning about secrets. No option is ignored: one that has no effect is refused.
+ */
+private[dynamickafka] object SourceOptionsParser {
+  import SourceOptionSpecs._
+
+  def parse(options: CaseInsensitiveStringMap): SourceOptions = {
+    val raw = RawOptions(options)
+    SecretOptions.warn(raw)
+    val offsets = this.offsets(raw)
+    SourceOptions(
+      service = service(raw),
+      subscription = subscription(raw),
+      discovery = DiscoveryOptions(
+        intervalMs = raw.get(DiscoveryIntervalMs),
+        failureThreshold = raw.get(DiscoveryFailureThreshold),
+        callTimeoutMs = raw.get(ClusterRequestTimeoutMs),
+        allowMissingStreams = raw.get(AllowMissingStreams)
+      ),
+      offsets = offsets,
+      clusters = ClusterOptions(
+        skipUnreachable = raw.get(ClusterFailurePolicy),
+        failureTimeoutMs = raw.get(ClusterFailureTimeoutMs),
+        requestTimeoutMs = raw.get(ClusterRequestTimeoutMs),
+        skipUnreachableReplay = raw.get(UnreachableReplayPolicy),
+        groupIdPrefix = raw.find(GroupIdPrefix),
+        shared = raw.kafka,
+        perCluster = raw.cluster
+      ),
+      limits = LimitOptions(
+        maxOffsetsPerTrigger = raw.find(MaxOffsetsPerTrigger),
+        minOffsetsPerTrigger = raw.find(MinOffsetsPerTrigger),
+        maxTriggerDelayMs = raw.get(MaxTriggerDelay),
+        minPartitions = raw.find(MinPartitions),
+        maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
+      ),
+      failOnDataLoss = raw.get(FailOnDataLoss),
+      includeHeaders = raw.get(IncludeHeaders),
+      removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
+      drainRemovedClusters = raw.get(RemovedClusterPolicy),
+      allowDuplicateClusters = raw.get(AllowDuplicateClusters)
+    )
+  }
+
+  private def service(raw: RawOptions): ServiceOptions = {
+    val name = raw
+      .find(MetadataService)
+      .getOrElse(
+        throw Errors.missingOption(
+          MetadataService.name,
+          "it names who knows the streams: 'file', 'static', 'single-cluster' or the name of a class."
+        )
+      )
+    ServiceOptions(name, raw.service)
+  }
+
+  private def subscription(raw: RawOptions): Subscription =
+    (raw.find(StreamIds), raw.find(StreamPattern)) match {
+      case (Some(ids), None) => Subscription.Ids(ids)
+      case (None, Some(regex)) => Subscription.Pattern(regex)
+      case (Some(_), Some(regex)) =>
+        throw Errors.invalidOption(
+          StreamPattern.name,
+          regex.regex,
+          s"'${StreamIds.name}' is set as well, and only one of the two can be."
+        )
+      case (None, None) =>
+        throw Errors.missingOption(
+          StreamIds.name,
+          s"name the streams to read, or give a '${StreamPattern.name}' that their ids match."
+        )
+    }
+
+  private def offsets(raw: RawOptions): OffsetsOptions = {
+    val starting = raw
+      .find(StartingTimestamp)
+      .map(OffsetsPolicy.Timestamp)
+      .orElse(raw.find(StartingOffsetsByTimestamp))
+      .getOrElse(raw.get(StartingOffsets))
+    val ending = raw
+      .find(EndingTimestamp)
+      .map(OffsetsPolicy.Timestamp)
+      .orElse(raw.find(EndingOffsetsByTimestamp))
+      .orElse(raw.find(EndingOffsets))
+    val offsets = OffsetsOptions(
+      starting,
+      raw.get(NewClusterStartingOffsets),
+      raw.get(NewTopicStartingOffsets),
+      ending,
+      committedFallback = raw.get(CommittedOffsetsFallback),
+      commitGroupId = raw.find(CommitGroupId)
+    )
+    checkGroup(raw, offsets)
+    offsets.copy(
+      starting = offsets.withFallback(offsets.starting),
+      newCluster = offsets.withFallback(offsets.newCluster),
+      newTopic = offsets.withFallback(offsets.newTopic),
+      ending = offsets.ending.map(offsets.withFallback)
+    )
+  }
+
+  /** `committed` needs a group, and a group needs something that reads its offsets. */
+  private def checkGroup(raw: RawOptions, offsets: OffsetsOptions): Unit = {
+    val values = Seq(
+      StartingOffsets.name -> offsets.starting,
+      NewClusterStartingOffsets.name -> offsets.newCluster,
+      NewTopicStartingOffsets.name -> offsets.newTopic
+    ) ++ offsets.ending.map(EndingOffsets.name -> _) ++ raw.clusterOffsets
+    val committed = values.collect { case (name, OffsetsPolicy.Committed(_)) => name }
+
+    val kafkaGroup = (raw.kafka.keys ++ raw.cluster.keys.map(k => s".$k")).map(_.toLowerCase(Locale.ROOT))
+    val hasKafkaGroup = kafkaGroup.exists(k => k == "group.id" || k.endsWith(".group.id"))
+    committed.headOption match {
+      case Some(name) if offsets.commitGroupId.isEmpty && !hasKafkaGroup =>
+        throw Errors.invalidOption(
+          name,
+          "committed",
+          s"there is no consumer group to read offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
+        )
+      case None if raw.isSet(CommitGroupId) =>
+        throw Errors.invalidOption(
+          CommitGroupId.name,
+          offsets.commitGroupId.getOrElse(""),
+          s"it would have no effect: it is read where '${StartingOffsets.name}' is 'committed', and committing to it " +
+            "is not supported yet."
+        )
+      case _ =>
+    }
+  }
+}

@@ -1,0 +1,85 @@
+package io.github.dynamickafka.config
+
+import java.util.Locale
+
+import io.github.dynamickafka.error.Errors
+
+/** What is refused although it has a name: the reasons, and what to use instead. */
+private[dynamickafka] object UnsupportedOptions {
+  import SourceOptionSpecs._
+
+  /** Options of ours that are declared but do not work yet. Delete a line when its option does. */
+  val notYet: Map[OptionSpec[_], String => Boolean] = Map(
+    CommitOffsets -> (value => value.equalsIgnoreCase("true")),
+    MinPartitions -> always,
+    MaxRecordsPerPartition -> always,
+    MinOffsetsPerTrigger -> always,
+    MaxTriggerDelay -> always
+  )
+
+  /** Whether no value of it is taken. */
+  def refusedAltogether(spec: OptionSpec[_]): Boolean = notYet.get(spec).exists(_(""))
+
+  /** Names that users bring along from other sources, and what takes their place here. */
+  private val foreign: Map[String, String] = Map(
+    "path" -> "this source has no path: name the streams with 'streamIds' or 'streamPattern'.",
+    "paths" -> "this source has no paths: name the streams with 'streamIds' or 'streamPattern'.",
+    "subscribe" -> "streams are subscribed to, not topics: use 'streamIds'.",
+    "subscribePattern" -> "streams are subscribed to, not topics: use 'streamPattern'.",
+    "assign" -> "streams are subscribed to, not partitions: use 'streamIds'.",
+    "startingOffsetsByTimestampStrategy" ->
+      "a partition without a record of that time or later always starts at its end.",
+    "kafkaConsumer.pollTimeoutMs" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
+    "fetchOffset.numRetries" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
+    "fetchOffset.retryIntervalMs" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
+    "scan.startup.mode" -> "use 'startingOffsets'.",
+    "scan.startup.timestamp-millis" -> "use 'startingTimestamp'.",
+    "scan.startup.specific-offsets" -> "use 'startingOffsets' with JSON.",
+    "scan.bounded.mode" -> "use 'endingOffsets'.",
+    "scan.bounded.timestamp-millis" -> "use 'endingTimestamp'."
+  ).map { case (name, reason) => OptionName.normalize(name) -> reason }
+
+  /** Kafka properties that the source sets itself, and the option that does what they would. */
+  private val kafkaProperties: Map[String, String] = Map(
+    "auto.offset.reset" ->
+      "the query keeps its own offsets: use 'startingOffsets', 'newClusterStartingOffsets' and 'failOnDataLoss'.",
+    "key.deserializer" -> "keys are binary: deserialise them with functions of the DataFrame.",
+    "value.deserializer" -> "values are binary: deserialise them with functions of the DataFrame.",
+    "enable.auto.commit" ->
+      "the query keeps its own offsets in its checkpoint: see 'commitOffsets' and 'commitGroupId'.",
+    "interceptor.classes" -> "keys and values are always read as byte arrays, which interceptors could break."
+  )
+
+  val kafkaPropertyNames: Set[String] = kafkaProperties.keySet
+
+  private val sharedBootstrap =
+    "addresses belong to a cluster: the metadata service gives them, or 'cluster.<id>.kafka.bootstrap.servers'."
+
+  def checkSupported(spec: OptionSpec[_], writtenAs: String, value: String): Unit =
+    if (notYet.get(spec).exists(_(value.trim)))
+      throw Errors.invalidOption(writtenAs, value, "it is not supported yet.")
+
+  /** @param name an option that is none of ours */
+  def checkForeign(name: String, value: String): Unit =
+    foreign.get(OptionName.normalize(name)).foreach(reason => throw Errors.invalidOption(name, value, reason))
+
+  /** @param property the name of a Kafka property that was given for all clusters, without prefix */
+  def checkShared(property: String, writtenAs: String, value: String): Unit = {
+    if (property.isEmpty)
+      throw Errors.invalidOption(writtenAs, Redaction.Redacted, "it names no Kafka property.")
+    if (property.toLowerCase(Locale.ROOT) == "bootstrap.servers")
+      throw Errors.invalidOption(writtenAs, value, sharedBootstrap)
+    kafkaProperties
+      .get(property.toLowerCase(Locale.ROOT))
+      .foreach(reason => throw Errors.invalidOption(writtenAs, value, reason))
+  }
+
+  /** @param key a `cluster.*` option without that prefix: where its cluster id ends need not be known */
+  def checkPerCluster(key: String, writtenAs: String, value: String): Unit =
+    kafkaProperties.foreach { case (property, reason) =>
+      if (key.toLowerCase(Locale.ROOT).endsWith(s".$property"))
+        throw Errors.invalidOption(writtenAs, value, reason)
+    }
+
+  private def always: String => Boolean = _ => true
+}

@@ -1,0 +1,74 @@
+package io.github.dynamickafka.error
+
+/** One factory a condition; nothing else makes these exceptions. Values given here are shown to users: no secrets. */
+private[dynamickafka] object Errors {
+
+  type IllegalArgument = DynamicKafkaIllegalArgumentException
+  type Runtime = DynamicKafkaRuntimeException
+
+  def unknownOption(option: String, suggestion: Option[String]): IllegalArgument =
+    illegal(
+      "UNKNOWN_OPTION",
+      Map("option" -> option, "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"))
+    )
+
+  /** @param value as the user wrote it; give a placeholder where it could be a secret */
+  def invalidOption(option: String, value: String, reason: String, cause: Throwable = null): IllegalArgument =
+    illegal("INVALID_OPTION", Map("option" -> option, "value" -> value, "reason" -> reason), cause)
+
+  def missingOption(option: String, reason: String): IllegalArgument =
+    illegal("MISSING_OPTION", Map("option" -> option, "reason" -> reason))
+
+  /** @param where the place: file and line, stream, cluster and key as far as they are known */
+  def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
+    illegal("METADATA_INVALID", Map("where" -> where, "reason" -> reason), cause)
+
+  def metadataUnavailable(service: String, failures: Int, reason: String, cause: Throwable): Runtime =
+    runtime(
+      "METADATA_UNAVAILABLE",
+      Map("service" -> service, "failures" -> failures.toString, "reason" -> reason),
+      cause
+    )
+
+  def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
+    runtime(
+      "CLUSTER_UNREACHABLE",
+      Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason),
+      cause
+    )
+
+  def dataLoss(cluster: String, topic: String, reason: String, cause: Throwable = null): Runtime =
+    runtime("DATA_LOSS", Map("cluster" -> cluster, "topic" -> topic, "reason" -> reason), cause)
+
+  def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
+    runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))
+
+  def duplicateCluster(first: String, second: String, kafkaClusterId: String, topics: Seq[String]): Runtime =
+    runtime(
+      "DUPLICATE_CLUSTER",
+      Map(
+        "first" -> first,
+        "second" -> second,
+        "kafkaClusterId" -> kafkaClusterId,
+        "topics" -> topics.sorted.mkString(", ")
+      )
+    )
+
+  def unknownOffsetVersion(found: String, supported: Int): Runtime =
+    runtime("UNKNOWN_OFFSET_VERSION", Map("found" -> found, "supported" -> supported.toString))
+
+  def invalidOffset(reason: String, cause: Throwable = null): Runtime =
+    runtime("INVALID_OFFSET", Map("reason" -> reason), cause)
+
+  def plainKafkaCheckpoint(location: String): Runtime =
+    runtime("PLAIN_KAFKA_CHECKPOINT", Map("location" -> location))
+
+  def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
+    runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
+
+  private def illegal(sub: String, parameters: Map[String, String], cause: Throwable = null) =
+    new DynamicKafkaIllegalArgumentException(s"DYNAMIC_KAFKA.$sub", parameters, cause)
+
+  private def runtime(sub: String, parameters: Map[String, String], cause: Throwable = null) =
+    new DynamicKafkaRuntimeException(s"DYNAMIC_KAFKA.$sub", parameters, cause)
+}

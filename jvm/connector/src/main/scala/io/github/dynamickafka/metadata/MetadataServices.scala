@@ -1,0 +1,69 @@
+package io.github.dynamickafka.metadata
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.ServiceOptions
+import io.github.dynamickafka.error.Errors
+
+/** Makes the metadata service that the options name. */
+private[dynamickafka] object MetadataServices {
+
+  private val Offered = "'file', 'static', 'single-cluster', or the name of a class that implements " +
+    classOf[KafkaMetadataService].getName
+  private val Later = Set("http", "configmap", "jdbc")
+
+  /**
+   * The service, for one query: it may be closed when the query ends, whoever else uses what is behind it.
+   *
+   * @param hadoopConf to reach the file systems of `file`
+   */
+  def create(options: ServiceOptions, hadoopConf: Configuration): KafkaMetadataService =
+    options.name.trim.toLowerCase(Locale.ROOT) match {
+      case "file" =>
+        val arguments = new ServiceArguments(options, Seq("path", "ttlMs"), Nil)
+        new FileMetadataService(arguments.required("path"), arguments.long("ttlMs", default = 0L), hadoopConf)
+      case "static" =>
+        new StaticMetadataService(new ServiceArguments(options, Seq("document"), Nil).required("document"))
+      case "single-cluster" | "singlecluster" => singleCluster(options)
+      case ServiceRegistry.Name => registered(options)
+      case name if Later(name) => throw invalid(options, s"it is not in this release. There are $Offered")
+      case _ => ServiceClass.create(options.copy(name = options.name.trim)).getOrElse(throw unknown(options))
+    }
+
+  private def singleCluster(options: ServiceOptions): KafkaMetadataService = {
+    val arguments = new ServiceArguments(options, Seq("clusterId", "bootstrapServers"), Seq("properties."))
+    val id = arguments.required("clusterId")
+    if (!Names.isClusterId(id))
+      throw Errors.invalidOption(ServiceArguments.option("clusterId"), id, Names.ClusterIdRule)
+    val bootstrap = arguments.required("bootstrapServers")
+    new SingleClusterMetadataService(id, bootstrap, arguments.under("properties.").asJava)
+  }
+
+  private def registered(options: ServiceOptions): KafkaMetadataService = {
+    val handle =
+      new ServiceArguments(options, Seq(ServiceRegistry.Handle), Nil).required(ServiceRegistry.Handle)
+    val service = ServiceRegistry.lookup(handle).getOrElse(
+      throw Errors.invalidOption(
+        ServiceArguments.option("handle"),
+        handle,
+        "no service is registered under it in this driver; give the service to the builder again"
+      )
+    )
+    new SharedMetadataService(service)
+  }
+
+  private def unknown(options: ServiceOptions) = {
+    val meant = Names.didYouMean(options.name, Seq("file", "static", "single-cluster"))
+    invalid(
+      options,
+      s"there is no such service, and no such class on the class path. There are $Offered.$meant"
+    )
+  }
+
+  private def invalid(options: ServiceOptions, reason: String) =
+    Errors.invalidOption("metadataService", options.name, reason)
+}

@@ -1,0 +1,30 @@
+package io.github.dynamickafka.metadata
+
+/** Topologies in log lines: cluster ids and topics, and of properties nothing but that they changed. */
+private[metadata] object TopologyText {
+
+  def change(service: String, version: Long, before: Option[Topology], now: Topology): String = {
+    val old = before.getOrElse(Topology.empty).clusters
+    val ids = (old.keySet ++ now.clusters.keySet).toSeq
+    val changes = Seq(
+      "new" -> ids.filter(id => !old.contains(id)),
+      "gone" -> ids.filter(id => !now.clusters.contains(id)),
+      "other topics" -> both(old.keySet, now).filter(id => old(id).topics != now.clusters(id).topics),
+      "other properties" -> both(old.keySet, now).filter(id =>
+        old(id).properties != now.clusters(id).properties
+      )
+    ).collect { case (what, found) if found.nonEmpty => s"$what: ${found.mkString(", ")}" }
+    s"Topology $version of metadata service '$service' (${changes.mkString("; ")}): ${clusters(now)}"
+  }
+
+  private def both(old: Iterable[String], now: Topology): Seq[String] =
+    old.filter(now.clusters.contains).toSeq
+
+  private def clusters(topology: Topology): String =
+    if (topology.clusters.isEmpty) "no active cluster"
+    else
+      topology.clusters.values.map { cluster =>
+        val topics = cluster.topics.map { case (topic, t) => if (t.draining) s"$topic draining" else topic }
+        s"${cluster.id} [${topics.mkString(", ")}]"
+      }.mkString(", ")
+}

@@ -1,0 +1,130 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.metadata.{Topology, TopologyTopic}
+
+/**
+ * What a topology means for the positions that a query has: what stays, enters, leaves, returns, drains.
+ *
+ * @param clusters what is to be read now, by cluster id
+ * @param retained what is kept for a return, expired entries gone
+ */
+private[dynamickafka] final case class Transition(
+    clusters: SortedMap[String, ClusterTransition],
+    retained: SortedMap[String, Retained]
+)
+
+/**
+ * One cluster of a [[Transition]]. The topics of the first three are disjoint.
+ *
+ * @param staying topics that are being read, where reading is
+ * @param returning topics that come back, at their retained positions
+ * @param entering topics without a position, and where they start
+ * @param targets last targets of draining topics that have one
+ * @param newlyDraining topics whose end offsets of now become their last target
+ */
+private[dynamickafka] final case class ClusterTransition(
+    staying: Positions,
+    returning: Positions = Positions.empty,
+    entering: SortedMap[String, OffsetsPolicy] = SortedMap.empty,
+    targets: Positions = Positions.empty,
+    newlyDraining: Set[String] = Set.empty
+) {
+  def topics: Set[String] = staying.topics ++ returning.topics ++ entering.keySet
+  def drains(topic: String): Boolean = newlyDraining(topic) || targets.topics(topic)
+}
+
+/** Pure: knows neither Spark nor a Kafka client. */
+private[dynamickafka] object Reconcile {
+
+  /**
+   * @param retentionMs how long positions of what has left are kept; -1: for ever, 0: not at all
+   * @param drainRemoved what leaves the topology is read to its end first
+   * @param entry where a topic starts that has no position: cluster id, the topic's name and metadata, and
+   *              whether other topics of the cluster are known already
+   */
+  final case class Rules(
+      retentionMs: Long,
+      drainRemoved: Boolean,
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy
+  )
+
+  /** @param now epoch milliseconds */
+  def apply(start: CompositeOffset, topology: Topology, now: Long, rules: Rules): Transition = {
+    val ids = start.clusters.keySet ++ start.retained.keySet ++ topology.clusters.keySet
+    val parts = ids.toSeq.map(id => id -> cluster(id, start, topology, now, rules))
+    Transition(
+      clusters = SortedMap.from(parts.collect { case (id, (work, _)) if work.topics.nonEmpty => id -> work }),
+      retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept })
+    )
+  }
+
+  private def cluster(
+      id: String,
+      start: CompositeOffset,
+      topology: Topology,
+      now: Long,
+      rules: Rules
+  ): (ClusterTransition, Option[Retained]) = {
+    val named = topology.clusters.get(id).fold(SortedMap.empty[String, TopologyTopic])(_.topics)
+    def isDraining(topic: String) = named.get(topic).exists(_.draining)
+    val live = start.position(id)
+    val oldTargets = start.draining.getOrElse(id, Positions.empty)
+    val kept = start.retained.get(id).map { r =>
+      // That a topic was drained outlasts its offsets: while it is still draining, it has not left and come back.
+      if (expired(r.since, now, rules.retentionMs)) r.copy(positions = Positions.empty) else r
+    }
+
+    // Topics that are being read: active again cancels a target; gone or draining ones go to their target.
+    def toItsEnd(topic: String) = isDraining(topic) || (!named.contains(topic) && rules.drainRemoved)
+    def reachedTarget(topic: String) = {
+      val target = oldTargets.of(topic)
+      target.nonEmpty && live.of(topic).forall { case (p, at) => target.get(p).forall(at >= _) }
+    }
+    val (stay, leave) = live.topics.partition { topic =>
+      if (toItsEnd(topic)) !reachedTarget(topic) else named.contains(topic)
+    }
+
+    // Topics that are named and not being read: they return, enter, or stay away since they were drained.
+    val absent = named.keySet.toSet -- live.topics
+    val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
+    val (back, fresh) = (absent -- away).partition(t => kept.exists(_.positions.topics(t)))
+    val clusterIsKnown = live.nonEmpty || kept.exists(_.positions.nonEmpty)
+    val entering = fresh.iterator.map(t => t -> rules.entry(id, t, named(t), clusterIsKnown))
+
+    val reading = stay ++ back ++ fresh
+    val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
+    val work = ClusterTransition(
+      staying = live.filterTopics(stay),
+      returning = kept.fold(Positions.empty)(_.positions.filterTopics(back)),
+      entering = SortedMap.from(entering),
+      targets = targets,
+      newlyDraining = reading.filter(t => toItsEnd(t) && !targets.topics(t))
+    )
+    (work, retain(kept, live.filterTopics(leave), back, isDraining, now, rules.retentionMs))
+  }
+
+  private def retain(
+      kept: Option[Retained],
+      leaving: Positions,
+      returning: Set[String],
+      isDraining: String => Boolean,
+      now: Long,
+      retentionMs: Long
+  ): Option[Retained] = {
+    val old = kept.map(_.positions.filterTopics(t => !returning(t))).getOrElse(Positions.empty)
+    val fresh = if (retentionMs == 0) Positions.empty else leaving
+    val all = old ++ fresh
+    val drained = (kept.fold(Set.empty[String])(_.drained) ++ leaving.topics).filter(isDraining)
+    if (all.isEmpty && drained.isEmpty) None
+    else {
+      // The youngest counts: rather kept too long than forgotten too early.
+      val since = if (fresh.nonEmpty) now else kept.fold(now)(_.since)
+      Some(Retained(since, all, drained))
+    }
+  }
+
+  private def expired(since: Long, now: Long, retentionMs: Long): Boolean =
+    retentionMs >= 0 && now - since >= retentionMs
+}

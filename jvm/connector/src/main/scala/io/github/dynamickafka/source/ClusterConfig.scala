@@ -1,0 +1,27 @@
+package io.github.dynamickafka.source
+
+import org.apache.kafka.clients.consumer.ConsumerConfig
+
+import io.github.dynamickafka.config.ClusterProperties
+
+/**
+ * How one cluster is reached and read. Two equal ones can share clients; where anything differs, everything is
+ * made anew.
+ *
+ * @param reader options of Spark's Kafka source that are no client properties
+ * @param committedGroup the group that `committed` starting offsets are read from
+ * @param requestTimeoutMs limit for all answers of one trigger
+ */
+private[source] final case class ClusterConfig(
+    properties: ClusterProperties,
+    reader: Map[String, String],
+    committedGroup: Option[String],
+    requestTimeoutMs: Long
+) {
+  def bootstrapServers: String = properties.bootstrapServers
+  def readCommitted: Boolean =
+    properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase("read_committed"))
+
+  /** As options of Spark's own Kafka source. */
+  def spark: Map[String, String] = properties.sparkOptions ++ reader
+}

@@ -1,0 +1,75 @@
+package io.github.dynamickafka.source
+
+import java.util.concurrent.TimeoutException
+
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors.InterruptException
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.error.Errors
+
+/**
+ * A partition of one cluster's reader, and what its rows say of where they come from.
+ *
+ * @param reader makes the reader of `inner`; each partition carries its own, so that nothing depends on what
+ *               reads it
+ */
+private[source] final case class ClusterPartition(
+    cluster: String,
+    bootstrapServers: String,
+    stream: String,
+    topics: Set[String],
+    inner: InputPartition,
+    reader: PartitionReaderFactory,
+    locations: Seq[String]
+) extends InputPartition {
+  override def preferredLocations(): Array[String] = locations.toArray
+
+  // Without the inner partition, whose text holds client properties.
+  override def toString: String = s"ClusterPartition($cluster, $stream)"
+}
+
+private[source] object ClusterReaderFactory extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case p: ClusterPartition =>
+      try new ClusterReader(p, p.reader.createReader(p.inner))
+      catch ClusterReader.naming(p)
+    case other =>
+      throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
+  }
+}
+
+/** The rows of the wrapped reader, with the columns `cluster` and `stream` at their end. */
+private[source] final class ClusterReader(partition: ClusterPartition, inner: PartitionReader[InternalRow])
+    extends PartitionReader[InternalRow] {
+
+  private val row =
+    new TaggedRow(UTF8String.fromString(partition.cluster), UTF8String.fromString(partition.stream))
+  private val naming = ClusterReader.naming(partition)
+
+  override def next(): Boolean =
+    try inner.next()
+    catch naming
+
+  override def get(): InternalRow = row.of(inner.get())
+  override def close(): Unit = inner.close()
+  override def currentMetricsValues(): Array[CustomTaskMetric] = inner.currentMetricsValues()
+}
+
+private[source] object ClusterReader {
+
+  /** The wrapped reader's errors tell topic and offsets, but not which of the clusters they are about. */
+  def naming(partition: ClusterPartition): PartialFunction[Throwable, Nothing] = {
+    // A task that is cancelled.
+    case e: InterruptException => throw e
+    case e: RuntimeException with SparkThrowable
+        if String.valueOf(e.getCondition).startsWith("KAFKA_DATA_LOSS") =>
+      throw Errors.dataLoss(partition.cluster, partition.topics.toSeq.sorted.mkString(", "), e.getMessage, e)
+    case e @ (_: KafkaException | _: TimeoutException) =>
+      throw Errors.clusterUnreachable(partition.cluster, partition.bootstrapServers, e.getMessage, e)
+  }
+}

@@ -1,0 +1,227 @@
+package io.github.dynamickafka.source
+
+import java.util.concurrent.{
+  CompletableFuture,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  TimeUnit,
+  TimeoutException
+}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.Redaction
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.ClusterView
+
+/**
+ * The open clusters of one query. Opens and closes only what changed, asks all of them at once.
+ *
+ * Used by the query's thread alone. It never waits longer than the clusters' request limit, and an interrupt
+ * ends the wait.
+ *
+ * @param skipUnreachable go on without a cluster that gives no answer
+ * @param failureTimeoutMs how long to go on without it; -1: for ever
+ */
+private[source] final class ClusterStreams(
+    open: (String, ClusterConfig) => ClusterStream,
+    skipUnreachable: Boolean,
+    failureTimeoutMs: Long
+) extends AutoCloseable {
+  import ClusterStreams._
+
+  private var streams = Map.empty[String, ClusterStream]
+  private var outages = Map.empty[String, Outage]
+  private var closing = Iterable.empty[CompletableFuture[Void]]
+  private lazy val pool: ExecutorService = Executors.newCachedThreadPool { task =>
+    val thread = new Thread(task, "dynamic-kafka-cluster")
+    thread.setDaemon(true)
+    thread
+  }
+
+  def unreachable: Set[String] = outages.keySet
+
+  /** Makes exactly these clusters open, with these configurations. Those that have not changed live on. */
+  def set(wanted: Map[String, ClusterConfig]): Unit = {
+    val (same, other) = streams.partition { case (id, stream) => wanted.get(id).contains(stream.config) }
+    streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
+    outages = outages.filter { case (id, _) => same.contains(id) }
+    close(other.values)
+  }
+
+  /** Opens these as well, or anew where the configuration differs. */
+  def add(wanted: Map[String, ClusterConfig]): Unit = set(streams.map { case (id, s) =>
+    id -> s.config
+  } ++ wanted)
+
+  def apply(id: String): ClusterStream = streams(id)
+
+  /**
+   * Asks all of them at once and waits for the last one.
+   *
+   * @param superseded of clusters that have not answered: true where it is of no use to wait for them any more, since
+   *                   one of them has moved or left; then None
+   * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`
+   */
+  def ask(
+      questions: Map[String, ClusterQuestion],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, ClusterView]] = {
+    val reachable = questions.filter { case (id, _) => !stillOut(id) }
+    val answers = reachable.map { case (id, question) =>
+      val stream = streams(id)
+      val answer = async { () =>
+        // Together, so that both are within one limit.
+        val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
+        stream.ask(question).thenCombine[String, ClusterView.Reachable](kafkaId, (view, _) => view)
+      }
+      id -> answer.orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }
+    if (!await(answers, superseded)) None
+    else {
+      val views = answers.map { case (id, answer) => id -> view(id, answer) }
+      if (superseded(views.collect { case (id, Left(_)) => id }.toSet)) None
+      else Some((questions -- reachable.keySet).map(_._1 -> ClusterView.Unreachable) ++ views.map {
+        case (id, Right(view)) => id -> view
+        case (id, Left(error)) => id -> failed(id, error)
+      })
+    }
+  }
+
+  /** Whether the cluster answers at all, within its limit. */
+  def answers(id: String): Either[Throwable, Unit] = {
+    val stream = streams(id)
+    val answer = async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    await(Map(id -> answer), _ => false)
+    outcome(answer).map(_ => ())
+  }
+
+  /** Kafka's own ids of these clusters, as far as they have told them. */
+  def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
+    ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
+
+  override def close(): Unit = {
+    close(streams.values)
+    streams = Map.empty
+    awaitClosed()
+    pool.shutdown()
+  }
+
+  /** Off the query's thread: to open a client can take a while. */
+  private def async[A](ask: () => CompletableFuture[A]): CompletableFuture[A] =
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
+
+  private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
+    outage.look(now(), () => async(() => streams(id).probe())) match {
+      case Right(_) =>
+        log.info("Kafka cluster '{}' answers again after {} ms", id, now() - outage.since)
+        outages -= id
+        false
+      case Left(next) =>
+        outages += id -> next
+        if (failureTimeoutMs >= 0 && now() - next.since >= failureTimeoutMs) throw unreachable(id, next.cause)
+        true
+    }
+  }
+
+  private def view(id: String, answer: CompletableFuture[ClusterView.Reachable]) = outcome(answer).left.map {
+    case e: NoCommittedOffset =>
+      throw Errors.invalidOption(
+        "startingOffsets",
+        "committed",
+        s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit some",
+        e
+      )
+    case other => other
+  }
+
+  private def failed(id: String, error: Throwable): ClusterView =
+    if (!skipUnreachable) throw unreachable(id, error)
+    else {
+      log.warn(
+        "Kafka cluster '{}' ({}) gives no answer; the query goes on without it and asks it again: {}",
+        id,
+        streams(id).config.bootstrapServers,
+        explain(id, error)
+      )
+      outages += id -> Outage.begin(now(), error)
+      ClusterView.Unreachable
+    }
+
+  /** What an error of this cluster says to a user, without secrets. */
+  def explain(id: String, error: Throwable): String = describe(error, streams(id).config)
+
+  private def unreachable(id: String, error: Throwable) =
+    Errors.clusterUnreachable(id, streams(id).config.bootstrapServers, explain(id, error), safe(id, error))
+
+  /** As a cause for an error of ours: what a client throws may show what it was given. */
+  def safe(id: String, error: Throwable): Throwable =
+    Redaction.scrub(error, streams(id).config.properties.client)
+
+  /** False: superseded. */
+  private def await(
+      answers: Map[String, CompletableFuture[_]],
+      superseded: Set[String] => Boolean
+  ): Boolean = {
+    val all = answers.values.toSeq
+    val every = CompletableFuture.allOf(all: _*)
+    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
+    while (!every.isDone && !superseded(pending))
+      try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
+      catch {
+        case _: TimeoutException | _: ExecutionException => ()
+        case e: InterruptedException =>
+          all.foreach(_.cancel(true))
+          throw e
+      }
+    if (!every.isDone) all.foreach(_.cancel(true))
+    every.isDone
+  }
+
+  /** In the background, since a client may wait for what it has under way; failures are logged, not thrown. */
+  private def close(gone: Iterable[ClusterStream]): Unit =
+    closing = closing.filterNot(_.isDone) ++ gone.map { stream =>
+      CompletableFuture.runAsync(
+        () =>
+          try stream.close()
+          catch {
+            case NonFatal(e) => log.warn(s"Closing the clients of Kafka cluster '${stream.id}' failed", e)
+          },
+        pool
+      )
+    }
+
+  private def awaitClosed(): Unit =
+    try { val _ = CompletableFuture.allOf(closing.toSeq: _*).get(CloseWaitMs, TimeUnit.MILLISECONDS) }
+    catch {
+      case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing")
+      // A stopped query's thread may come here interrupted; the clients close on.
+      case _: InterruptedException => Thread.currentThread.interrupt()
+    }
+}
+
+private[source] object ClusterStreams {
+  private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
+
+  private val CheckEveryMs = 50L
+  private val CloseWaitMs = 800L
+
+  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
+
+  private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
+    try Right(answer.join())
+    catch { case NonFatal(e) => Left(ClusterAdmin.cause(e)) }
+
+  private def describe(error: Throwable, config: ClusterConfig): String = {
+    val text = error match {
+      case _: TimeoutException => s"no answer within ${config.requestTimeoutMs} ms"
+      case other => Option(other.getMessage).getOrElse(other.getClass.getSimpleName)
+    }
+    val because =
+      Option(error.getCause).flatMap(c => Option(c.getMessage)).filterNot(text.contains).fold("")(": " + _)
+    Redaction.scrub(text + because, config.properties.client)
+  }
+}

@@ -1,0 +1,60 @@
+package io.github.dynamickafka.source
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.metric.CustomMetric
+import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
+import org.apache.spark.sql.connector.read.{Batch, Scan}
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.{MetadataServices, MetadataWatcher}
+
+private[source] final class DynamicKafkaScan(options: SourceOptions, schema: StructType) extends Scan {
+
+  override def readSchema(): StructType = schema
+
+  override def description(): String = s"dynamic-kafka ${options.subscription}"
+
+  override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
+    val source = SparkKafkaSource.find()
+    val hadoop = hadoopConfiguration
+    val memory = new CheckpointMemory(checkpointLocation, hadoop)
+    val feed = new TopologyFeed(watcher(hadoop, options), () => memory.topology.map(_.current))
+    val streams = open(source, checkpointLocation)
+    val configs = new ClusterConfigs(options)
+    configs.refuseEndings()
+    new DynamicMicroBatchStream(options, configs, feed, streams, memory)
+  }
+
+  override def toBatch(): Batch = {
+    // One answer, and no polling.
+    val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
+    val hadoop = hadoopConfiguration
+    new DynamicBatch(
+      options,
+      new ClusterConfigs(options),
+      () => watcher(hadoop, once),
+      () => open(SparkKafkaSource.find(), "batch")
+    )
+  }
+
+  // The default would have every batch planned six times over (it asks each partition whether it is columnar).
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+
+  override def supportedCustomMetrics(): Array[CustomMetric] = SparkKafkaSource.find().metrics
+
+  private def watcher(hadoop: Configuration, options: SourceOptions) = {
+    val service = MetadataServices.create(options.service, hadoop)
+    new MetadataWatcher(service, options.subscription, options.discovery, options.service.name)
+  }
+
+  private def open(source: SparkKafkaSource, path: String) =
+    new ClusterStreams(
+      new ClusterStream(_, _, source, path),
+      options.clusters.skipUnreachable,
+      options.clusters.failureTimeoutMs
+    )
+
+  private def hadoopConfiguration: Configuration = SparkSession.active.sparkContext.hadoopConfiguration
+}

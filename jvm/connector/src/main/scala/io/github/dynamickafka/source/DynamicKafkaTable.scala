@@ -1,0 +1,41 @@
+package io.github.dynamickafka.source
+
+import java.{util => ju}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
+import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.types.{StringType, StructType}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.{SourceOptions, SourceOptionsParser}
+import io.github.dynamickafka.metadata.MetadataServices
+
+/** Streams as a table: Spark's Kafka columns, then `cluster` and `stream`, both strings that are never null. */
+private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) extends Table with SupportsRead {
+
+  override def name(): String = "dynamic-kafka"
+
+  override def schema(): StructType = tableSchema
+
+  override def capabilities(): ju.Set[TableCapability] =
+    ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
+    new DynamicKafkaScan(SourceOptionsParser.parse(options), tableSchema): Scan
+}
+
+private[dynamickafka] object DynamicKafkaTable {
+
+  /**
+   * What can be told before a query starts: that the metadata service can be made. Not what it answers, since a
+   * query that restarts goes on without an answer.
+   */
+  def check(options: SourceOptions): Unit =
+    MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
+
+  def schema(includeHeaders: Boolean): StructType =
+    SparkKafkaSource.find().schema(includeHeaders)
+      .add("cluster", StringType, nullable = false)
+      .add("stream", StringType, nullable = false)
+}

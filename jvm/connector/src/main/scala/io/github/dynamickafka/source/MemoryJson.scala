@@ -1,0 +1,98 @@
+package io.github.dynamickafka.source
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.github.dynamickafka.config.OffsetsParser
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.offset.CompositeOffsetJson
+
+/** Codec of the files of [[CheckpointMemory]], version 1; a later version is refused by name. */
+private[source] object MemoryJson {
+  private val Version = 1
+  private val mapper = new ObjectMapper
+
+  def write(initial: InitialOffset): String = {
+    val root = versioned()
+    val unresolved = root.putArray("unresolved")
+    initial.unresolved.toSeq.sorted.foreach(unresolved.add)
+    root.set[ObjectNode]("offset", mapper.readTree(initial.offset.json))
+    root.toString
+  }
+
+  def readInitial(text: String): InitialOffset = reading(text) { root =>
+    InitialOffset(
+      offset = CompositeOffsetJson.read(root.get("offset").toString),
+      unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet
+    )
+  }
+
+  def write(topology: RememberedTopology): String = {
+    val root = versioned()
+    write(root.putObject("current"), topology.current)
+    write(root.putObject("former"), topology.former)
+    root.toString
+  }
+
+  def readTopology(text: String): RememberedTopology = reading(text) { root =>
+    RememberedTopology(current = topology(root.path("current")), former = topology(root.path("former")))
+  }
+
+  private def write(node: ObjectNode, topology: Topology): Unit =
+    topology.clusters.foreach { case (id, cluster) =>
+      val entry = node.putObject(id)
+      val properties = entry.putObject("properties")
+      cluster.properties.toSeq.sorted.foreach { case (k, v) => properties.put(k, v) }
+      val topics = entry.putObject("topics")
+      cluster.topics.foreach { case (name, topic) =>
+        val t = topics.putObject(name).put("stream", topic.stream)
+        if (topic.draining) t.put("draining", true)
+        topic.startingOffsets.foreach(o => t.put("startingOffsets", OffsetsParser.render(o)))
+        topic.stoppingOffsets.foreach(o => t.put("stoppingOffsets", OffsetsParser.render(o)))
+      }
+    }
+
+  private def topology(node: JsonNode): Topology =
+    Topology(SortedMap.from(fields(node).map { case (id, entry) =>
+      id -> TopologyCluster(
+        id,
+        topics = SortedMap.from(fields(entry.path("topics")).map { case (name, t) =>
+          name -> TopologyTopic(
+            stream = t.path("stream").asText,
+            draining = t.path("draining").asBoolean(false),
+            startingOffsets = offsets(t, "startingOffsets"),
+            stoppingOffsets = offsets(t, "stoppingOffsets")
+          )
+        }),
+        properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap
+      )
+    }))
+
+  private def offsets(node: JsonNode, field: String) =
+    Option(node.get(field)).map { text =>
+      OffsetsParser.starting(text.asText).fold(reason => throw Errors.invalidOffset(reason), identity)
+    }
+
+  private def versioned(): ObjectNode = mapper.createObjectNode().put("version", Version)
+
+  private def reading[A](text: String)(f: JsonNode => A): A = {
+    val root =
+      try mapper.readTree(text)
+      catch {
+        case NonFatal(e) =>
+          throw Errors.invalidOffset("a file of the source in the checkpoint is not JSON", e)
+      }
+    if (root.path("version").asInt(-1) != Version) {
+      throw Errors.unknownOffsetVersion(root.path("version").asText("none"), Version)
+    }
+    f(root)
+  }
+
+  private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
+    node.fields.asScala.map(e => e.getKey -> e.getValue)
+}

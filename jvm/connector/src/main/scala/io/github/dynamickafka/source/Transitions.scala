@@ -1,0 +1,25 @@
+package io.github.dynamickafka.source
+
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+
+/** One log line for each change of the topology: what entered at which offsets, what retired, what drains. */
+private[source] object Transitions {
+
+  def describe(start: CompositeOffset, end: CompositeOffset): Option[String] = {
+    val entered = end.entered.toSeq.map { case (id, positions) => s"'$id' enters at ${json(positions)}" }
+    val retired = end.retained.toSeq.map { case (id, kept) =>
+      id -> newly(kept.positions, start.retained.get(id).map(_.positions))
+    }.collect { case (id, left) if left.nonEmpty => s"'$id' leaves at ${json(left)}" }
+    val draining = end.draining.toSeq.map { case (id, targets) =>
+      id -> newly(targets, start.draining.get(id))
+    }
+      .collect { case (id, fresh) if fresh.nonEmpty => s"'$id' drains up to ${json(fresh)}" }
+    val all = entered ++ retired ++ draining
+    if (all.isEmpty) None else Some(all.mkString("Topology: ", "; ", ""))
+  }
+
+  private def newly(now: Positions, before: Option[Positions]): Positions =
+    now.filterTopics(topic => !before.exists(_.topics(topic)))
+
+  private def json(positions: Positions) = CompositeOffsetJson.writePositions(positions)
+}

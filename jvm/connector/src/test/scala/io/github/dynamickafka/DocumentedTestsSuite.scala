@@ -1,0 +1,36 @@
+package io.github.dynamickafka
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** The tables of documents that map promises to tests: every test that they name is there. */
+class DocumentedTestsSuite extends AnyFunSuite {
+
+  private val root = Path.of("").toAbsolutePath.resolve("../..").normalize
+
+  private def files(folder: String, ending: String): Map[String, String] = {
+    val walk = Files.walk(root.resolve(folder))
+    try walk.iterator.asScala.filter(_.toString.endsWith(ending)).map(f =>
+        f.getFileName.toString -> Files.readString(f)
+      ).toMap
+    finally walk.close()
+  }
+
+  private val named = """`(\w+Suite|test_\w+\.py)(?:: ([^`]+))?`""".r
+
+  for (document <- Seq("promises.md", "flink-tests.md"))
+    test(document) {
+      val tests = files("jvm/connector/src/test/scala", "Suite.scala") ++ files("tests/e2e", ".py")
+      val text = Files.readString(root.resolve("docs").resolve(document))
+      val found = named.findAllMatchIn(text).toSeq
+      assert(found.size > 40)
+      val wrong = found.filterNot { m =>
+        val file = if (m.group(1).endsWith(".py")) m.group(1) else s"${m.group(1)}.scala"
+        tests.get(file).exists(source => m.group(2) == null || source.contains(m.group(2)))
+      }
+      assert(wrong.isEmpty, wrong.map(_.matched).mkString("\n"))
+    }
+}

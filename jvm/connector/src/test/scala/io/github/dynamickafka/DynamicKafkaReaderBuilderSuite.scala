@@ -1,0 +1,159 @@
+package io.github.dynamickafka
+
+import java.util.regex.Pattern
+import java.{time => jt, util => ju}
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.Options.refused
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, ServiceRegistry}
+
+class DynamicKafkaReaderBuilderSuite extends AnyFunSuite {
+
+  // Options need no session, only load() does.
+  private def builder = new DynamicKafkaReaderBuilder(null)
+
+  private class Service extends KafkaMetadataService {
+    def getAllStreams(): ju.Set[KafkaStream] = ju.Set.of()
+    def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = ju.Map.of()
+    def isClusterActive(clusterId: String): Boolean = true
+    def close(): Unit = ()
+  }
+
+  test("setters are options") {
+    val options = builder
+      .setKafkaMetadataService("file", Map("path" -> "streams.yaml"))
+      .setStreamIds("orders", "payments")
+      .setStartingOffsets(OffsetsInitializer.latest())
+      .setBounded(OffsetsInitializer.timestamp(5))
+      .setProperty("kafka.isolation.level", "read_committed")
+      .setProperty("client.id", "me")
+      .setProperty("includeHeaders", "true")
+      .setProperties(Map("cluster.blue.kafka.client.id" -> "you"))
+      .setClusterProperty("Green", "isolation.level", "read_uncommitted")
+      .setClusterProperty("Green", "kafka.client.rack", "r1")
+      .setClusterProperty("Green", "startingOffsets", "earliest")
+      .setMetadataDiscoveryInterval("10s")
+      .setOption("failOnDataLoss", "false")
+      .options()
+    assert(
+      options == Map(
+        "metadataService" -> "file",
+        "metadataService.path" -> "streams.yaml",
+        "streamIds" -> "orders;payments",
+        "startingOffsets" -> "latest",
+        "endingTimestamp" -> "5",
+        "kafka.isolation.level" -> "read_committed",
+        "kafka.client.id" -> "me",
+        "includeHeaders" -> "true",
+        "cluster.blue.kafka.client.id" -> "you",
+        "cluster.Green.kafka.isolation.level" -> "read_uncommitted",
+        "cluster.Green.kafka.client.rack" -> "r1",
+        "cluster.Green.startingOffsets" -> "earliest",
+        "streamMetadataDiscoveryIntervalMs" -> "10s",
+        "failOnDataLoss" -> "false"
+      )
+    )
+    val parsed = SourceOptions.parse(new CaseInsensitiveStringMap(options.asJava))
+    assert(parsed.clusters.perCluster.contains("Green.kafka.client.rack"))
+  }
+
+  test("every form of a setter gives the same") {
+    val ids = Seq(
+      builder.setStreamIds("a", "b"),
+      builder.setStreamIds(Set("b", "a")),
+      builder.setStreamIds(ju.List.of("a", "b"))
+    )
+    assert(ids.map(_.options()).toSet == Set(Map("streamIds" -> "a;b")))
+
+    val patterns = Seq(builder.setStreamPattern("a.*"), builder.setStreamPattern(Pattern.compile("a.*")))
+    assert(patterns.map(_.options()).toSet == Set(Map("streamPattern" -> "a.*")))
+
+    val intervals = Seq(
+      builder.setMetadataDiscoveryInterval(500L),
+      builder.setMetadataDiscoveryInterval(500.millis),
+      builder.setMetadataDiscoveryInterval(jt.Duration.ofMillis(500))
+    )
+    assert(intervals.map(_.options()).toSet == Set(Map("streamMetadataDiscoveryIntervalMs" -> "500")))
+    assert(builder.setMetadataDiscoveryInterval(Duration.Inf).options().values.toSeq == Seq("-1"))
+  }
+
+  test("setting again replaces, in whatever spelling and form") {
+    val options = builder
+      .setKafkaMetadataService("file", Map("path" -> "a"))
+      .setKafkaMetadataService("static", Map("document" -> "{}"))
+      .setStartingOffsets(OffsetsInitializer.timestamp(5))
+      .setStartingOffsets(OffsetsInitializer.committedOffsets("latest"))
+      .setOption("fail-on-data-loss", "false")
+      .setOption("failOnDataLoss", "true")
+      .options()
+    assert(
+      options == Map(
+        "metadataService" -> "static",
+        "metadataService.document" -> "{}",
+        "startingOffsets" -> "committed",
+        "committedOffsetsFallback" -> "latest",
+        "failOnDataLoss" -> "true"
+      )
+    )
+  }
+
+  test("setters that exclude each other fail with both names") {
+    Seq(
+      refused(builder.setStreamIds("a").setStreamPattern("b")),
+      refused(builder.setStreamPattern("b").setStreamIds("a"))
+    ).foreach(error =>
+      assert(error.getMessage.contains("'streamIds'") && error.getMessage.contains("'streamPattern'"))
+    )
+  }
+
+  test("what could not be an option as it is meant is refused") {
+    assert(refused(builder.setStreamIds("a;b")).getMessage.contains("'a;b'"))
+    assert(refused(builder.setStreamPattern(Pattern.compile(
+      "a",
+      Pattern.CASE_INSENSITIVE
+    ))).getMessage.contains("(?i)"))
+    assert(refused(builder.setProperty("startingOfsets", "x")).getMessage.contains("'startingOffsets'"))
+    assert(refused(builder.setClusterProperty(
+      "a b",
+      "client.id",
+      "x"
+    )).getMessage.contains("'a b' is no cluster id"))
+    assert(refused(builder.setClusterProperty(
+      "a",
+      "startingOfsets",
+      "x"
+    )).getMessage.contains("cluster.a.startingOffsets"))
+    // Spark would keep one of the two and say nothing.
+    val two =
+      builder.setClusterProperty("blue", "client.id", "x").setClusterProperty("Blue", "client.id", "y")
+    assert(refused(two.options()).getMessage.contains("no upper and lower case"))
+  }
+
+  test("a service object travels as a handle, the same for the same object") {
+    val service = new Service
+    def options(service: KafkaMetadataService) = builder.setKafkaMetadataService(service).options()
+    assert(options(service)("metadataService") == "registered")
+    val handle = options(service)("metadataService.handle")
+    assert(ServiceRegistry.lookup(handle).exists(_ eq service))
+    assert(options(service)("metadataService.handle") == handle)
+    assert(options(new Service)("metadataService.handle") != handle)
+    ServiceRegistry.unregister(handle)
+    assert(ServiceRegistry.lookup(handle).isEmpty)
+  }
+
+  test("offsets from Java are those from Scala") {
+    val fromJava = OffsetsInitializer.offsets(
+      ju.Map.of("blue", ju.Map.of("orders", ju.Map.of(Integer.valueOf(0), java.lang.Long.valueOf(42L))))
+    )
+    assert(fromJava.startingOptions == OffsetsInitializer.offsets(
+      Map("blue" -> Map("orders" -> Map(0 -> 42L)))
+    ).startingOptions)
+    assert(fromJava.endingOptions == Seq("endingOffsets" -> """{"blue":{"orders":{"0":42}}}"""))
+  }
+}

@@ -1,0 +1,201 @@
+package io.github.dynamickafka.config
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.consumer.{ConsumerConfig, KafkaConsumer}
+import org.apache.kafka.common.serialization.ByteArrayDeserializer
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.offset.OffsetsPolicy._
+
+class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private val metadata = Map("bootstrap.servers" -> "blue:9092")
+
+  private def resolve(
+      options: Seq[(String, String)],
+      id: String = "blue",
+      known: Set[String] = Set("blue"),
+      properties: Map[String, String] = metadata
+  ): ClusterProperties = ClusterProperties.resolve(parse(options: _*).clusters, id, known, properties)
+
+  private def client(options: (String, String)*) = resolve(options).client
+
+  test("a cluster's option goes before metadata, metadata before shared options, those before defaults") {
+    val sources = Seq(
+      "cluster.blue.kafka.max.poll.records" -> "1",
+      "max.poll.records" -> "2",
+      "kafka.max.poll.records" -> "3"
+    )
+    forAll(Gen.someOf(sources)) { chosen =>
+      val (options, ofMetadata) = chosen.toSeq.partition { case (name, _) => name != "max.poll.records" }
+      val expected = sources.find(chosen.contains(_)).fold("20000")(_._2)
+      assert(resolve(options, properties = metadata ++ ofMetadata).client("max.poll.records") == expected)
+    }
+  }
+
+  test("the infix kafka. may be missing where the name is none of our options") {
+    val properties = client("cluster.blue.client.id" -> "a", "cluster.blue.maxOffsetsPerTrigger" -> "5")
+    assert(properties("client.id") == "a")
+    assert(!properties.keys.exists(OptionName.normalize(_).contains("offsetspertrigger")))
+  }
+
+  test("spellings of a Kafka property meet, names that Kafka does not know stay to the letter") {
+    val properties = resolve(
+      Seq("kafka.Client.Id" -> "shared", "kafka.config.providers.Mine.class" -> "x"),
+      properties = metadata + ("client.id" -> "ours")
+    ).client
+    assert(properties("client.id") == "ours" && !properties.contains("Client.Id"))
+    assert(properties("config.providers.Mine.class") == "x")
+  }
+
+  test("an option of a cluster that nobody can mean is refused with a suggestion") {
+    val error = refused(client("cluster.blue.startingOfsets" -> "latest"))
+    assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
+    assert(error.getMessage.contains("Did you mean 'cluster.blue.startingOffsets'?"))
+  }
+
+  test("defaults are those of the documentation, and a user's value wins") {
+    val defaults = client()
+    assert(defaults("max.poll.records") == "20000")
+    assert(defaults("receive.buffer.bytes") == "-1")
+    assert(defaults("max.partition.fetch.bytes") == "8388608")
+    assert(defaults("fetch.max.wait.ms") == "10")
+    assert(client("kafka.fetch.max.wait.ms" -> "500")("fetch.max.wait.ms") == "500")
+  }
+
+  test(
+    "the driver's client keeps to clusterRequestTimeoutMs, the executors' consumers to Kafka's time-outs"
+  ) {
+    assert(resolve(Nil).admin("default.api.timeout.ms") == "60000")
+    val short = resolve(Seq("clusterRequestTimeoutMs" -> "500"))
+    assert(short.admin("default.api.timeout.ms") == "500")
+    assert(!short.client.keys.exists(_.endsWith("timeout.ms")), short.client)
+  }
+
+  test("Kafka takes the properties with every combination of time-outs") {
+    val time = Gen.option(Gen.choose(1, 200000))
+    forAll(time, time, Gen.choose(1, 200000)) { (request, api, limit) =>
+      // Kafka itself refuses it if the user's own two contradict each other.
+      whenever(request.zip(api).forall { case (r, a) => r <= a }) {
+        val chosen = Seq("clusterRequestTimeoutMs" -> limit.toString) ++
+          request.map("kafka.request.timeout.ms" -> _.toString) ++
+          api.map("kafka.default.api.timeout.ms" -> _.toString)
+        val resolved = resolve(chosen)
+        val admin = resolved.admin
+        assert(admin("request.timeout.ms").toInt <= admin("default.api.timeout.ms").toInt)
+        Seq(resolved.client, admin).foreach { properties =>
+          request.foreach(r => assert(properties("request.timeout.ms") == r.toString))
+          api.foreach(a => assert(properties("default.api.timeout.ms") == a.toString))
+        }
+      }
+    }
+  }
+
+  test("Kafka's clients start with the properties, and resolve references") {
+    val resolved = resolve(
+      Seq(
+        "kafka.request.timeout.ms" -> "90000",
+        "kafka.client.id" -> reference("env:PATH"),
+        "clusterRequestTimeoutMs" -> "5s"
+      ),
+      properties = Map("bootstrap.servers" -> "localhost:1")
+    )
+    Admin.create(resolved.admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]).close()
+    val bytes = new ByteArrayDeserializer
+    val properties = resolved.client.asJava.asInstanceOf[java.util.Map[String, AnyRef]]
+    new KafkaConsumer(properties, bytes, bytes).close()
+    val config = new AdminClientConfig(resolved.admin.asJava)
+    assert(config.getString("client.id") == sys.env("PATH"))
+  }
+
+  test("Kafka's config providers are set where a value refers to one, unless the user has set them") {
+    val reference = "kafka.sasl.jaas.config" -> Options.reference("env:JAAS")
+    assert(!client().keys.exists(_.startsWith("config.providers")))
+    val properties = client(reference)
+    assert(properties("config.providers") == "file,env,dir")
+    Seq("file", "env", "dir").foreach { name =>
+      val provider = Class.forName(properties(s"config.providers.$name.class"))
+      assert(classOf[org.apache.kafka.common.config.provider.ConfigProvider].isAssignableFrom(provider))
+    }
+    val own = client(reference, "kafka.config.providers" -> "vault")
+    assert(own("config.providers") == "vault" && !own.contains("config.providers.file.class"))
+  }
+
+  test("an admin client gets nothing that only consumers know, and everything that nobody knows") {
+    val admin = resolve(Seq("kafka.group.id" -> "g", "kafka.my.login.setting" -> "x")).admin
+    val consumerOnly = {
+      val names = new java.util.HashSet[String](ConsumerConfig.configNames())
+      names.removeAll(AdminClientConfig.configNames())
+      names
+    }
+    assert(!admin.keys.exists(consumerOnly.contains))
+    assert(admin("my.login.setting") == "x" && admin("bootstrap.servers") == "blue:9092")
+  }
+
+  test("properties of the metadata that belong to other readers are left out, and told") {
+    val shared = metadata ++ Map("auto.offset.reset" -> "latest", "Enable.Auto.Commit" -> "true")
+    assert(ClusterProperties.ignored(shared) == Seq("auto.offset.reset", "enable.auto.commit"))
+    val properties = resolve(Nil, properties = shared).client
+    assert(!properties.contains("auto.offset.reset") && !properties.contains("enable.auto.commit"))
+  }
+
+  test("options of Spark's source have its prefix") {
+    val options = resolve(Seq("groupIdPrefix" -> "team")).sparkOptions
+    assert(options("kafka.bootstrap.servers") == "blue:9092")
+    assert(options("groupIdPrefix") == "team-blue")
+    assert((options - "groupIdPrefix").keys.forall(_.startsWith("kafka.")))
+    assert(!resolve(Nil).sparkOptions.contains("groupIdPrefix"))
+  }
+
+  test("a group id is equal for equal properties of one cluster only") {
+    def group(options: (String, String)*) = resolve(options :+ ("kafka.group.id" -> "g")).client("group.id")
+    assert(group().matches("g-blue-[0-9a-f]{8}"))
+    assert(group() == group())
+    assert(group() != group("kafka.ssl.key.password" -> "other"))
+    val both = Set("blue", "green")
+    val ids = both.map(id => resolve(Seq("kafka.group.id" -> "g"), id, both).client("group.id"))
+    assert(ids.size == 2)
+    // g + a-b and g-a + b would be one without the code.
+    val ab = resolve(Seq("kafka.group.id" -> "g"), "a-b", Set("a-b")).client("group.id")
+    assert(ab != resolve(Seq("kafka.group.id" -> "g-a"), "b", Set("b")).client("group.id"))
+  }
+
+  test("with a group id of the user there is no prefix, and committed reads the group as it was named") {
+    val resolved = resolve(Seq("kafka.group.id" -> "g", "groupIdPrefix" -> "team"))
+    assert(!resolved.sparkOptions.contains("groupIdPrefix"))
+    assert(resolved.groupId.contains("g"))
+  }
+
+  test("options of ours for one cluster") {
+    val clusters = parse(
+      "cluster.blue.max-offsets-per-trigger" -> "7",
+      "cluster.blue.startingOffsets" -> """{"orders": {"0": 3}}""",
+      "cluster.blue.endingOffsets" -> """{"blue": {"orders": {"0": 9}}}"""
+    ).clusters
+    val known = Set("blue", "green")
+    def find[T](id: String, spec: OptionSpec[T]) = ClusterProperties.connectorValue(clusters, id, known, spec)
+    assert(ClusterProperties.connectorOption(clusters, "blue", known, "maxOffsetsPerTrigger").contains("7"))
+    assert(find("blue", SourceOptionSpecs.MaxOffsetsPerTrigger).contains(7L))
+    assert(find("green", SourceOptionSpecs.MaxOffsetsPerTrigger).isEmpty)
+    assert(
+      ClusterProperties.offsets(clusters, "blue", known, SourceOptionSpecs.StartingOffsets).contains(
+        Exact(Map("blue" -> Map("orders" -> Map(0 -> 3L))))
+      )
+    )
+    assert(
+      ClusterProperties.offsets(clusters, "blue", known, SourceOptionSpecs.EndingOffsets).contains(
+        Exact(Map("blue" -> Map("orders" -> Map(0 -> 9L))))
+      )
+    )
+  }
+
+  test("nothing prints a secret") {
+    val resolved = resolve(Seq("kafka.sasl.jaas.config" -> "hush-hush"))
+    assert(!resolved.toString.contains("hush-hush") && resolved.toString.contains("blue:9092"))
+  }
+}

@@ -1,0 +1,27 @@
+package io.github.dynamickafka.config
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.Assertions._
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+
+/** Options for tests: the fewest that a query has, and those of a test. */
+object Options {
+  val minimal: Map[String, String] = Map("metadataService" -> "file", "streamIds" -> "orders")
+
+  def parse(options: (String, String)*): SourceOptions = parseOnly((minimal ++ options).toSeq: _*)
+
+  def parseOnly(options: (String, String)*): SourceOptions =
+    SourceOptions.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
+
+  /** A reference that Kafka's config providers resolve; in a literal it looks like a forgotten interpolator. */
+  def reference(to: String): String = "$" + s"{$to}"
+
+  /** The error of something that must not work. */
+  def refused(attempt: => Any): DynamicKafkaIllegalArgumentException =
+    intercept[DynamicKafkaIllegalArgumentException] {
+      val _ = attempt
+    }
+}

@@ -1,0 +1,172 @@
+package io.github.dynamickafka.config
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.prop.TableDrivenPropertyChecks
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.offset.OffsetsPolicy._
+
+class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with ScalaCheckPropertyChecks {
+
+  test("what is not set has the documented default") {
+    assert(
+      parse() == SourceOptions(
+        service = ServiceOptions("file", Map.empty),
+        subscription = Subscription.Ids(Seq("orders")),
+        discovery = DiscoveryOptions(30000, 10, 60000, allowMissingStreams = false),
+        offsets = OffsetsOptions(Earliest, Earliest, Earliest, None),
+        clusters = ClusterOptions(
+          skipUnreachable = false,
+          failureTimeoutMs = -1,
+          requestTimeoutMs = 60000,
+          skipUnreachableReplay = false,
+          groupIdPrefix = None,
+          shared = Map.empty,
+          perCluster = Map.empty
+        ),
+        limits = LimitOptions(None, None, 900000, None, None),
+        failOnDataLoss = true,
+        includeHeaders = false,
+        removedClusterRetentionMs = -1,
+        drainRemovedClusters = false,
+        allowDuplicateClusters = false
+      )
+    )
+  }
+
+  test("documented defaults are the ones that hold") {
+    SourceOptionSpecs.all.foreach { spec =>
+      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+    }
+  }
+
+  test("no two options are one under another spelling") {
+    assert(SourceOptionSpecs.all.map(_.key).distinct.size == SourceOptionSpecs.all.size)
+  }
+
+  test("every option is read") {
+    val options = parse(
+      "streamMetadataDiscoveryIntervalMs" -> "10s",
+      "streamMetadataDiscoveryFailureThreshold" -> "0",
+      "streamMetadataRemovedClusterRetentionMs" -> "7d",
+      "removedClusterPolicy" -> "Drain",
+      "allowMissingStreams" -> "TRUE",
+      "allowDuplicateClusters" -> "true",
+      "clusterFailurePolicy" -> "skip",
+      "clusterFailureTimeoutMs" -> "5min",
+      "clusterRequestTimeoutMs" -> "2000",
+      "unreachableReplayPolicy" -> "skip",
+      "failOnDataLoss" -> "false",
+      "maxOffsetsPerTrigger" -> "1000",
+      "includeHeaders" -> "true",
+      "groupIdPrefix" -> "team-a",
+      "metadataService.path" -> "streams.yaml"
+    )
+    assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
+    assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true))
+    assert(options.clusters.skipUnreachable && options.clusters.skipUnreachableReplay)
+    assert(options.clusters.failureTimeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
+    assert(options.clusters.groupIdPrefix.contains("team-a"))
+    assert(options.limits.maxOffsetsPerTrigger.contains(1000L))
+    assert(!options.failOnDataLoss && options.includeHeaders)
+    assert(options.removedClusterRetentionMs == 604800000L)
+    assert(options.drainRemovedClusters && options.allowDuplicateClusters)
+  }
+
+  test("any case and any hyphens name the same option") {
+    forAll(
+      Gen.oneOf(SourceOptionSpecs.all),
+      Gen.listOfN(60, Gen.oneOf(true, false)),
+      Gen.listOfN(60, Gen.prob(0.2))
+    ) {
+      (spec, upper, hyphens) =>
+        val spelling = spec.name.zip(upper).zip(hyphens).map { case ((c, isUpper), hyphen) =>
+          (if (hyphen) "-" else "") + (if (isUpper) c.toUpper else c.toLower)
+        }.mkString
+        assert(SourceOptionSpecs.find(spelling).contains(spec))
+    }
+  }
+
+  test("Flink's spellings work") {
+    val options = parseOnly(
+      "metadata-service" -> "single-cluster",
+      "metadata-service.cluster-id" -> "Blue-1",
+      "stream-ids" -> "a;b",
+      "stream-metadata-discovery-interval-ms" -> "500",
+      "stream-metadata-discovery-failure-threshold" -> "3",
+      "stream-metadata-removed-cluster-retention-ms" -> "0"
+    )
+    assert(options.service == ServiceOptions("single-cluster", Map("cluster-id" -> "Blue-1")))
+    assert(options.subscription == Subscription.Ids(Seq("a", "b")))
+    assert(options.discovery.intervalMs == 500 && options.discovery.failureThreshold == 3)
+    assert(options.removedClusterRetentionMs == 0)
+  }
+
+  test("only prefixes lose case and hyphens, what follows is kept to the letter") {
+    val options = parse(
+      "KAFKA.client.id" -> "Me",
+      "Cluster.Blue-1.kafka.client.id" -> "You",
+      "MetadataService.basePath-X" -> "p"
+    )
+    assert(options.clusters.shared == Map("client.id" -> "Me"))
+    assert(options.clusters.perCluster == Map("Blue-1.kafka.client.id" -> "You"))
+    assert(options.service.arguments == Map("basePath-X" -> "p"))
+  }
+
+  test("streams are separated by ; or , and each counts once") {
+    assert(parse("streamIds" -> " a; b,a ,, c;").subscription == Subscription.Ids(Seq("a", "b", "c")))
+  }
+
+  test("a pattern is a regular expression") {
+    val options = parseOnly("metadataService" -> "file", "streamPattern" -> "orders-.*")
+    assert(options.subscription == Subscription.Pattern("orders-.*".r))
+  }
+
+  test("times go before times by partition, and those before offsets") {
+    val json = "startingOffsetsByTimestamp" -> """{"blue": {"orders": {"0": 7}}}"""
+    val byTime = TimestampByPartition(Map("blue" -> Map("orders" -> Map(0 -> 7L))))
+    assert(parse("startingOffsets" -> "latest").offsets.starting == Latest)
+    assert(parse("startingOffsets" -> "latest", json).offsets.starting == byTime)
+    assert(
+      parse("startingOffsets" -> "latest", json, "startingTimestamp" -> "5").offsets.starting == Timestamp(5)
+    )
+    assert(parse("endingOffsets" -> "latest", "endingTimestamp" -> "5").offsets.ending.contains(Timestamp(5)))
+    assert(
+      parse(
+        "endingOffsetsByTimestamp" -> json._2,
+        "endingOffsets" -> "latest"
+      ).offsets.ending.contains(byTime)
+    )
+  }
+
+  test("committed knows its group and what to do without an offset") {
+    def starting(options: (String, String)*) =
+      parse(options :+ ("startingOffsets" -> "committed"): _*).offsets
+    assert(starting("commitGroupId" -> "g").starting == Committed(None))
+    assert(starting("commitGroupId" -> "g").commitGroupId.contains("g"))
+    assert(starting("kafka.group.id" -> "g").commitGroupId.isEmpty)
+    assert(starting("cluster.blue.kafka.group.id" -> "g").starting == Committed(None))
+    val fallback = starting("kafka.Group.Id" -> "g", "committedOffsetsFallback" -> "latest")
+    assert(fallback.starting == Committed(Some(Latest)))
+    assert(fallback.withFallback(Committed(None)) == Committed(Some(Latest)))
+    val newTopic = parse("newTopicStartingOffsets" -> "committed", "kafka.group.id" -> "g").offsets.newTopic
+    assert(newTopic == Committed(None))
+    val ofCluster = parse("cluster.blue.startingOffsets" -> "committed", "commitGroupId" -> "g")
+    assert(ofCluster.offsets.starting == (Earliest: OffsetsPolicy))
+  }
+
+  test("one option may be spelled twice only with one value") {
+    assert(parse("stream-ids" -> "orders").subscription == Subscription.Ids(Seq("orders")))
+    val text = refused(parse("stream-ids" -> "payments")).getMessage
+    assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
+  }
+
+  test("nothing that holds properties prints them") {
+    val options =
+      parse("kafka.sasl.jaas.config" -> "hush-hush", "cluster.blue.kafka.ssl.key.password" -> "hush-hush")
+    assert(!s"$options ${options.clusters} ${options.service}".contains("hush-hush"))
+  }
+}

@@ -1,0 +1,69 @@
+package io.github.dynamickafka.error
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.spark.SparkThrowable
+import org.scalatest.funsuite.AnyFunSuite
+
+class ErrorConditionsSuite extends AnyFunSuite {
+
+  private val cause = new RuntimeException("cause")
+
+  /** One of each. */
+  private val errors: Seq[Exception with SparkThrowable] = Seq(
+    Errors.clusterUnreachable("blue", "blue:9092", "no answer.", cause),
+    Errors.dataLoss("blue", "orders", "offset 5 is gone."),
+    Errors.duplicateCluster("blue", "green", "kfk", Seq("orders")),
+    Errors.invalidOffset("no version."),
+    Errors.invalidOption("startingOffsets", "x", "it is wrong."),
+    Errors.metadataInvalid("line 3", "no clusters."),
+    Errors.metadataUnavailable("file", 3, "no answer.", cause),
+    Errors.missingOption("streamIds", "name one."),
+    Errors.plainKafkaCheckpoint("/checkpoint"),
+    Errors.topicNotFound("blue", "orders", "all-orders"),
+    Errors.unknownOffsetVersion("2", 1),
+    Errors.unknownOption("x", Some("y")),
+    Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause)
+  )
+
+  private val json =
+    new ObjectMapper().readTree(
+      getClass.getClassLoader.getResource("error/dynamic-kafka-error-conditions.json")
+    )
+
+  test("every condition has a factory, and every factory a condition") {
+    val declared =
+      json.get("DYNAMIC_KAFKA").get("subClass").fieldNames.asScala.map("DYNAMIC_KAFKA." + _).toSeq
+    assert(errors.map(_.getCondition).sorted == declared.sorted)
+  }
+
+  test("a text has all its parameters and no placeholder left") {
+    errors.foreach { error =>
+      val text = error.getMessage
+      assert(text.startsWith(s"[${error.getCondition}] The dynamic-kafka data source cannot go on:"))
+      error.getMessageParameters.asScala.foreach { case (name, value) => assert(text.contains(value), name) }
+      val placeholders = "<\\w+>".r.findAllIn(text).toSeq
+      assert(placeholders.isEmpty, error.getCondition)
+    }
+  }
+
+  test("a value that looks like a placeholder stays as it is") {
+    val value = "<reason> $" + "{x} <none>"
+    assert(Errors.invalidOption("x", value, "it is wrong.").getMessage.contains(value))
+  }
+
+  test("conditions have an SQL state") {
+    errors.foreach(error => assert(error.getSqlState == "58000"))
+  }
+
+  test("a suggestion is told only where there is one") {
+    assert(Errors.unknownOption("x", Some("y")).getMessage.contains("Did you mean 'y'?"))
+    assert(!Errors.unknownOption("x", None).getMessage.contains("Did you mean"))
+  }
+
+  test("conditions are in order") {
+    val names = json.get("DYNAMIC_KAFKA").get("subClass").fieldNames.asScala.toSeq
+    assert(names == names.sorted)
+  }
+}

@@ -1,0 +1,118 @@
+package io.github.dynamickafka.metadata
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+class MetadataDocumentSuite extends AnyFunSuite {
+
+  private def parse(text: String) = MetadataDocument.parse(text, "file streams.yaml").streams
+
+  private val Yaml =
+    s"""version: 1
+      |clusters:
+      |  green:
+      |    properties: {bootstrap.servers: "green:9092", client.id: 0123, enable.auto.commit: no}
+      |  blue:
+      |    properties: {bootstrap.servers: "blue:9092", sasl.jaas.config: "$${file:/etc/blue.properties:jaas}"}
+      |streams:
+      |  payments:
+      |    clusters:
+      |      green: {topics: [payments, payments.v2], startingOffsets: 1763700000000}
+      |      blue:
+      |        topics: [payments]
+      |        state: draining
+      |        starting_offsets: {payments: {1: 7, 0: 42}}
+      |        stopping_offsets: latest
+      |  orders:
+      |    clusters:
+      |      blue: {topics: [orders]}
+      |""".stripMargin
+
+  test("a YAML document, in the order that it is written in") {
+    val streams = parse(Yaml)
+    assert(streams.keys.toSeq == Seq("payments", "orders"))
+    val clusters = streams("payments").getClusterMetadataMap
+    assert(clusters.keySet.asScala.toSeq == Seq("green", "blue"))
+    val green = clusters.get("green")
+    assert(green.getTopics.asScala.toSeq == Seq("payments", "payments.v2"))
+    assert(green.getStartingOffsets == "1763700000000")
+    assert(green.getStoppingOffsets == null)
+    assert(green.getState == ClusterMetadata.Active)
+    val blue = clusters.get("blue")
+    assert(blue.getState == ClusterMetadata.Draining)
+    assert(blue.getStartingOffsets == """{"payments":{"0":42,"1":7}}""")
+    assert(blue.getStoppingOffsets == "latest")
+  }
+
+  test("properties are text as it is written, and references are left alone") {
+    val green = parse(Yaml)("payments").getClusterMetadataMap.get("green").getProperties.asScala
+    assert(green == Map(
+      "bootstrap.servers" -> "green:9092",
+      "client.id" -> "0123",
+      "enable.auto.commit" -> "no"
+    ))
+    val blue = parse(Yaml)("orders").getClusterMetadataMap.get("blue").getProperties
+    assert(blue.get("sasl.jaas.config") == s"$${file:/etc/blue.properties:jaas}")
+  }
+
+  test("JSON, also with the tabs and escaped slashes that YAML does not know") {
+    val json =
+      "\n{\t\"version\":\t1,\n\t\"clusters\": {\"blue\": {\"properties\": {\"bootstrap.servers\": \"b:1\"," +
+        "\n\t\"ssl.truststore.location\": \"\\/etc\\/t\", \"a\": \"back\\\\/slash\", \"n\": 5, \"t\": true}}}," +
+        "\n\t\"streams\": {\"orders\": {\"clusters\": {\"blue\": {\"topics\": [\"orders\"]}}}}}"
+    val properties = parse(json)("orders").getClusterMetadataMap.get("blue").getProperties.asScala
+    assert(
+      properties == Map(
+        "bootstrap.servers" -> "b:1",
+        "ssl.truststore.location" -> "/etc/t",
+        "a" -> "back\\/slash",
+        "n" -> "5",
+        "t" -> "true"
+      )
+    )
+  }
+
+  test("Flink's list of streams") {
+    val streams = parse(
+      """- streamId: orders
+        |  clusterMetadataList:
+        |    - clusterId: blue
+        |      bootstrapServers: blue:9092
+        |      topics: [orders, orders2]
+        |    - {bootstrapServers: green, topics: [orders]}
+        |- streamId: payments
+        |  clusterMetadataList: []
+        |""".stripMargin
+    )
+    assert(streams.keys.toSeq == Seq("orders", "payments"))
+    val orders = streams("orders").getClusterMetadataMap.asScala
+    assert(orders.keys.toSeq == Seq("blue", "green"))
+    assert(orders("blue").getTopics.asScala == Set("orders", "orders2"))
+    assert(orders("blue").getProperties.asScala == Map("bootstrap.servers" -> "blue:9092"))
+    assert(orders("green").getProperties.asScala == Map("bootstrap.servers" -> "green"))
+  }
+
+  test("anchors, aliases and merge keys") {
+    val streams = parse(
+      """version: 1
+        |clusters:
+        |  blue: {properties: &common {bootstrap.servers: "b:1", security.protocol: SSL}}
+        |  green: {properties: {<<: *common, bootstrap.servers: "g:1"}}
+        |streams:
+        |  orders: {clusters: {green: {topics: &t [orders]}, blue: {topics: *t}}}
+        |""".stripMargin
+    )
+    val orders = streams("orders").getClusterMetadataMap
+    assert(
+      orders.get("green").getProperties.asScala ==
+        Map("bootstrap.servers" -> "g:1", "security.protocol" -> "SSL")
+    )
+    assert(orders.get("blue").getTopics.asScala == Set("orders"))
+  }
+
+  test("no streams at all is a document; whether it is an answer is not for the parser to say") {
+    assert(parse("version: 1\nstreams: {}").isEmpty)
+    assert(parse("[]").isEmpty)
+  }
+}

@@ -1,0 +1,25 @@
+package io.github.dynamickafka.metadata
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+/** Short hands for streams in suites. */
+private[metadata] object Streams {
+
+  def cluster(topics: String*): ClusterMetadata = cluster(Map.empty[String, String], topics: _*)
+
+  def cluster(properties: Map[String, String], topics: String*): ClusterMetadata =
+    new ClusterMetadata(topics.asJava, (Map("bootstrap.servers" -> "b:9092") ++ properties).asJava)
+
+  def stated(state: String, starting: String, topics: String*): ClusterMetadata =
+    new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", "b:9092"), starting, null, state)
+
+  def stream(id: String, clusters: (String, ClusterMetadata)*): KafkaStream = {
+    val map = new ju.LinkedHashMap[String, ClusterMetadata]
+    clusters.foreach { case (cluster, metadata) => map.put(cluster, metadata) }
+    new KafkaStream(id, map)
+  }
+
+  def byId(streams: KafkaStream*): Map[String, KafkaStream] = streams.map(s => s.streamId -> s).toMap
+}

@@ -1,0 +1,111 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+import scala.io.Source
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+
+class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private def positions(all: (String, Int, Long)*) = Positions.from(all)
+
+  private def conditionOf(text: String): String =
+    intercept[DynamicKafkaRuntimeException](
+      CompositeOffsetJson.read(text)
+    ).getCondition.stripPrefix("DYNAMIC_KAFKA.")
+
+  private def resource(name: String): String =
+    Using.resource(Source.fromResource(s"checkpoints/$name", getClass.getClassLoader))(_.mkString.trim)
+
+  test("what is written is read back, and written the same again") {
+    forAll(Generators.compositeOffset, minSuccessful(300)) { offset =>
+      val json = offset.json
+      val back = CompositeOffsetJson.read(json)
+      assert(back == offset)
+      assert(back.json == json)
+      assert(!json.contains('\n'), "Spark's offset log has one line for each source")
+    }
+  }
+
+  test("equal offsets give equal text, in whatever order they were made") {
+    val one =
+      SortedMap("b" -> positions(("t", 10, 1L), ("t", 2, 2L)), "a" -> positions(("z", 0, 3L), ("y", 0, 4L)))
+    val other =
+      SortedMap("a" -> positions(("y", 0, 4L), ("z", 0, 3L)), "b" -> positions(("t", 2, 2L), ("t", 10, 1L)))
+    assert(CompositeOffset(one).json == CompositeOffset(other).json)
+    assert(
+      CompositeOffset(one).json ==
+        """{"version":1,"clusters":{"a":{"y":{"0":4},"z":{"0":3}},"b":{"t":{"2":2,"10":1}}}}"""
+    )
+  }
+
+  test("writes the format of the design, byte for byte") {
+    val offset = CompositeOffset(
+      clusters = SortedMap("blue" -> positions(("orders", 0, 42L), ("orders", 1, 7L))),
+      entered = SortedMap("green" -> positions(("orders", 0, 0L))),
+      retained = SortedMap("old" -> Retained(1763700000000L, positions(("orders", 0, 99L)))),
+      draining = SortedMap("red" -> positions(("orders", 0, 120L)))
+    )
+    assert(
+      offset.json == """{"version":1,"clusters":{"blue":{"orders":{"0":42,"1":7}}},""" +
+        """"entered":{"green":{"orders":{"0":0}}},""" +
+        """"retained":{"old":{"since":1763700000000,"topics":{"orders":{"0":99}}}},""" +
+        """"draining":{"red":{"orders":{"0":120}}}}"""
+    )
+  }
+
+  test("the golden offset of version 1 opens, in every later version") {
+    val golden = resource("offset-version-1.json")
+    assert(CompositeOffsetJson.read(golden).json == golden)
+  }
+
+  test("an offset of a future version is refused, naming both versions") {
+    val e = intercept[DynamicKafkaRuntimeException](
+      CompositeOffsetJson.read(resource("offset-version-future.json"))
+    )
+    assert(e.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OFFSET_VERSION")
+    assert(e.getMessage.contains("version 2") && e.getMessage.contains("version 1"), e.getMessage)
+  }
+
+  test("an offset of Spark's own Kafka source is told apart") {
+    assert(conditionOf("""{"orders":{"0":1,"1":5}}""") == "PLAIN_KAFKA_CHECKPOINT")
+    assert(conditionOf("""{"version":{"0":1}}""") == "PLAIN_KAFKA_CHECKPOINT")
+  }
+
+  test("what is damaged or unknown is refused") {
+    Seq(
+      "",
+      "12",
+      "[]",
+      "{",
+      """{"version":1}""",
+      """{"version":1,"clusters":{},"paused":{}}""",
+      """{"version":1,"clusters":{"a":{"t":{"0":-1}}}}""",
+      """{"version":1,"clusters":{"a":{"t":{"x":1}}}}""",
+      """{"version":1,"clusters":{"a":{"t":{"0":1.5}}}}""",
+      """{"version":1,"clusters":{"a":[]}}""",
+      """{"version":1,"clusters":{},"clusters":{}}""",
+      """{"version":1,"clusters":{},"retained":{"a":{"since":1}}}""",
+      """{"version":1,"clusters":{},"retained":{"a":{"since":1,"topics":{},"until":2}}}""",
+      """{"version":1,"clusters":{}} x""",
+      """{"clusters":{"a":1}}"""
+    ).foreach(text => assert(conditionOf(text) == "INVALID_OFFSET", text))
+    Seq(
+      """{"version":2,"clusters":{}}""",
+      """{"version":"1","clusters":{}}""",
+      """{"version":0,"clusters":{}}"""
+    )
+      .foreach(text => assert(conditionOf(text) == "UNKNOWN_OFFSET_VERSION", text))
+  }
+
+  test("cluster ids and topics are opaque: 'a' with 'b-c' is not 'a-b' with 'c'") {
+    val one = CompositeOffset(SortedMap("a" -> positions(("b-c", 0, 1L))))
+    val other = CompositeOffset(SortedMap("a-b" -> positions(("c", 0, 1L))))
+    assert(one.json != other.json)
+    assert(OffsetRange.between(CompositeOffset.empty.copy(clusters = one.clusters), one).isEmpty)
+  }
+}

@@ -1,0 +1,35 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+import org.scalacheck.Gen
+
+/** Composite offsets of any shape, with names that need care. */
+object Generators {
+  val clusterId: Gen[String] = Gen.oneOf("a", "a-b", "a-b-c", "blue", "Blue", "green.eu", "x_1", "0")
+  val topic: Gen[String] = Gen.oneOf("orders", "b-c", "c", "version", "Orders.v1_x", "clusters")
+  val offset: Gen[Long] = Gen.frequency(3 -> Gen.choose(0L, 1000L), 1 -> Gen.choose(0L, Long.MaxValue))
+
+  val positions: Gen[Positions] = for {
+    topics <- Gen.choose(1, 4).flatMap(Gen.listOfN(_, topic))
+    all <- Gen.sequence[Seq[(String, Int, Long)], (String, Int, Long)](topics.flatMap { t =>
+      (0 until 3).map(p => offset.map(o => (t, p * 7, o)))
+    })
+  } yield Positions.from(all.distinctBy(x => (x._1, x._2)))
+
+  def byCluster[A](value: Gen[A]): Gen[SortedMap[String, A]] =
+    Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.zip(clusterId, value))).map(SortedMap.from(_))
+
+  val retained: Gen[Retained] = for {
+    since <- Gen.choose(0L, 2000000000000L)
+    kept <- positions
+    drained <- Gen.someOf(kept.topics)
+  } yield Retained(since, kept, drained.toSet)
+
+  val compositeOffset: Gen[CompositeOffset] = for {
+    clusters <- byCluster(positions)
+    entered <- byCluster(positions)
+    retained <- byCluster(retained)
+    draining <- byCluster(positions)
+  } yield CompositeOffset(clusters, entered, retained, draining)
+}

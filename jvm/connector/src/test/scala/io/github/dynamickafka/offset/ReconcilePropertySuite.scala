@@ -1,0 +1,132 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+import scala.util.Random
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+
+/**
+ * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
+ * restarts, against a model of Kafka that is nothing but end offsets. What the batches read, put together, is
+ * every record from each partition's entering position on, each once.
+ */
+class ReconcilePropertySuite extends AnyFunSuite {
+
+  private val clusterIds = Seq("a", "a-b", "c")
+  private val topicNames = Seq("t", "b-t", "u")
+
+  private final class Model(seed: Long) {
+    val random = new Random(seed)
+    var now = 1000000L
+    var kafka = Map.empty[(String, String), Map[Int, Long]]
+    for (c <- clusterIds; t <- topicNames)
+      kafka += (c, t) -> (0 to random.nextInt(2)).map(_ -> random.nextInt(5).toLong).toMap
+
+    var topology: Topology = Topology.empty
+    var down = Set.empty[String]
+    var committed: CompositeOffset = CompositeOffset.empty
+
+    /** Ranges read, by partition, in order. */
+    var read = Map.empty[(String, String, Int), Vector[(Long, Long)]]
+    var turn = 0L
+
+    val rules: Reconcile.Rules = Reconcile.Rules(
+      retentionMs = -1,
+      drainRemoved = random.nextBoolean(),
+      entry = (_, _, _, _) => OffsetsPolicy.Earliest
+    )
+
+    def chance(percent: Int): Boolean = random.nextInt(100) < percent
+
+    def change(): Unit = {
+      now += random.nextInt(1000)
+      random.nextInt(10) match {
+        case 0 | 1 => topology = anyTopology()
+        case 2 =>
+          val (key, ps) =
+            kafka.toSeq.sortBy(_._1)(Ordering.Tuple2[String, String]).apply(random.nextInt(kafka.size))
+          kafka += key -> (ps + (ps.size -> 0L))
+        case 3 => down = clusterIds.filter(_ => chance(25)).toSet
+        case _ => kafka = kafka.map { case (k, ps) =>
+            k -> ps.map { case (p, end) => p -> (end + random.nextInt(4)) }
+          }
+      }
+    }
+
+    def anyTopology(): Topology = Topology(SortedMap.from(clusterIds.filter(_ => chance(70)).map { c =>
+      val topics = topicNames.filter(_ => chance(60))
+      c -> TopologyCluster(
+        c,
+        SortedMap.from(topics.map(t => t -> TopologyTopic("s", draining = chance(25)))),
+        Map("bootstrap.servers" -> "x:1")
+      )
+    }.filter(_._2.topics.nonEmpty)))
+
+    def view(id: String, work: ClusterTransition): ClusterView =
+      if (down(id)) ClusterView.Unreachable
+      else {
+        val ends = Positions.from(for (t <- work.topics.toSeq; (p, end) <- kafka((id, t))) yield (t, p, end))
+        ClusterView.Reachable(ends, Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 0L) }))
+      }
+
+    /** A trigger: logged, and then perhaps read; a batch that is not read is planned again after a restart. */
+    def trigger(): Unit = {
+      val transition = Reconcile(committed, topology, now, rules)
+      val views = transition.clusters.map { case (id, work) => id -> view(id, work) }
+      val advance = Advance(committed, transition, views)
+      assert(advance.losses.isEmpty)
+      turn += 1
+      val lags = advance.spans.map(_.lag)
+      val next = advance.offset(if (chance(50)) Admit(lags, random.nextInt(12).toLong, turn) else lags)
+      val end = if (next.sameAs(committed)) committed else next
+      val logged = CompositeOffsetJson.read(end.json)
+      assert(logged == end)
+      val ranges = OffsetRange.between(committed, logged)
+      assert(ranges == OffsetRange.between(CompositeOffsetJson.read(committed.json), logged))
+      for ((id, of) <- ranges; r <- of) {
+        val key = (id, r.topic, r.partition)
+        read += key -> (read.getOrElse(key, Vector.empty) :+ (r.from -> r.until))
+        assert(r.until <= kafka((id, r.topic))(r.partition), "read past the end")
+      }
+      committed = logged
+    }
+  }
+
+  private def check(model: Model): Unit = {
+    // Everything up, everything active: then all is read to the end.
+    model.down = Set.empty
+    model.topology = Topology(SortedMap.from(clusterIds.map(c =>
+      c -> TopologyCluster(c, SortedMap.from(topicNames.map(_ -> TopologyTopic("s"))), Map.empty)
+    )))
+    (1 to 200).foreach(_ => model.trigger())
+    for (((c, t), partitions) <- model.kafka; (p, end) <- partitions) {
+      val ranges = model.read.getOrElse((c, t, p), Vector.empty)
+      val joined = ranges.foldLeft(0L) { case (at, (from, until)) =>
+        assert(
+          from == at,
+          s"$c $t-$p: ${if (from > at) "lost" else "repeated"} records between $at and $from: $ranges"
+        )
+        until
+      }
+      assert(joined == end, s"$c $t-$p was read to $joined of $end")
+    }
+    assert(model.committed.retained.isEmpty && model.committed.draining.isEmpty)
+  }
+
+  test("nothing lost, nothing twice, under any order of changes") {
+    val first = sys.props.get("dynamickafka.seed").fold(System.nanoTime())(_.toLong)
+    (0L until 400L).foreach { i =>
+      val seed = first + i
+      withClue(s"-Ddynamickafka.seed=$seed: ") {
+        val model = new Model(seed)
+        (1 to 60).foreach { _ =>
+          if (model.chance(50)) model.change()
+          model.trigger()
+        }
+        check(model)
+      }
+    }
+  }
+}

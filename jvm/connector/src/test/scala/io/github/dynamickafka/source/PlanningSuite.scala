@@ -1,0 +1,138 @@
+package io.github.dynamickafka.source
+
+import java.util.Optional
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.connector.catalog.SupportsRead
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.read.streaming.{
+  MicroBatchStream,
+  ReadLimit,
+  ReportsSourceMetrics,
+  SupportsAdmissionControl
+}
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.{DynamicKafka, DynamicKafkaProvider}
+
+/** The stream as Spark's engine calls it: planning, and calls that come early. */
+class PlanningSuite extends SourceTest {
+
+  private type Stream = MicroBatchStream with SupportsAdmissionControl with ReportsSourceMetrics
+
+  private def scanOf(s: Scene, more: (String, String)*): Scan = {
+    val _ = spark
+    val options = new CaseInsensitiveStringMap(s.options(more: _*).asJava)
+    val provider = new DynamicKafkaProvider
+    val table = provider.getTable(provider.inferSchema(options), Array.empty, options.asCaseSensitiveMap)
+    table.asInstanceOf[SupportsRead].newScanBuilder(options).build()
+  }
+
+  private def streaming(scan: Scan, s: Scene)(body: Stream => Unit): Unit = {
+    val stream = scan.toMicroBatchStream(s.folder.resolve("planning").toString).asInstanceOf[Stream]
+    try body(stream)
+    finally stream.stop()
+  }
+
+  private def withTopic(body: (Scene, String) => Unit): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    Seq(blue, green).foreach(produce(_, topic, 2, Seq("a", "b", "c")))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    body(s, topic)
+  }
+
+  test("planning is not repeated: not columnar, and the same batch gives the same partitions") {
+    withTopic { (s, topic) =>
+      val scan = scanOf(s)
+      assert(scan.columnarSupportMode() == Scan.ColumnarSupportMode.UNSUPPORTED)
+      streaming(scan, s) { stream =>
+        val start = stream.initialOffset()
+        val end = stream.latestOffset(start, ReadLimit.allAvailable())
+        val planned = stream.planInputPartitions(start, end)
+        assert(planned.length == 4)
+        assert(stream.planInputPartitions(start, end) eq planned)
+        // The engine hands over offsets that it has read from its log, too.
+        val (from, to) = (stream.deserializeOffset(start.json), stream.deserializeOffset(end.json))
+        assert(stream.planInputPartitions(from, to) eq planned)
+        produce(blue, topic, 2, Seq("d", "e"))
+        val next = stream.latestOffset(end, ReadLimit.allAvailable())
+        assert(stream.planInputPartitions(end, next).length == 2)
+      }
+    }
+  }
+
+  test("equal offsets are equal text, and an offset that changes nothing is the start itself") {
+    withTopic { (s, _) =>
+      streaming(scanOf(s), s) { stream =>
+        val start = stream.initialOffset()
+        assert(stream.initialOffset() == start)
+        val end = stream.latestOffset(start, ReadLimit.allAvailable())
+        assert(stream.latestOffset(end, ReadLimit.allAvailable()) eq end)
+        val read = stream.deserializeOffset(end.json)
+        assert(read == end && read.json == end.json && !end.json.contains("\n"))
+        assert(stream.latestOffset(read, ReadLimit.allAvailable()).json == end.json)
+      }
+    }
+  }
+
+  test("what Spark may call before the first offset throws nothing") {
+    withTopic { (s, _) =>
+      streaming(scanOf(s), s) { stream =>
+        assert(stream.reportLatestOffset() == null)
+        assert(stream.metrics(Optional.empty()).get("kafkaClustersCount") == "0")
+        stream.commit(stream.initialOffset())
+      }
+    }
+  }
+
+  test("the reported latest offset is that of Kafka, whatever the limit of the trigger") {
+    withTopic { (s, topic) =>
+      streaming(scanOf(s), s) { stream =>
+        val end = stream.latestOffset(stream.initialOffset(), ReadLimit.maxRows(1))
+        assert(end.json != stream.reportLatestOffset().json)
+        assert(
+          stream.reportLatestOffset().json ==
+            s"""{"version":1,"clusters":{"blue":{"$topic":{"0":2,"1":1}},"green":{"$topic":{"0":2,"1":1}}}}"""
+        )
+      }
+    }
+  }
+
+  test("texts of scan, stream and partitions hold no client property") {
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      produce(blue, topic, 1, Seq("a"))
+      s.orders(Entry("blue", blue, topic).and("ssl.keystore.password", "hush-hush"))
+      val scan = scanOf(s, "kafka.ssl.key.password" -> "hush-hush")
+      streaming(scan, s) { stream =>
+        val start = stream.initialOffset()
+        val partitions =
+          stream.planInputPartitions(start, stream.latestOffset(start, ReadLimit.allAvailable()))
+        val texts = partitions.map(_.toString) ++ Seq(scan.toString, scan.description, stream.toString)
+        texts.foreach(text => assert(!text.contains("hush-hush"), text))
+      }
+    }
+  }
+
+  test("a service given to the builder as an object: read, inactive clusters, and not closed with the query") {
+    withTopic { (s, topic) =>
+      s.service.inactive = Set("green")
+      val frame = DynamicKafka.builder(spark)
+        .setKafkaMetadataService(s.service)
+        .setStreamIds("orders")
+        .setProperty("stream-metadata-discovery-interval-ms", "50")
+        .load()
+      val query = s.results.start(frame)
+      try {
+        settle(query)
+        assertSame(s.seen, stored("blue", blue, topic))
+        s.service.inactive = Set.empty
+        s.service.awaitAnswers()
+        settle(query)
+        assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+      } finally query.stop()
+      assert(!s.service.closed)
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.offset.{CompositeOffset, Loss, OffsetsPolicy, Positions, Retained, Span}
+
+/** What the source decides without a broker. */
+class PurePartsSuite extends AnyFunSuite {
+
+  private def positions(all: (String, Int, Long)*) = Positions.from(all)
+  private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
+  private def cluster(id: String, properties: Map[String, String], topics: (String, TopologyTopic)*) =
+    id -> TopologyCluster(id, SortedMap.from(topics), properties)
+
+  test("a cluster that is out is asked again with growing pauses, and never waited for") {
+    val first = Outage.begin(now = 1000L, new RuntimeException("gone"))
+    var asked = 0
+    var answer = new CompletableFuture[String]
+    val ask = () => { asked += 1; answer }
+    assert(first.look(1100L, ask) == Left(first) && asked == 0, "not before its time")
+    val probing = first.look(first.nextAt, ask).left.toOption.get
+    assert(asked == 1)
+    assert(probing.look(first.nextAt + 60000L, ask) == Left(probing), "one question at a time")
+    answer.completeExceptionally(new RuntimeException("still gone"))
+    val later = probing.look(first.nextAt + 1L, ask).left.toOption.get
+    assert(later.cause.getMessage == "still gone" && later.since == 1000L)
+    assert(later.nextAt - (first.nextAt + 1L) > first.nextAt - first.since, "the pause grows")
+    answer = CompletableFuture.completedFuture("id")
+    val again = later.look(later.nextAt, ask).left.toOption.get
+    assert(again.look(later.nextAt, ask) == Right(()))
+  }
+
+  test("limits: the budget of all clusters together, and each cluster's own") {
+    val limits = new Limits(id => if (id == "slow") Some(5L) else None)
+    val spans = IndexedSeq(span("fast", 1000), span("slow", 1000))
+    assert(limits.grant(spans, ReadLimit.maxRows(Long.MaxValue)) == IndexedSeq(1000L, 5L))
+    assert(limits.grant(spans, ReadLimit.allAvailable()) == IndexedSeq(1000L, 1000L), "Trigger.Once")
+    assert(limits.grant(spans, ReadLimit.maxRows(100)).sum == 100L)
+    assert(limits.grant(spans, ReadLimit.maxRows(100))(1) <= 5L)
+    val both = ReadLimit.compositeLimit(Array(ReadLimit.minRows(1, 10), ReadLimit.maxRows(7)))
+    assert(limits.grant(spans, both).sum == 7L)
+  }
+
+  test("a topic that was read may be missing for a moment; lost records are decided on at once") {
+    val gone = Loss.TopicGone("blue", "orders")
+    val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
+    policy.judge(Seq(gone), now = 0L, waitForTopics = true)
+    policy.judge(Nil, now = 4000L, waitForTopics = true)
+    policy.judge(Seq(gone), now = 6000L, waitForTopics = true)
+    policy.judge(Seq(gone), now = 10999L, waitForTopics = true)
+    val late =
+      intercept[DynamicKafkaRuntimeException](policy.judge(Seq(gone), now = 11000L, waitForTopics = true))
+    assert(
+      late.getMessageParameters.get("cluster") == "blue" && late.getMessageParameters.get("topic") == "orders"
+    )
+    intercept[DynamicKafkaRuntimeException](
+      new LossPolicy(true, 5000L).judge(Seq(gone), now = 0L, waitForTopics = false)
+    )
+    val expired = Loss.Expired("blue", "orders", 3, known = 7L, earliest = 9L)
+    val e =
+      intercept[DynamicKafkaRuntimeException](policy.judge(Seq(expired), now = 0L, waitForTopics = true))
+    assert(Seq("blue", "orders", "partition 3", "offset 7", "9").forall(e.getMessage.contains), e.getMessage)
+    new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
+  }
+
+  test("the checkpoint remembers how to reach what offsets name, and no secret") {
+    val secrets = Map(
+      "bootstrap.servers" -> "b:1",
+      "sasl.jaas.config" -> "pw",
+      "ssl.key.password" -> ("$" + "{file:/x:y}")
+    )
+    val first = Topology(
+      SortedMap(
+        cluster(
+          "blue",
+          secrets,
+          "orders" -> TopologyTopic("s", startingOffsets = Some(OffsetsPolicy.Timestamp(5L)))
+        ),
+        cluster("red", Map("bootstrap.servers" -> "r:1"), "old" -> TopologyTopic("s", draining = true))
+      )
+    )
+    val second =
+      Topology(SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))))
+    val end = CompositeOffset(
+      clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
+      retained = SortedMap("red" -> Retained(1L, positions(("old", 0, 2L))))
+    )
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val memory = new CheckpointMemory(folder, new Configuration)
+    memory.remember(first, end)
+    memory.remember(second, end)
+    val again = new CheckpointMemory(folder, new Configuration)
+    assert(again.topology.exists(_.current == second))
+    assert(again.cluster("blue").map(_.properties).contains(Map("bootstrap.servers" -> "b:1")))
+    assert(
+      again.cluster("blue").flatMap(_.topics.get("orders")) == first.clusters("blue").topics.get("orders")
+    )
+    assert(again.cluster("red").map(_.bootstrapServers).contains("r:1"))
+    assert(again.streamOf("red", "old") == "s")
+    again.remember(second, CompositeOffset.empty)
+    assert(
+      new CheckpointMemory(folder, new Configuration).cluster("blue").isEmpty,
+      "no offset names it any more"
+    )
+    assert(new CheckpointMemory(folder, new Configuration).cluster("green").isDefined)
+  }
+
+  test("the initial offset is written once and read back") {
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val initial = InitialOffset(CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))), Set("green"))
+    val memory = new CheckpointMemory(folder, new Configuration)
+    assert(memory.initial.isEmpty)
+    memory.writeInitial(initial)
+    assert(new CheckpointMemory(folder, new Configuration).initial.contains(initial))
+  }
+
+  test("a folder where Spark's own Kafka source has been is refused") {
+    val folder = Files.createTempDirectory("memory")
+    Files.writeString(folder.resolve("0"), "v1\n{}")
+    val e = intercept[DynamicKafkaRuntimeException](
+      new CheckpointMemory(folder.toUri.toString, new Configuration).refusePlainKafka()
+    )
+    assert(e.getCondition == "DYNAMIC_KAFKA.PLAIN_KAFKA_CHECKPOINT")
+  }
+
+  test("metrics never throw and always have every key") {
+    val consumed = CompositeOffset(
+      clusters =
+        SortedMap("blue" -> positions(("t", 0, 5L), ("t", 1, 5L)), "gone" -> positions(("t", 0, 9L))),
+      draining = SortedMap("gone" -> positions(("t", 0, 9L)))
+    )
+    val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
+    val metrics = SourceMetrics(consumed, ends, Set("blue", "new"), Set("new"), 12L, 3)
+    assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
+    assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
+    assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")
+    assert(metrics.get("drainingClusters") == "1" && metrics.get("unreachableClusters") == "1")
+    val nothing = SourceMetrics(CompositeOffset.empty, SortedMap.empty, Set.empty, Set.empty, 0L, 0)
+    assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
+  }
+
+  test("the same partition of many clusters does not come to one executor") {
+    val places = IndexedSeq("executor_a", "executor_b", "executor_c")
+    val inner = new InputPartition {}
+    val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
+    def at(id: String, place: String) = ClusterPartition(id, "h:1", "s", Set("t"), inner, reader, Seq(place))
+    val ids = IndexedSeq("a", "b", "c")
+    val planned = ids.map(at(_, places(0))) ++ ids.map(at(_, places(1))) ++ ids.map(at(_, places(2)))
+    val rotated = BatchPlanner.rotate(planned, ids)
+    assert(rotated.take(3).flatMap(_.preferredLocations).toSet == places.toSet)
+    assert(rotated.filter(_.toString.contains("(a,")).flatMap(_.preferredLocations) == places)
+    assert(BatchPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
+      "one",
+      "one"
+    ))
+  }
+
+  test("a change of the topology is one line: what enters, leaves and drains, with offsets") {
+    val start =
+      CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)), "red" -> positions(("t", 0, 1L))))
+    val end = CompositeOffset(
+      clusters = SortedMap("green" -> positions(("t", 0, 3L)), "red" -> positions(("t", 0, 1L))),
+      entered = SortedMap("green" -> positions(("t", 0, 2L))),
+      retained = SortedMap("blue" -> Retained(1L, positions(("t", 0, 4L)))),
+      draining = SortedMap("red" -> positions(("t", 0, 8L)))
+    )
+    assert(
+      Transitions.describe(start, end).contains(
+        """Topology: 'green' enters at {"t":{"0":2}}; 'blue' leaves at {"t":{"0":4}}; 'red' drains up to {"t":{"0":8}}"""
+      )
+    )
+    assert(Transitions.describe(start, start).isEmpty)
+  }
+}

@@ -1,0 +1,204 @@
+package io.github.dynamickafka.source
+
+import org.apache.spark.sql.streaming.Trigger
+
+/**
+ * Restarts, and batches that were logged and not finished: these are read again from the log, the same, whatever
+ * the topology has become. [[Results]] compares a batch that is run again with its first run.
+ */
+class RestartSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** Blue and green with six records each, in a batch that is logged and not finished. */
+  private def interrupted(options: (String, String)*)(body: (Scene, String) => Any): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    Seq(blue, green).foreach(produce(_, topic, 2, values("a", 6)))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    s.catchUp(options: _*)
+    s.crashBeforeLastCommit()
+    Seq(blue, green).foreach(produce(_, topic, 2, values("b", 4)))
+    body(s, topic)
+    ()
+  }
+
+  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+
+  test("the batch is planned again from the log, with more records there by then") {
+    interrupted() { (s, topic) =>
+      s.catchUp()
+      assert(s.results.repeated == Set(0L))
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test(
+    "a cluster that has left the metadata is still read for the batch that names it, and is retained then"
+  ) {
+    interrupted() { (s, topic) =>
+      s.orders(Entry("green", green, topic))
+      s.catchUp()
+      assert(s.results.repeated == Set(0L))
+      assertSame(
+        s.seen.filter(_.cluster == "blue"),
+        stored("blue", blue, topic).filter(_.value.startsWith("a"))
+      )
+      assert(s.results.logged.retained.keySet == Set("blue"))
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a topic that has left, a stream that names it otherwise, a new cluster: the batch is the same") {
+    scene { s =>
+      val (one, two) = (newTopicOn(1, blue), newTopicOn(1, blue, green))
+      Seq(one, two).foreach(produce(blue, _, 1, values("a", 3)))
+      produce(green, two, 1, values("g", 3))
+      s.service.streams =
+        Map("orders" -> Seq(Entry("blue", blue, one, two)), "audit" -> Seq(Entry("blue", blue, one)))
+      s.catchUp("streamIds" -> "orders;audit")
+      s.crashBeforeLastCommit()
+      s.service.streams =
+        Map("orders" -> Seq(Entry("blue", blue, two)), "audit" -> Seq(Entry("green", green, two)))
+      s.catchUp("streamIds" -> "orders;audit")
+      assert(s.results.repeated == Set(0L))
+      assertSame(
+        s.seen,
+        stored("blue", blue, one, "audit") ++ stored("blue", blue, two, "orders") ++ stored(
+          "green",
+          green,
+          two,
+          "audit"
+        )
+      )
+    }
+  }
+
+  test(
+    "a batch that introduced a cluster is the same although the cluster's retention or policy has changed"
+  ) {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      produce(green, topic, 1, values("skipped", 3))
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp("newClusterStartingOffsets" -> "latest")
+      s.crashBeforeLastCommit()
+      produce(green, topic, 1, values("read", 3))
+      // Decided once: it entered at the end that it had then.
+      s.catchUp("newClusterStartingOffsets" -> "earliest")
+      assertSame(s.seen, stored("green", green, topic).drop(3))
+    }
+  }
+
+  test("the metadata service is down: the batch is read with what the checkpoint remembers") {
+    interrupted() { (s, topic) =>
+      s.service.behave = () => throw new IllegalStateException("down")
+      val query = s.start("streamMetadataDiscoveryFailureThreshold" -> "1000")
+      eventually(assert(s.seen.size == 20))
+      settle(query)
+      assert(s.results.repeated == Set(0L))
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a cluster that has left and cannot be reached: fail tells what to do, skip gives the ranges up") {
+    scene { s =>
+      val topic = newTopicOn(2, green, red)
+      Seq(green, red).foreach(produce(_, topic, 2, values("a", 6)))
+      s.orders(Entry("green", green, topic), Entry("red", red, topic))
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      s.orders(Entry("green", green, topic))
+      red.kill()
+      val skipped = new Results(s.results.checkpoint)
+      try {
+        val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "1000"))
+        assert(condition(e) == "UNREACHABLE_REPLAY")
+        assert(Seq("'red'", s"$topic-0 [0, 3)", "unreachableReplayPolicy").forall(text(e).contains), text(e))
+        val frame = s.frame("clusterRequestTimeoutMs" -> "1000", "unreachableReplayPolicy" -> "skip")
+        val query = skipped.start(frame, Trigger.AvailableNow())
+        assert(query.awaitTermination(60000))
+      } finally red.restart()
+      assertSame(skipped.seen, stored("green", green, topic))
+      s.orders(Entry("green", green, topic), Entry("red", red, topic))
+      produce(red, topic, 2, values("b", 4))
+      assert(skipped.start(s.frame(), Trigger.AvailableNow()).awaitTermination(60000))
+      assertSame(
+        skipped.seen,
+        stored("green", green, topic) ++ stored("red", red, topic).filter(_.value.startsWith("b"))
+      )
+    }
+  }
+
+  test("how to reach a former cluster can be given as options") {
+    scene { s =>
+      val topic = newTopicOn(1, green, red)
+      Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
+      s.orders(Entry("green", green, topic), Entry("red", red, topic))
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      s.orders(Entry("green", green, topic))
+      red.restartOnNewPort()
+      s.catchUp("cluster.red.kafka.bootstrap.servers" -> red.bootstrapServers)
+      assert(s.results.repeated == Set(0L))
+      assertSame(s.seen, stored("green", green, topic) ++ stored("red", red, topic))
+    }
+  }
+
+  test("clusters that come and go while the query is stopped: on from there") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green, red)
+      def more(prefix: String) = Seq(blue, green, red).foreach(produce(_, topic, 2, values(prefix, 4)))
+      val entries = Seq(Entry("blue", blue, topic), Entry("green", green, topic), Entry("red", red, topic))
+      s.orders(entries(0), entries(1))
+      more("a")
+      s.catchUp()
+      more("b")
+      s.orders(entries(1), entries(2))
+      s.catchUp()
+      more("c")
+      s.orders(entries: _*)
+      s.catchUp()
+      assertSame(s.seen, all(topic) ++ stored("red", red, topic))
+    }
+  }
+
+  test("many restarts, each with its last batch to be read again, under load") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      val (a, b) = (Entry("blue", blue, topic), Entry("green", green, topic))
+      val topologies = Seq(Seq(a), Seq(a, b), Seq(b), Seq(b, a.draining), Seq(a, b))
+      for ((entries, i) <- topologies.zipWithIndex) {
+        s.orders(entries: _*)
+        val query = s.start("maxOffsetsPerTrigger" -> "5")
+        Seq(blue, green).foreach(produce(_, topic, 2, values(s"$i-", 6)))
+        val before = s.results.batchCount
+        eventually(assert(s.results.batchCount > before))
+        query.stop()
+        s.crashBeforeLastCommit()
+      }
+      s.catchUp("maxOffsetsPerTrigger" -> "5")
+      assertSame(s.seen, all(topic))
+      assert(s.results.repeated.size >= 2)
+    }
+  }
+
+  test("a batch that failed in the sink is run again, the same") {
+    scene { s =>
+      val topic = newTopicOn(2, blue)
+      produce(blue, topic, 2, values("a", 6))
+      s.orders(Entry("blue", blue, topic))
+      val broken = s.frame().writeStream
+        .foreachBatch((_: org.apache.spark.sql.DataFrame, _: Long) => throw new IllegalStateException("sink"))
+        .option("checkpointLocation", s.results.checkpoint.toString).start()
+      eventually(assert(broken.exception.isDefined))
+      produce(blue, topic, 2, values("b", 4))
+      s.catchUp()
+      assertSame(s.seen, stored("blue", blue, topic))
+      assert(s.results.batch(0).size == 6, "the batch was logged before those came")
+    }
+  }
+}

@@ -1,0 +1,105 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.{Files, Path}
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
+
+/**
+ * A query's checkpoint and what it has seen, which outlive its restarts. Rows are kept by batch: a batch that is
+ * run again takes the place of its first try, as an idempotent sink would have it, and must be the same.
+ */
+final class Results(val checkpoint: Path) {
+  private val batches = new ConcurrentHashMap[Long, Seq[Seen]]
+  @volatile private var different = Seq.empty[String]
+  @volatile private var again = Set.empty[Long]
+
+  def seen: Seq[Seen] = {
+    if (different.nonEmpty) throw new AssertionError(different.mkString("; "))
+    batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
+  }
+
+  def values: Seq[String] = seen.map(_.value).sorted
+  def batch(id: Long): Seq[Seen] = batches.getOrDefault(id, Nil)
+  def batchCount: Int = batches.size
+
+  /** Sizes of the batches, in their order. */
+  def sizes: Seq[Int] = batches.asScala.toSeq.sortBy(_._1).map(_._2.size)
+
+  /** Batches that were run more than once. */
+  def repeated: Set[Long] = again
+
+  def start(frame: DataFrame, trigger: Trigger = Trigger.ProcessingTime(0L)): StreamingQuery =
+    frame.selectExpr("cluster", "topic", "partition", "offset", "cast(value as string) as value", "stream")
+      .writeStream
+      .foreachBatch { (rows: DataFrame, id: Long) =>
+        val found = rows.collect().toSeq.map { r =>
+          Seen(r.getString(0), r.getString(1), r.getInt(2), r.getLong(3), r.getString(4), r.getString(5))
+        }
+        Option(batches.put(id, found)).foreach { before =>
+          again += id
+          if (before.toSet != found.toSet) different :+= s"batch $id was $before and then $found"
+        }
+        ()
+      }
+      .option("checkpointLocation", checkpoint.toString)
+      .trigger(trigger)
+      .start()
+
+  /** The offset that is logged last. */
+  def logged: CompositeOffset = CompositeOffsetJson.read(loggedText)
+
+  def loggedText: String = Files.readAllLines(last("offsets")).asScala.last
+
+  /** Batches that were not logged need not be the same when they are made anew. */
+  def forgetRows(): Unit = batches.clear()
+
+  /** The checkpoint as a crash leaves it that comes before the last batch is committed. */
+  def uncommit(): Unit = {
+    val committed = checkpoint.resolve("commits").resolve(last("offsets").getFileName)
+    if (Files.exists(committed)) delete(committed)
+  }
+
+  /** Leaves of the last logged batch nothing. */
+  def unlog(): Unit = {
+    uncommit()
+    delete(last("offsets"))
+  }
+
+  /** Replaces the last logged offset. */
+  def rewriteLogged(change: String => String): Unit = {
+    val file = last("offsets")
+    val lines = Files.readAllLines(file).asScala
+    Files.write(file, (lines.init :+ change(lines.last)).asJava)
+    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    ()
+  }
+
+  /** All files of the checkpoint, their content as text. */
+  def files: Map[String, String] = {
+    val walk = Files.walk(checkpoint)
+    try
+      walk.iterator.asScala.filter(Files.isRegularFile(_)).filterNot(_.toString.endsWith(".crc"))
+        .map(f => checkpoint.relativize(f).toString -> Files.readString(f)).toMap
+    finally walk.close()
+  }
+
+  private def last(log: String): Path = {
+    val listing = Files.list(checkpoint.resolve(log))
+    try {
+      val numbers = listing.iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption)
+      checkpoint.resolve(log).resolve(numbers.max.toString)
+    } finally listing.close()
+  }
+
+  private def delete(file: Path): Unit = {
+    Files.delete(file)
+    Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+    ()
+  }
+}

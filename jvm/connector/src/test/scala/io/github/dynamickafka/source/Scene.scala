@@ -1,0 +1,78 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.Path
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+import io.github.dynamickafka.metadata.ServiceRegistry
+
+/**
+ * A query over the stream `orders`: its metadata, its checkpoint and what it has seen. Its metadata service is
+ * asked every 50 ms.
+ */
+final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
+  val service = new ScriptedService
+  val results = new Results(folder.resolve("checkpoint"))
+  private val handle = ServiceRegistry.register(service)
+  private val queries = ConcurrentHashMap.newKeySet[StreamingQuery]()
+
+  def seen: Seq[Seen] = results.seen
+
+  /** From now on the stream `orders` is this. */
+  def orders(entries: Entry*): Unit = service.streams = Map("orders" -> entries)
+
+  /** The same, and the service has said so. */
+  def change(entries: Entry*): Unit = {
+    orders(entries: _*)
+    service.awaitAnswers()
+  }
+
+  def options(more: (String, String)*): Map[String, String] = {
+    val chosen = more.toMap
+    val subscription = if (chosen.contains("streamPattern")) Nil else Seq("streamIds" -> "orders")
+    Map(
+      "metadataService" -> "registered",
+      "metadataService.handle" -> handle,
+      "streamMetadataDiscoveryIntervalMs" -> "50"
+    ) ++ subscription ++ chosen
+  }
+
+  def frame(more: (String, String)*): DataFrame =
+    spark.readStream.format("dynamic-kafka").options(options(more: _*)).load()
+
+  def batch(more: (String, String)*): DataFrame =
+    spark.read.format("dynamic-kafka").options(options(more: _*)).load()
+
+  /** Runs until it is stopped, at the latest when the scene ends. */
+  def start(more: (String, String)*): StreamingQuery = started(results.start(frame(more: _*)))
+
+  def start(trigger: Trigger, more: (String, String)*): StreamingQuery =
+    started(results.start(frame(more: _*), trigger))
+
+  /** Reads what is there now, and ends. */
+  def catchUp(more: (String, String)*): Unit = {
+    val query = start(Trigger.AvailableNow(), more: _*)
+    if (!query.awaitTermination(60000L)) throw new AssertionError("AvailableNow does not end")
+  }
+
+  /** Reads all batches again that a crash before the last commit would have left to be read again. */
+  def crashBeforeLastCommit(): Unit = results.uncommit()
+
+  def metrics(query: StreamingQuery): Map[String, String] =
+    Option(query.lastProgress).fold(Map.empty[String, String])(_.sources.head.metrics.asScala.toMap)
+
+  private def started(query: StreamingQuery): StreamingQuery = {
+    queries.add(query)
+    query
+  }
+
+  override def close(): Unit = {
+    service.behave = () => ()
+    queries.forEach(_.stop())
+    ServiceRegistry.unregister(handle)
+  }
+}

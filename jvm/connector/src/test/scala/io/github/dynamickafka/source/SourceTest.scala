@@ -1,0 +1,150 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.{Files, Path}
+import java.util.UUID
+
+import scala.annotation.tailrec
+import scala.concurrent.duration.DurationInt
+import scala.concurrent.{Await, ExecutionContext, Future, TimeoutException, blocking}
+import scala.util.Try
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
+
+/** A record as a query saw it. */
+final case class Seen(
+    cluster: String,
+    topic: String,
+    partition: Int,
+    offset: Long,
+    value: String,
+    stream: String
+)
+
+/**
+ * A Spark session and real brokers, the same ones for all suites of this JVM; what a test makes on them has
+ * names of its own. `blue` and `green` always serve; `red` is there to be killed, frozen and moved, and a test
+ * that did so leaves it running.
+ */
+trait SourceTest extends AnyFunSuite with Eventually {
+
+  implicit override val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(30, Seconds), interval = Span(20, Millis))
+
+  lazy val spark: SparkSession = SourceTest.spark
+  def blue: KafkaCluster = SourceTest.clusters(0)
+  def green: KafkaCluster = SourceTest.clusters(1)
+  def red: KafkaCluster = SourceTest.clusters(2)
+
+  /** A topic name that nobody else uses. */
+  def newTopic(prefix: String = "t"): String = s"$prefix-${UUID.randomUUID().toString.take(8)}"
+
+  /** A new topic of that name on each of these clusters. */
+  def newTopicOn(partitions: Int, clusters: KafkaCluster*): String = {
+    val topic = newTopic()
+    clusters.foreach(_.createTopic(topic, partitions))
+    topic
+  }
+
+  def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-test-")
+
+  /** These values over the partitions in turn. */
+  def produce(cluster: KafkaCluster, topic: String, partitions: Int, values: Seq[String]): Unit = {
+    cluster.produce(topic, values.zipWithIndex.map { case (v, i) => Record(i % partitions, Some(v), v) })
+    ()
+  }
+
+  /** What a query over this (cluster, topic) has to see, all of it. */
+  def stored(id: String, cluster: KafkaCluster, topic: String, stream: String = "orders"): Seq[Seen] =
+    cluster.dump(topic).map(r => Seen(id, topic, r.partition, r.offset, r.value, stream))
+
+  /** A query of its own folder and metadata, stopped when the body ends. */
+  def scene[A](body: Scene => A): A = {
+    val scene = new Scene(spark, newFolder())
+    try body(scene)
+    finally scene.close()
+  }
+
+  /** With exactly these records, however often each was to be seen. */
+  def assertSame(found: Seq[Seen], expected: Seq[Seen]): Unit = {
+    val lost = expected.diff(found)
+    val twice = found.diff(expected)
+    assert(lost.isEmpty && twice.isEmpty, s"lost: ${lost.take(10)}, too many: ${twice.take(10)}")
+    ()
+  }
+
+  /** The connector's error that ended this query. */
+  def failure(query: StreamingQuery): DynamicKafkaError = {
+    eventually(assert(!query.isActive))
+    query.exception.map(ours).getOrElse(fail("the query ended without an error"))
+  }
+
+  /** The connector's error that this throws, now or when the query that it starts has ended. */
+  def refused(start: => Any): DynamicKafkaError =
+    try
+      start match {
+        case query: StreamingQuery => failure(query)
+        case other => fail(s"not refused: $other")
+      }
+    catch { case e: Exception if causes(e).exists(_.isInstanceOf[DynamicKafkaError]) => ours(e) }
+
+  private def ours(e: Throwable): DynamicKafkaError =
+    causes(e).collectFirst { case ours: DynamicKafkaError => ours }.getOrElse(throw e)
+
+  private def causes(e: Throwable): Seq[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(20).toSeq
+
+  def condition(e: DynamicKafkaError): String = e.getCondition.stripPrefix("DYNAMIC_KAFKA.")
+  def text(e: DynamicKafkaError): String = e.asInstanceOf[Throwable].getMessage
+
+  /** Waits until the query has seen everything that was there before this call. */
+  def settle(query: StreamingQuery): Unit = {
+    // A trigger that is under way may have looked too early; the second one has not.
+    def idle(): Unit = (1 to 2).foreach(_ => query.processAllAvailable())
+    val waiting = Future(Try(blocking(idle())))(ExecutionContext.global)
+    try Await.result(waiting, SettleWithin).get
+    catch { case _: TimeoutException => fail(s"the query does not come to rest: ${query.lastProgress}") }
+  }
+
+  private val SettleWithin = 60.seconds
+
+  def elapsedMs(body: => Any): Long = {
+    val from = System.nanoTime()
+    body
+    (System.nanoTime() - from) / 1000000L
+  }
+
+  @tailrec final def waitFor(
+      what: String,
+      until: Long = System.nanoTime() + 30000000000L
+  )(c: => Boolean): Unit =
+    if (!c) {
+      if (System.nanoTime() > until) fail(s"not in time: $what")
+      Thread.sleep(10)
+      waitFor(what, until)(c)
+    }
+
+  val Continuous: Trigger = Trigger.ProcessingTime(0L)
+}
+
+object SourceTest {
+  lazy val clusters: Seq[KafkaCluster] = KafkaClusters.start("blue", "green", "red")
+
+  lazy val spark: SparkSession = SparkSession.builder()
+    .master("local[2]")
+    .appName("dynamic-kafka-test")
+    .config("spark.ui.enabled", "false")
+    .config("spark.sql.shuffle.partitions", "2")
+    .config("spark.driver.host", "127.0.0.1")
+    .config("spark.sql.streaming.metricsEnabled", "true")
+    // Queries of few records: compiling each of their plans takes longer than running it.
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.streaming.ui.enabled", "false")
+    .getOrCreate()
+}

@@ -1,0 +1,67 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.metadata.ClusterMetadata
+import io.github.dynamickafka.testkit.KafkaCluster
+
+/** A metadata file that a test rewrites while a query runs. Whole at any moment: written beside, then renamed. */
+final class StreamsFile(folder: Path) {
+  val path: Path = folder.resolve("streams.json")
+
+  def write(streams: (String, Seq[Entry])*): Unit = {
+    val clusters = streams.flatMap(_._2).map(e => e.id -> e.properties).toMap.map { case (id, properties) =>
+      val all = properties.map { case (k, v) => s""""$k": "$v"""" }.mkString(", ")
+      s""""$id": {"properties": {$all}}"""
+    }
+    val documents = streams.map { case (stream, entries) =>
+      val of = entries.map { e =>
+        val topics = e.topics.map(t => s""""$t"""").mkString(", ")
+        val start = e.starting.fold("")(at => s""", "starting_offsets": "$at"""")
+        s""""${e.id}": {"topics": [$topics], "state": "${e.state}"$start}"""
+      }
+      s""""$stream": {"clusters": {${of.mkString(", ")}}}"""
+    }
+    writeText(
+      s"""{"version": 1, "clusters": {${clusters.mkString(", ")}}, "streams": {${documents.mkString(
+          ", "
+        )}}}"""
+    )
+  }
+
+  def writeText(text: String): Unit = {
+    val part = folder.resolve(s".${UUID.randomUUID()}")
+    Files.writeString(part, text)
+    Files.move(part, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
+    ()
+  }
+}
+
+/** What a stream has on one cluster. */
+final case class Entry(
+    id: String,
+    properties: Map[String, String],
+    topics: Seq[String],
+    state: String = ClusterMetadata.Active,
+    starting: Option[String] = None,
+    stopping: Option[String] = None
+) {
+  def draining: Entry = copy(state = ClusterMetadata.Draining)
+  def startingAt(offsets: String): Entry = copy(starting = Some(offsets))
+  def stoppingAt(offsets: String): Entry = copy(stopping = Some(offsets))
+  def and(property: String, value: String): Entry = copy(properties = properties + (property -> value))
+
+  def metadata: ClusterMetadata =
+    new ClusterMetadata(topics.asJava, properties.asJava, starting.orNull, stopping.orNull, state)
+}
+
+object Entry {
+  def apply(id: String, cluster: KafkaCluster, topics: String*): Entry =
+    at(id, cluster.bootstrapServers, topics: _*)
+
+  def at(id: String, servers: String, topics: String*): Entry =
+    new Entry(id, Map("bootstrap.servers" -> servers), topics)
+}
