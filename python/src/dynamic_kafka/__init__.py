@@ -1,0 +1,32 @@
+"""Dynamic Kafka for Spark: reads streams that live on many Kafka clusters."""
+
+from dynamic_kafka._version import __version__
+from dynamic_kafka.builder import DynamicKafkaReaderBuilder
+from dynamic_kafka.codec import document
+from dynamic_kafka.entry import DynamicKafka
+from dynamic_kafka.errors import DynamicKafkaError
+from dynamic_kafka.model import ClusterMetadata, KafkaStream
+from dynamic_kafka.offsets import OffsetsInitializer
+from dynamic_kafka.services import (
+    FileMetadataService,
+    JvmMetadataService,
+    KafkaMetadataService,
+    SingleClusterMetadataService,
+    StaticMetadataService,
+)
+
+__all__ = [
+    "ClusterMetadata",
+    "DynamicKafka",
+    "DynamicKafkaError",
+    "DynamicKafkaReaderBuilder",
+    "FileMetadataService",
+    "JvmMetadataService",
+    "KafkaMetadataService",
+    "KafkaStream",
+    "OffsetsInitializer",
+    "SingleClusterMetadataService",
+    "StaticMetadataService",
+    "__version__",
+    "document",
+]

@@ -1,0 +1,114 @@
+"""A metadata service written in Python, as the JVM calls it.
+
+Answers cross as JSON text: one string a call, in the form of the metadata file. Driver only, and only while
+this Python process lives.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dynamic_kafka.codec import document_text
+from dynamic_kafka.model import KafkaStream
+from dynamic_kafka.services import KafkaMetadataService
+
+_log = logging.getLogger("dynamic_kafka")
+_T = TypeVar("_T")
+
+# The JVM's reference does not keep a Python object alive: what is registered is held here, by handle.
+_registered: dict[str, ServiceProxy] = {}
+
+
+class ServiceProxy:
+    """Implements the JVM's ``PythonMetadataService`` by a Python object.
+
+    Args:
+        service: The user's service.
+        gateway: The py4j gateway of the JVM that it is registered with.
+    """
+
+    def __init__(self, service: KafkaMetadataService, gateway: Any = None) -> None:
+        self.service = service
+        self.gateway = gateway
+
+    def getAllStreams(self) -> str:
+        """All streams as a metadata document."""
+        return self._answer("get_all_streams", lambda: document_text(self.service.get_all_streams()))
+
+    def describeStreams(self, ids_json: str) -> str:
+        """The asked streams, as far as they are known, as a metadata document.
+
+        Args:
+            ids_json: A JSON array of stream ids.
+        """
+
+        def describe() -> str:
+            streams = self.service.describe_streams(json.loads(ids_json))
+            if not isinstance(streams, dict):
+                raise TypeError(f"a dict of KafkaStream by stream id, not {type(streams).__name__}")
+            for stream_id, stream in streams.items():
+                if isinstance(stream, KafkaStream) and stream.stream_id != stream_id:
+                    raise ValueError(f"the stream under '{stream_id}' has the id '{stream.stream_id}'")
+            return document_text(streams.values())
+
+        return self._answer("describe_streams", describe)
+
+    def isClusterActive(self, cluster_id: str) -> bool:
+        """What the service says, as a plain bool."""
+        return self._answer("is_cluster_active", lambda: bool(self.service.is_cluster_active(cluster_id)))
+
+    def close(self) -> None:
+        """The service is Python's own to close."""
+
+    def _answer(self, method: str, call: Callable[[], _T]) -> _T:
+        try:
+            return call()
+        except Exception as e:
+            _log.debug("%s.%s failed", type(self.service).__name__, method, exc_info=True)
+            failure = e
+        # py4j sends the traceback, so the service's own and its causes are taken off: type and message remain.
+        raise failure.with_traceback(None) from None
+
+    class Java:
+        """py4j's way to say which interface this is."""
+
+        implements = ["io.github.dynamickafka.python.PythonMetadataService"]  # noqa: RUF012 - read by py4j
+
+
+def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
+    """Makes a service known to the JVM, once for each service and JVM.
+
+    Args:
+        service: The user's service.
+        gateway: The py4j gateway.
+        api: The connector's PythonApi.
+
+    Returns:
+        The handle for the option ``metadataService.handle``.
+    """
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    for handle, proxy in _registered.items():
+        if proxy.service is service and proxy.gateway is gateway:
+            return handle
+    if not _registered:
+        atexit.register(_close_all)
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    proxy = ServiceProxy(service, gateway)
+    handle = str(api.register(proxy))
+    _registered[handle] = proxy
+    return handle
+
+
+def _close_all() -> None:
+    """The JVM shares a service among queries and never knows the last one, so the end of Python is its end."""
+    for service in {id(proxy.service): proxy.service for proxy in _registered.values()}.values():
+        try:
+            service.close()
+        except Exception:
+            _log.warning("closing %s failed", type(service).__name__, exc_info=True)
+    _registered.clear()

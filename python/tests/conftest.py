@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def builder() -> DynamicKafkaReaderBuilder:
+    return DynamicKafka.builder()
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session without the connector's jar."""
+    session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def run_python() -> Callable[[str], str]:
+    """Runs code in a Python of its own: a JVM, once started, stays for the rest of a process."""
+
+    def run(code: str) -> str:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dynamic_kafka import (
+    ClusterMetadata,
+    DynamicKafkaReaderBuilder,
+    FileMetadataService,
+    KafkaMetadataService,
+    KafkaStream,
+    OffsetsInitializer,
+    SingleClusterMetadataService,
+    StaticMetadataService,
+)
+
+Builder = DynamicKafkaReaderBuilder
+
+
+def test_the_example_of_the_readme(builder: Builder) -> None:
+    assert (
+        builder.set_kafka_metadata_service(FileMetadataService("streams.yaml"))
+        .set_stream_ids("orders", "payments")
+        .set_starting_offsets(OffsetsInitializer.earliest())
+        .set_property("kafka.isolation.level", "read_committed")
+        .options()
+    ) == {
+        "metadataService": "file",
+        "metadataService.path": "streams.yaml",
+        "streamIds": "orders;payments",
+        "startingOffsets": "earliest",
+        "kafka.isolation.level": "read_committed",
+    }
+
+
+def test_file_service_takes_a_path_and_a_ttl(builder: Builder) -> None:
+    builder.set_kafka_metadata_service(FileMetadataService(Path("/etc/streams.json"), ttl="10s"))
+    assert builder.options()["metadataService.path"] == "/etc/streams.json"
+    assert builder.options()["metadataService.ttlMs"] == "10000"
+    with pytest.raises(ValueError, match="0 or more"):
+        FileMetadataService("f", ttl=-1)
+
+
+def test_single_cluster_service(builder: Builder) -> None:
+    service = SingleClusterMetadataService("blue", "blue:9092", {"sasl.jaas.config": "hunter2"})
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "single-cluster",
+        "metadataService.clusterId": "blue",
+        "metadataService.bootstrapServers": "blue:9092",
+        "metadataService.properties.sasl.jaas.config": "hunter2",
+    }
+    assert "hunter2" not in repr(service)
+
+
+def test_static_service_is_a_document(builder: Builder) -> None:
+    blue = ClusterMetadata(["orders"], {"bootstrap.servers": "blue:9092", "sasl.jaas.config": "hunter2"})
+    service = StaticMetadataService([KafkaStream("orders", {"blue": blue})])
+    options = builder.set_kafka_metadata_service(service).options()
+    assert options["metadataService"] == "static"
+    assert options["metadataService.document"].startswith('{"version":1,"clusters":{"blue":')
+    assert "hunter2" not in repr(service)
+
+
+def test_a_service_replaces_the_one_before(builder: Builder) -> None:
+    builder.set_kafka_metadata_service(SingleClusterMetadataService("blue", "blue:9092"))
+    builder.set_kafka_metadata_service(FileMetadataService("f"))
+    assert builder.options() == {"metadataService": "file", "metadataService.path": "f"}
+
+
+def test_a_python_service_needs_no_jvm_for_options(builder: Builder) -> None:
+    class Mine(KafkaMetadataService):
+        def get_all_streams(self) -> list[KafkaStream]:
+            return []
+
+        def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
+            return {}
+
+    assert builder.set_kafka_metadata_service(Mine()).options() == {"metadataService": "registered"}
+
+
+def test_a_service_of_another_type_is_refused(builder: Builder) -> None:
+    with pytest.raises(TypeError, match="not str"):
+        builder.set_kafka_metadata_service("streams.yaml")  # type: ignore[arg-type]
+
+
+def test_stream_ids_come_one_by_one_or_as_an_iterable(builder: Builder) -> None:
+    assert builder.set_stream_ids(["a", "b"]).options() == {"streamIds": "a;b"}
+    assert builder.set_stream_ids(x for x in "cd").options() == {"streamIds": "c;d"}
+    assert builder.set_stream_ids("e").options() == {"streamIds": "e"}
+
+
+@pytest.mark.parametrize("ids", [(), ([],), ("",), (" ",), ("a;b",), ("a,b",)])
+def test_stream_ids_that_are_none(builder: Builder, ids: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="stream id"):
+        builder.set_stream_ids(*ids)
+
+
+def test_stream_pattern(builder: Builder) -> None:
+    assert builder.set_stream_pattern("orders-.*").options() == {"streamPattern": "orders-.*"}
+    assert builder.set_stream_pattern(re.compile("a|b")).options() == {"streamPattern": "a|b"}
+
+
+def test_ids_and_pattern_exclude_each_other() -> None:
+    both = "set_stream_ids.*set_stream_pattern"
+    with pytest.raises(ValueError, match=both):
+        Builder().set_stream_ids("a").set_stream_pattern("a.*")
+    with pytest.raises(ValueError, match=both):
+        Builder().set_stream_pattern("a.*").set_stream_ids("a")
+    with pytest.raises(ValueError, match=both):
+        Builder().set_stream_ids("a").set_option("stream-pattern", "a.*")
+
+
+def test_ending_offsets_and_their_alias() -> None:
+    latest = OffsetsInitializer.latest()
+    assert Builder().set_ending_offsets(latest).options() == {"endingOffsets": "latest"}
+    assert Builder().set_bounded(latest).options() == {"endingOffsets": "latest"}
+    assert Builder().set_bounded(OffsetsInitializer.timestamp(5)).options() == {"endingTimestamp": "5"}
+
+
+def test_later_offsets_leave_nothing_of_earlier_ones(builder: Builder) -> None:
+    builder.set_starting_offsets(OffsetsInitializer.timestamp(5))
+    builder.set_starting_offsets(OffsetsInitializer.committed_offsets("latest"))
+    assert builder.options() == {"startingOffsets": "committed", "committedOffsetsFallback": "latest"}
+    builder.set_starting_offsets("latest")
+    assert builder.options() == {"startingOffsets": "latest", "committedOffsetsFallback": "latest"}
+
+
+def test_start_and_end_share_the_fallback(builder: Builder) -> None:
+    builder.set_starting_offsets(OffsetsInitializer.committed_offsets("earliest"))
+    builder.set_ending_offsets(OffsetsInitializer.committed_offsets("earliest"))
+    with pytest.raises(ValueError, match="share one fallback, committedOffsetsFallback: 'earliest' and 'fail'"):
+        builder.set_ending_offsets(OffsetsInitializer.committed_offsets())
+    builder.set_starting_offsets(OffsetsInitializer.latest())
+    assert builder.options() == {
+        "startingOffsets": "latest",
+        "endingOffsets": "committed",
+        "committedOffsetsFallback": "earliest",
+    }
+
+
+def test_properties_are_kafka_s_and_options_the_connector_s(builder: Builder) -> None:
+    builder.set_property("isolation.level", "read_committed")
+    builder.set_property("kafka.fetch.max.bytes", 1024)
+    builder.set_property("retries", 3)
+    builder.set_property("failOnDataLoss", False)
+    builder.set_properties({"includeHeaders": True, "cluster.blue.maxOffsetsPerTrigger": 10})
+    builder.set_property("metadataService.ttlMs", 5)
+    assert builder.options() == {
+        "kafka.isolation.level": "read_committed",
+        "kafka.fetch.max.bytes": "1024",
+        "kafka.retries": "3",
+        "failOnDataLoss": "false",
+        "includeHeaders": "true",
+        "cluster.blue.maxOffsetsPerTrigger": "10",
+        "metadataService.ttlMs": "5",
+    }
+
+
+def test_cluster_properties(builder: Builder) -> None:
+    builder.set_cluster_property("blue", "kafka.sasl.jaas.config", "x")
+    builder.set_cluster_property("blue", "security.protocol", "SASL_SSL")
+    builder.set_cluster_property("eu.Green-1", "startingOffsets", "latest")
+    assert builder.options() == {
+        "cluster.blue.kafka.sasl.jaas.config": "x",
+        "cluster.blue.kafka.security.protocol": "SASL_SSL",
+        "cluster.eu.Green-1.startingOffsets": "latest",
+    }
+
+
+def test_clusters_that_differ_in_case_or_hyphen_are_told_apart(builder: Builder) -> None:
+    for cluster in ("blue", "Blue", "b-lue"):
+        builder.set_cluster_property(cluster, "startingOffsets", "latest")
+    assert len(builder.options()) == 3
+
+
+@pytest.mark.parametrize("cluster", ["", "a b", "ä", "x" * 129])
+def test_a_cluster_id_that_is_none(builder: Builder, cluster: str) -> None:
+    with pytest.raises(ValueError, match="cluster id"):
+        builder.set_cluster_property(cluster, "startingOffsets", "latest")
+
+
+@pytest.mark.parametrize(
+    ("interval", "ms"),
+    [("10s", 10_000), ("500ms", 500), ("2 min", 120_000), ("1h", 3_600_000), ("250", 250), (7, 7), (-1, -1)],
+)
+def test_discovery_interval(builder: Builder, interval: str | int, ms: int) -> None:
+    options = builder.set_metadata_discovery_interval(interval).options()
+    assert options == {"streamMetadataDiscoveryIntervalMs": str(ms)}
+
+
+def test_discovery_interval_of_a_timedelta(builder: Builder) -> None:
+    options = builder.set_metadata_discovery_interval(timedelta(minutes=1.5)).options()
+    assert options == {"streamMetadataDiscoveryIntervalMs": "90000"}
+
+
+@pytest.mark.parametrize("interval", [0, -2, "soon", "1 fortnight", timedelta(microseconds=1)])
+def test_discovery_interval_that_is_none(builder: Builder, interval: str | int | timedelta) -> None:
+    with pytest.raises(ValueError, match="discovery interval"):
+        builder.set_metadata_discovery_interval(interval)
+
+
+def test_options_are_to_the_letter_and_the_later_one_holds(builder: Builder) -> None:
+    builder.set_option("fail-on-data-loss", True).set_option("failOnDataLoss", False)
+    builder.set_option("kafka.a-b", 1).set_option("kafka.ab", 2)
+    assert builder.options() == {"failOnDataLoss": "false", "kafka.a-b": "1", "kafka.ab": "2"}
+
+
+def test_a_value_that_no_option_can_have(builder: Builder) -> None:
+    with pytest.raises(TypeError, match="minPartitions takes a str, int, float or bool, not NoneType"):
+        builder.set_option("minPartitions", None)  # type: ignore[arg-type]
+
+
+def test_options_are_a_copy(builder: Builder) -> None:
+    builder.options()["streamIds"] = "x"
+    assert builder.options() == {}

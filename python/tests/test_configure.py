@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+from conftest import REPOSITORY
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from dynamic_kafka import DynamicKafka, DynamicKafkaError, _artifact
+from dynamic_kafka._version import JAR_VERSION
+
+OURS = f"io.github.dynamickafka:dynamic-kafka-spark-4.0_2.13:{JAR_VERSION}"
+
+
+@pytest.fixture(autouse=True)
+def no_jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As in a new Python, whatever ran before in this one."""
+    monkeypatch.setattr(SparkContext, "_gateway", None)
+    yield
+
+
+def configured(builder: SparkSession.Builder) -> dict[str, str]:
+    return {key: builder._options[key] for key in builder._options if key.startswith("spark.jars")}
+
+
+def test_adds_the_artifact_of_the_line() -> None:
+    builder = SparkSession.Builder()
+    assert DynamicKafka.configure(builder) is builder
+    assert configured(builder) == {"spark.jars.packages": OURS}
+
+
+def test_appends_and_does_so_once() -> None:
+    builder = SparkSession.Builder().config("spark.jars.packages", "a:b:1, c:d:2")
+    for _ in range(2):
+        DynamicKafka.configure(builder, extra_packages=["e:f:3", "a:b:1"])
+    assert configured(builder) == {"spark.jars.packages": f"a:b:1,c:d:2,{OURS},e:f:3"}
+
+
+def test_local_jars_take_the_place_of_the_artifact(tmp_path: Path) -> None:
+    jars = [tmp_path / "connector.jar", tmp_path / "kafka-clients.jar"]
+    for jar in jars:
+        jar.touch()
+    builder = SparkSession.Builder().config("spark.jars", "/opt/other.jar")
+    for _ in range(2):
+        DynamicKafka.configure(builder, jars=jars)
+    assert configured(builder) == {"spark.jars": f"/opt/other.jar,{jars[0]},{jars[1]}"}
+
+
+def test_a_jar_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no such jar: .*missing\.jar"):
+        DynamicKafka.configure(SparkSession.Builder(), jars=[tmp_path / "missing.jar"])
+    with pytest.raises(ValueError, match="jars is empty"):
+        DynamicKafka.configure(SparkSession.Builder(), jars=[])
+
+
+def test_a_pyspark_of_another_line_names_the_supported_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "__version__", "3.5.6")
+    with pytest.raises(DynamicKafkaError, match=r"PySpark 3.5.6 is installed.* supports Spark 4.0\.") as error:
+        DynamicKafka.configure(SparkSession.Builder())
+    assert error.value.getCondition() == "DYNAMIC_KAFKA.UNSUPPORTED_SPARK"
+
+
+def test_connect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DynamicKafkaError, match=r"DynamicKafka\.configure needs a classic Spark session"):
+        DynamicKafka.configure(SparkSession.Builder().config("spark.remote", "sc://localhost"))
+    with pytest.raises(DynamicKafkaError, match="CONNECT_UNSUPPORTED"):
+        DynamicKafka.configure(SparkSession.Builder().config("spark.api.mode", "connect"))
+    monkeypatch.setenv("SPARK_REMOTE", "sc://localhost")
+    with pytest.raises(DynamicKafkaError, match="CONNECT_UNSUPPORTED"):
+        DynamicKafka.configure(SparkSession.Builder())
+
+
+def test_a_running_jvm_without_the_connector_is_refused(run_python: Callable[[str], str]) -> None:
+    shown = run_python(
+        """
+from pyspark.sql import SparkSession
+from dynamic_kafka import DynamicKafka, DynamicKafkaError
+
+def attempt():
+    try:
+        DynamicKafka.configure(SparkSession.builder, jars=JARS)
+        print("accepted")
+    except DynamicKafkaError as e:
+        print(e)
+
+JARS = None
+session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+attempt()
+session.stop()
+attempt()  # The JVM is still there, and takes no packages any more.
+"""
+    )
+    first, second = shown.splitlines()
+    assert first == second
+    assert first.startswith("[DYNAMIC_KAFKA.SESSION_RUNNING]")
+    assert OURS in first
+
+
+def test_a_session_started_with_the_jars_is_taken(run_python: Callable[[str], str], tmp_path: Path) -> None:
+    jar = tmp_path / "connector.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")
+    shown = run_python(
+        f"""
+from pyspark.sql import SparkSession
+from dynamic_kafka import DynamicKafka, DynamicKafkaError
+
+jars = [{str(jar)!r}]
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+DynamicKafka.configure(builder, jars=jars).getOrCreate()
+print("jars:", DynamicKafka.configure(SparkSession.builder, jars=jars)._options)
+try:
+    DynamicKafka.configure(SparkSession.builder, "a:b:1", jars=jars)
+except DynamicKafkaError as e:
+    print(e.getMessageParameters())
+"""
+    )
+    assert shown.splitlines() == ["jars: {}", "{'missing': 'a:b:1'}"]
+
+
+def test_the_lines_are_those_of_the_build() -> None:
+    lines = (REPOSITORY / "project" / "SparkLines.scala").read_text()
+    built = re.findall(r'SparkLine\(\s*(?:minor = )?"([\d.]+)"', lines)
+    assert tuple(built) == _artifact.SUPPORTED_LINES

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from typing import Any
+
+import pytest
+
+from dynamic_kafka import ClusterMetadata, KafkaStream, OffsetsInitializer, StaticMetadataService, document
+
+SERVERS = {"bootstrap.servers": "blue:9092"}
+
+
+def test_document_is_the_metadata_file() -> None:
+    blue = ClusterMetadata(["orders"], SERVERS, state="draining")
+    green = ClusterMetadata(
+        ["orders", "more"], {"bootstrap.servers": "green:9092"}, OffsetsInitializer.earliest(), "latest"
+    )
+    streams = [KafkaStream("orders", {"green": green, "blue": blue}), KafkaStream("other", {"blue": blue})]
+    assert document(streams) == {
+        "version": 1,
+        "clusters": {
+            "green": {"properties": {"bootstrap.servers": "green:9092"}},
+            "blue": {"properties": {"bootstrap.servers": "blue:9092"}},
+        },
+        "streams": {
+            "orders": {
+                "clusters": {
+                    "green": {
+                        "topics": ["orders", "more"],
+                        "state": "active",
+                        "starting_offsets": "earliest",
+                        "stopping_offsets": "latest",
+                    },
+                    "blue": {"topics": ["orders"], "state": "draining"},
+                }
+            },
+            "other": {"clusters": {"blue": {"topics": ["orders"], "state": "draining"}}},
+        },
+    }
+    assert list(document(streams)["streams"]["orders"]["clusters"]) == ["green", "blue"]
+
+
+def starting(offsets: OffsetsInitializer) -> Any:
+    metadata = ClusterMetadata(["orders"], SERVERS, offsets)
+    entry = document([KafkaStream("orders", {"blue": metadata})])["streams"]["orders"]["clusters"]["blue"]
+    return entry["starting_offsets"]
+
+
+def test_offsets_in_metadata_are_those_of_the_cluster() -> None:
+    exact = OffsetsInitializer.offsets({"blue": {"orders": {0: 42}}, "green": {"orders": {0: 7}}})
+    assert starting(exact) == '{"orders":{"0":42}}'
+    assert starting(OffsetsInitializer.timestamp(5)) == "timestamp:5"
+    assert starting(OffsetsInitializer.committed_offsets()) == "committed"
+
+
+def test_offsets_that_metadata_cannot_tell() -> None:
+    with pytest.raises(ValueError, match="'blue' has offsets of others only: green"):
+        starting(OffsetsInitializer.offsets({"green": {"orders": {0: 7}}}))
+    with pytest.raises(ValueError, match="committedOffsetsFallback"):
+        starting(OffsetsInitializer.committed_offsets("latest"))
+
+
+def test_two_streams_that_disagree_about_a_cluster() -> None:
+    one = ClusterMetadata(["a"], {**SERVERS, "sasl.jaas.config": "hunter2"})
+    two = ClusterMetadata(["b"], {**SERVERS, "sasl.jaas.config": "hunter3"})
+    with pytest.raises(ValueError, match=r"'orders' and 'payments'.*'blue'.*: sasl.jaas.config$") as error:
+        StaticMetadataService([KafkaStream("orders", {"blue": one}), KafkaStream("payments", {"blue": two})])
+    assert "hunter" not in str(error.value)
+
+
+def test_a_stream_given_twice() -> None:
+    stream = KafkaStream("orders", {"blue": ClusterMetadata(["a"], SERVERS)})
+    with pytest.raises(ValueError, match="'orders' is given twice"):
+        document([stream, stream])
+
+
+def test_repr_shows_no_property_but_the_servers() -> None:
+    metadata = ClusterMetadata(["orders"], {**SERVERS, "ssl.key.password": "hunter2"})
+    shown = repr(KafkaStream("orders", {"blue": metadata})) + str(metadata) + f"{metadata}"
+    assert "blue:9092" in shown
+    assert "hunter2" not in shown
+    assert "ssl.key.password" not in shown
+
+
+def test_the_model_is_a_value() -> None:
+    topics, properties = ["orders"], dict(SERVERS)
+    metadata = ClusterMetadata(topics, properties)
+    topics.append("later")
+    properties["later"] = "x"
+    assert metadata == ClusterMetadata(("orders",), SERVERS)
+    stream = KafkaStream("orders", {"blue": metadata})
+    assert {stream, copy.deepcopy(stream)} == {stream}
+    assert pickle.loads(pickle.dumps(stream)) == stream
+
+
+def test_a_set_of_topics_has_an_order() -> None:
+    assert ClusterMetadata({"b", "a", "c"}, SERVERS).topics == ("a", "b", "c")
+
+
+def test_property_values_become_text() -> None:
+    properties: dict[str, Any] = {**SERVERS, "fetch.max.bytes": 5, "enable.metrics.push": False}
+    assert ClusterMetadata(["a"], properties).properties["enable.metrics.push"] == "false"
+
+
+def test_what_is_no_model() -> None:
+    with pytest.raises(TypeError, match="not the str 'orders'"):
+        ClusterMetadata("orders", SERVERS)
+    with pytest.raises(ValueError, match="'active' or 'draining'"):
+        ClusterMetadata(["orders"], SERVERS, state="gone")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="stream 'orders', cluster 'blue'"):
+        KafkaStream("orders", {"blue": {"topics": ["orders"]}})  # type: ignore[dict-item]
