@@ -1,0 +1,36 @@
+"""The benchmark runs, with sizes so small that its figures say nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = {"offsets", "throughput", "scale", "stop", "discovery", "planning", "memory"}
+
+
+# It takes half a minute by itself, and much more where others keep the machine busy.
+@pytest.mark.timeout(300)
+def test_every_step_runs_and_writes_its_raw_figures(tmp_path: Path) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "benchmark", "--smoke", "--out", str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout
+    (file,) = tmp_path.glob("bench-*.json")
+    found = json.loads(file.read_text())
+    assert found["failures"] == {}, ran.stdout
+    assert {raw["step"] for raw in found["raw"]} == STEPS
+    assert "Targets" in ran.stdout
+    # Those for 64 cluster ids are for the real run.
+    measured = {name for name, target in found["targets"].items() if target["value"] is not None}
+    assert measured == {name for name in found["targets"] if "64" not in name}

@@ -1,0 +1,125 @@
+"""Brokers that are killed, frozen or moved while queries read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.harness.query import Query
+from tests.harness.scene import Scene
+from tests.harness.waiting import until
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+TIMEOUT_MS = 2000
+# Of a machine that others use too.
+SLACK_MS = 1500
+OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] = {
+    "killed": (lambda broker: broker.kill(), lambda broker: broker.restart()),
+    "frozen": (lambda broker: broker.freeze(), lambda broker: broker.thaw()),
+}
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+def test_skip_goes_on_and_fail_names_the_cluster(scene: Scene, outage: str) -> None:
+    topic = scene.topic("blue", "red")
+    both = (("blue", topic), ("red", topic))
+    metadata = scene.metadata("orders", "blue", "red", topic=topic)
+    skip = scene.query(metadata, "skip", clusterFailurePolicy="skip", clusterRequestTimeoutMs=str(TIMEOUT_MS))
+    fail = scene.query(metadata, "fail", clusterRequestTimeoutMs=str(TIMEOUT_MS))
+    impatient = scene.query(
+        metadata,
+        "impatient",
+        clusterFailurePolicy="skip",
+        clusterFailureTimeoutMs="1500",
+        clusterRequestTimeoutMs=str(TIMEOUT_MS),
+    )
+    shared = scene.drivers.shared()
+    for cluster in ("blue", "red"):
+        scene.produce(cluster, topic, 10)
+    for query in (skip, fail, impatient):
+        query.begin(shared)
+    for query in (skip, fail, impatient):
+        scene.await_exact(query, *both)
+
+    begin, end = OUTAGES[outage]
+    before = len(skip.progress())
+    begin(scene.brokers["red"])
+    try:
+        for query in (fail, impatient):
+            error = query.failure()
+            assert "DYNAMIC_KAFKA.CLUSTER_UNREACHABLE" in error
+            assert "'red'" in error
+        _blue_flows_until(scene, skip, topic, lambda: skip.metric("unreachableClusters") == "1")
+        # The outage delays one trigger; those after it ask nobody who is not there.
+        done = len(skip.progress())
+        _blue_flows_until(scene, skip, topic, lambda: len(skip.progress()) >= done + 5)
+        delays = [p["durationMs"].get("latestOffset", 0) for p in skip.progress()[before:]]
+        assert max(delays) <= TIMEOUT_MS + SLACK_MS, delays
+        assert sum(delay > TIMEOUT_MS / 2 for delay in delays) <= 1, delays
+    finally:
+        end(scene.brokers["red"])
+    scene.produce("red", topic, 6)
+    _blue_flows_until(scene, skip, topic, lambda: skip.metric("unreachableClusters") == "0")
+    fail.begin(shared)
+    for query in (skip, fail):
+        scene.await_exact(query, *both)
+    assert skip.run == 1
+
+
+def test_a_cluster_moves_while_it_is_asked(scene: Scene) -> None:
+    """The old address gives no answer, and then is nobody's, before the metadata tells the new one."""
+    topic = scene.topic("blue", "red")
+    both = (("blue", topic), ("red", topic))
+    metadata = scene.metadata("orders", "blue", "red", topic=topic)
+    query = scene.query(metadata, clusterRequestTimeoutMs="20000")
+    scene.produce("red", topic, 10)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, *both)
+    red = scene.brokers["red"]
+    red.freeze()
+    try:
+        # What arrives twice in a row is of a trigger that had asked before; what doesn't hangs with its trigger.
+        until("a trigger that hangs at red", lambda: not _arrives(scene, query, topic))
+    finally:
+        red.restart_on_new_port()
+    scene.produce("red", topic, 6)
+    metadata.cluster("red", red.bootstrap_servers).write()
+    scene.produce("blue", topic, 2)
+    scene.await_exact(query, *both)
+    scene.produce("red", topic, 2)
+    scene.await_exact(query, *both)
+    assert query.run == 1
+
+
+def _arrives(scene: Scene, query: Query, topic: str) -> bool:
+    scene.produce("blue", topic, 2)
+    try:
+        return until("blue's records", lambda: _read(query) >= _count(scene, topic), deadline_s=3)
+    except TimeoutError:
+        return False
+
+
+def _blue_flows_until(scene: Scene, query: Query, topic: str, seen: Callable[[], bool]) -> None:
+    """Progress is told by batches only, so they must not stop."""
+
+    def look() -> bool:
+        query.alive()
+        wanted = _count(scene, topic)
+        if _read(query) >= wanted:
+            scene.produce("blue", topic, 2)
+        return seen()
+
+    until("progress while blue flows", look)
+    until("blue's records", lambda: _read(query) >= _count(scene, topic))
+
+
+def _read(query: Query) -> int:
+    return query.sink.count("blue")
+
+
+def _count(scene: Scene, topic: str) -> int:
+    return sum(scene.brokers["blue"].end_offsets(topic).values())

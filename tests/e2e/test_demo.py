@@ -1,0 +1,123 @@
+"""The demo does what it shows, its verdict can fail, and nothing outlives it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "examples"))
+
+from demo.verdict import Order, compare  # noqa: E402
+
+ORDERS = [Order("blue", 0, 0, 0), Order("blue", 1, 0, 1), Order("green", 0, 0, 2)]
+
+
+def test_verdict_passes_when_each_order_comes_once() -> None:
+    verdict = compare(ORDERS, reversed(ORDERS))
+    assert verdict.passed
+    assert str(verdict) == "produced 3, read 3, lost 0, duplicated 0"
+
+
+def test_verdict_finds_a_missing_order() -> None:
+    verdict = compare(ORDERS, ORDERS[:2])
+    assert not verdict.passed
+    assert verdict.lost == [ORDERS[2]]
+    assert str(verdict) == "produced 3, read 2, lost 1, duplicated 0"
+
+
+def test_verdict_finds_an_order_that_comes_twice() -> None:
+    verdict = compare(ORDERS, [*ORDERS, ORDERS[0], ORDERS[0]])
+    assert not verdict.passed
+    assert verdict.duplicated == [ORDERS[0], ORDERS[0]]
+    assert str(verdict) == "produced 3, read 5, lost 0, duplicated 2"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [Order("green", 1, 0, 1), Order("blue", 0, 0, 1), Order("blue", 1, 1, 1), Order("blue", 1, 0, 7)],
+    ids=["cluster", "partition", "offset", "sequence"],
+)
+def test_verdict_compares_the_whole_order(changed: Order) -> None:
+    verdict = compare(ORDERS, [ORDERS[0], changed, ORDERS[2]])
+    assert not verdict.passed
+    assert (verdict.lost, verdict.unknown) == ([ORDERS[1]], [changed])
+    assert verdict.details(at_most=1) == [f"lost: {ORDERS[1]}"]
+
+
+def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    demo = _start(tmp_path)
+    output, _ = demo.communicate(timeout=400)
+    assert demo.returncode == 0, output
+    found = re.search(r"^verdict: produced (\d+), read (\d+), lost 0, duplicated 0$", output, re.MULTILINE)
+    assert found, output
+    assert found[1] == found[2]
+    assert int(found[1]) > 1000
+    assert all(told in output for told in ("blue retained", "green active", "killed with -9", "comes back")), (
+        output
+    )
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
+def test_nothing_outlives_the_demo(tmp_path: Path, signal_number: signal.Signals) -> None:
+    demo = _start(tmp_path)
+    batches = tmp_path / "demo" / "batches"
+    _wait_for(lambda: any(batches.glob("*.json")), 200)
+    started = _descendants(demo.pid)
+    assert sum("kafka.Kafka" in command for command in started.values()) == 2, started
+    assert sum("demo.driver" in command for command in started.values()) == 1, started
+
+    os.kill(demo.pid, signal_number)
+    demo.communicate(timeout=60)
+    _wait_for(lambda: not _still_running(started), 30)
+
+
+def _start(folder: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, ROOT / "examples" / "demo.py", "--fast", "--folder", folder / "demo"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def _still_running(started: dict[int, str]) -> list[str]:
+    # By its command too: the number may be somebody else's by now.
+    return [command for pid, command in started.items() if command and _command(pid) == command]
+
+
+def _wait_for(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _descendants(ancestor: int) -> dict[int, str]:
+    """Commands by process id."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    found = [ancestor]
+    for pid in found:
+        found += [child for child, parent in parents.items() if parent == pid]
+    return {pid: _command(pid) for pid in found[1:]}
+
+
+def _command(pid: int) -> str:
+    """Empty for a process that has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

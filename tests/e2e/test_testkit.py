@@ -1,0 +1,80 @@
+"""The brokers that every other end-to-end test relies on, as Python sees them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from dynamic_kafka_testkit import Cluster, Record, StoredRecord, Testkit, TestkitError
+
+
+@pytest.fixture(scope="module")
+def pair(testkit: Testkit) -> Iterator[list[Cluster]]:
+    clusters = testkit.start_all("survivor", "other")
+    yield clusters
+    for cluster in clusters:
+        cluster.stop()
+
+
+def test_records_survive_a_killed_broker(pair: list[Cluster]) -> None:
+    cluster, other = pair
+    with_umlaut = Record(1, "schlüssel", "wert", {"h": "x"})
+    cluster.create_topic("t", partitions=2)
+    assert cluster.produce("t", [with_umlaut, Record(0, None, None)]) == [(1, 0), (0, 0)]
+
+    cluster.kill()
+    assert not cluster.is_alive()
+    with pytest.raises(TestkitError, match="survivor is down"):
+        cluster.topics()
+    assert other.topics() == set()
+
+    killed = cluster.pid
+    cluster.restart()
+    assert cluster.is_alive()
+    assert cluster.pid != killed
+    assert cluster.topics() == {"t"}
+    assert cluster.end_offsets("t") == {0: 1, 1: 1}
+    first, second = cluster.dump("t")
+    assert first == StoredRecord(0, 0, None, None, {}, first.timestamp)
+    assert second == StoredRecord(1, 0, "schlüssel", "wert", {"h": "x"}, second.timestamp)
+
+
+def test_every_operation_reaches_the_broker(testkit: Testkit) -> None:
+    oldest = testkit.versions()[-1]
+    with testkit.start("far", version=oldest, round_trip_ms=20) as cluster:
+        assert cluster.version == oldest
+        cluster.create_topic("t", configs={"cleanup.policy": "delete"})
+        cluster.add_partitions("t", 2)
+        cluster.load("t", records=10, record_bytes=100)
+        cluster.delete_records("t", 0, before_offset=2)
+        assert cluster.beginning_offsets("t") == {0: 2, 1: 0}
+        assert len(cluster.dump("t", committed_only=True)) == 8
+        assert cluster.committed_offsets("nobody") == {}
+        cluster.cut_network()
+        cluster.pause_network()
+        cluster.resume_network()
+        with pytest.raises(TestkitError, match="proxy"):
+            cluster.restart_on_new_port()
+        cluster.freeze()
+        cluster.thaw()
+        cluster.delete_topic("t")
+        assert cluster.topics() == set()
+
+
+def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
+    _, cluster = pair
+    cluster.create_topic("moved")
+    address = cluster.bootstrap_servers
+    cluster.restart_on_new_port()
+    assert cluster.bootstrap_servers != address
+    assert cluster.topics() == {"moved"}
+
+
+def test_who_waits_for_a_dead_server_is_told() -> None:
+    testkit = Testkit()
+    os.kill(testkit.pid, signal.SIGKILL)
+    with pytest.raises(TestkitError, match="ended"):
+        testkit.versions()
+    testkit.close()

@@ -1,0 +1,70 @@
+"""Steady producers."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+
+class Load:
+    """One thread a cluster, which produces numbered records into all topics it is given, a few at a time.
+
+    While its broker is down it waits. Whether a record arrived is for the broker to say, not for the producer.
+    """
+
+    def __init__(self, clusters: dict[str, Cluster], pause_s: float = 0.1, records: int = 4) -> None:
+        self._clusters = clusters
+        self._pause_s = pause_s
+        self._records = records
+        self._topics: dict[str, dict[str, int]] = {name: {} for name in clusters}
+        self._numbers = {name: 0 for name in clusters}
+        self._stop = threading.Event()
+        self._busy = {name: threading.Lock() for name in clusters}
+        self._threads = [threading.Thread(target=self._run, args=(name,), daemon=True) for name in clusters]
+
+    def add(self, cluster: str, topic: str, partitions: int) -> None:
+        """Produce into a topic from now on, or into more partitions of it."""
+        self._topics[cluster] = {**self._topics[cluster], topic: partitions}
+
+    def remove(self, cluster: str, topic: str) -> None:
+        """Produce into it no more; returns when nothing is under way."""
+        with self._busy[cluster]:
+            self._topics[cluster] = {t: n for t, n in self._topics[cluster].items() if t != topic}
+
+    def hold(self, cluster: str) -> threading.Lock:
+        """A lock under which nothing is produced into a cluster."""
+        return self._busy[cluster]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, name: str) -> None:
+        from dynamic_kafka_testkit import Record, TestkitError
+
+        while not self._stop.wait(self._pause_s):
+            with self._busy[name]:
+                for topic, partitions in self._topics[name].items():
+                    start = self._numbers[name]
+                    self._numbers[name] += self._records
+                    numbers = range(start, start + self._records)
+                    records = [Record(n % partitions, str(n), f"{name}-{n}") for n in numbers]
+                    try:
+                        self._clusters[name].produce(topic, records)
+                    except TestkitError:
+                        pass  # Down.

@@ -1,0 +1,142 @@
+"""A query whose checkpoint and results outlive its drivers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .checker import SinkFolder
+from .checkpoint import Checkpoint
+from .driver_process import DriverProcess, Event
+from .waiting import DEADLINE_S, until
+
+# What tests need to be quick; everything else is as users have it.
+FAST = {"streamMetadataDiscoveryIntervalMs": "200"}
+
+
+@dataclass
+class Query:
+    """One query, over all its runs.
+
+    Args:
+        name: Unique among the queries of a driver.
+        folder: For checkpoint and sink.
+        metadata: Path of the metadata document.
+        streams: What is subscribed to.
+        options: Of the source.
+        service: `file`, or `python` for the slow one.
+    """
+
+    name: str
+    folder: Path
+    metadata: Path
+    streams: list[str]
+    options: dict[str, str] = field(default_factory=dict)
+    service: str = "file"
+    trigger: dict[str, Any] = field(default_factory=lambda: {"processingTime": "0 seconds"})
+    driver: DriverProcess | None = None
+    run: int = 0
+    _first_event: int = 0
+
+    @cached_property
+    def sink(self) -> SinkFolder:
+        """What it has written."""
+        return SinkFolder(self.folder)
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What it remembers."""
+        return Checkpoint(self.folder / "checkpoint")
+
+    def begin(self, driver: DriverProcess, fault: Mapping[str, Any] | None = None, **options: str) -> Query:
+        """Start a run, without waiting for it."""
+        self.driver, self.run = driver, self.run + 1
+        self._first_event = len(driver.events())
+        self._send("start", fault=dict(fault or {}), options={**FAST, **self.options, **options})
+        return self
+
+    def start(self, driver: DriverProcess, fault: Mapping[str, Any] | None = None, **options: str) -> Query:
+        """Start a run; `options` hold for this one only. Returns when Spark runs the query."""
+        self.begin(driver, fault, **options)
+        self.await_event("started")
+        return self
+
+    def stop(self) -> None:
+        """As a user does it; the driver lives on."""
+        if self.terminated() is None:
+            self._send("stop")
+            self._event("terminated", DEADLINE_S)
+
+    def explain(self) -> str:
+        """Plans of the frame and of the running query."""
+        self._send("explain", options={**FAST, **self.options})
+        return str(self._event("explained", DEADLINE_S)["text"])
+
+    def await_event(self, event: str, deadline_s: float = DEADLINE_S) -> Event:
+        """Wait for an event of this run; that it ends is an error."""
+
+        def look() -> Event | None:
+            self.alive()
+            return self._find(event)
+
+        found = until(f"'{event}' of {self.name}", look, deadline_s)
+        assert found is not None
+        return found
+
+    def failure(self, deadline_s: float = DEADLINE_S) -> str:
+        """Wait until the query fails; return what it says."""
+        error = self._event("terminated", deadline_s)["error"]
+        assert error is not None, f"{self.name} ended without an error"
+        return str(error)
+
+    def terminated(self) -> Event | None:
+        """The event that ended this run, if it has ended."""
+        return self._find("terminated")
+
+    def alive(self) -> None:
+        """Raise if this run has ended."""
+        end = self.terminated()
+        assert end is None, f"{self.name} ended: {end}; the log: {self._driver.log_path}"
+        assert self._driver.is_alive(), f"the driver of {self.name} ended: {self._driver.log_path}"
+
+    def progress(self) -> list[dict[str, Any]]:
+        """Progress of this run so far."""
+        events = self._driver.events(self._first_event)
+        return [e["progress"] for e in events if e["event"] == "progress" and e["query"] == self.name]
+
+    def metric(self, name: str) -> str | None:
+        """Newest value of a metric of the source."""
+        all_progress = self.progress()
+        return None if not all_progress else all_progress[-1]["sources"][0]["metrics"].get(name)
+
+    @property
+    def _driver(self) -> DriverProcess:
+        assert self.driver is not None, f"{self.name} was never started"
+        return self.driver
+
+    def _find(self, event: str) -> Event | None:
+        for found in self._driver.events(self._first_event):
+            if found["event"] == event and found["query"] == self.name and found.get("run") == self.run:
+                return found
+        return None
+
+    def _event(self, event: str, deadline_s: float) -> Event:
+        found = until(f"'{event}' of {self.name}", lambda: self._find(event), deadline_s)
+        assert found is not None
+        return found
+
+    def _send(self, command: str, **more: Any) -> None:
+        self._driver.send(
+            command=command,
+            query=self.name,
+            run=self.run,
+            folder=str(self.folder),
+            metadata=str(self.metadata),
+            streams=self.streams,
+            service=self.service,
+            trigger=self.trigger,
+            **more,
+        )

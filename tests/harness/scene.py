@@ -1,0 +1,99 @@
+"""The stage of one test: topics and files that nobody else uses, on brokers and drivers that all share."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .checker import Checker, Seen, Wanted
+from .drivers import Drivers
+from .metadata import MetadataFile
+from .query import Query
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster, Record
+
+PARTITIONS = 2
+
+
+class Scene:
+    """Made anew for each test."""
+
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+        self.folder = folder
+        self.brokers = brokers
+        self.drivers = drivers
+        self._queries: list[Query] = []
+        self._numbers = itertools.count()
+
+    def topic(self, *clusters: str, partitions: int = PARTITIONS) -> str:
+        """Create a topic of one new name on these clusters."""
+        name = f"t-{uuid.uuid4().hex[:8]}"
+        for cluster in clusters:
+            self.brokers[cluster].create_topic(name, partitions)
+        return name
+
+    def metadata(self, stream: str, *clusters: str, topic: str) -> MetadataFile:
+        """Make a file with one stream, of one topic on these clusters; all brokers' addresses are known to it."""
+        file = MetadataFile(self.folder / f"streams-{stream}.json")
+        for name in self.brokers:
+            file.cluster(name, self.brokers[name].bootstrap_servers)
+        return file.stream(stream, {cluster: [topic] for cluster in clusters}).write()
+
+    def query(self, metadata: MetadataFile, name: str = "", service: str = "file", **options: str) -> Query:
+        """Make a query over the first stream of a file; it is not started."""
+        stream = next(iter(metadata.document()["streams"]))
+        name = f"{name or stream}-{uuid.uuid4().hex[:6]}"
+        query = Query(name, self.folder / name, metadata.path, [stream], options, service)
+        self._queries.append(query)
+        return query
+
+    def produce(self, cluster: str, topic: str, count: int) -> None:
+        """Produce values that no other record of this test has, over all partitions."""
+        self.brokers[cluster].produce(topic, self._records(cluster, count))
+
+    def checker(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> Checker:
+        """Compare with these (cluster, topic)."""
+        return Checker(query.sink, [(id, self.brokers[id], topic) for id, topic in topics], wanted)
+
+    def await_exact(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> None:
+        """Wait until a running query has read exactly what is there."""
+        self.checker(query, *topics, wanted=wanted).await_exact(alive=query.alive)
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        for query in self._queries:
+            if query.driver is not None and query.driver.is_alive() and query.terminated() is None:
+                query.stop()
+
+    def _records(self, cluster: str, count: int) -> Iterable[Record]:
+        from dynamic_kafka_testkit import Record
+
+        for i in range(count):
+            value = f"{cluster}-{next(self._numbers)}"
+            yield Record(i % PARTITIONS, value, value)
+
+
+def positions(offset: Mapping[str, object], section: str = "clusters") -> dict[tuple[str, str, int], int]:
+    """Offsets of a section of a composite offset, by (cluster, topic, partition)."""
+    found = json.loads(json.dumps(offset.get(section, {})))
+    return {
+        (cluster, topic, int(partition)): at
+        for cluster, topics in found.items()
+        for topic, partitions in topics.items()
+        for partition, at in partitions.items()
+    }
+
+
+def since(starts: Mapping[tuple[str, str, int], int]) -> Wanted:
+    """Only records from these positions on."""
+
+    def wanted(record: Seen) -> bool:
+        start = starts.get((record.cluster, record.topic, record.partition))
+        return start is not None and record.offset >= start
+
+    return wanted

@@ -1,0 +1,57 @@
+"""The documents, taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document."""
+
+    document: str
+    line: int
+    language: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document}:{self.line}"
+
+
+def documents() -> list[Path]:
+    """Every document that users and contributors read."""
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "python" / "README.md"]
+    return sorted(found)
+
+
+def name(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+def blocks(*languages: str) -> list[Block]:
+    """All blocks of these languages; without any: all blocks."""
+    found = []
+    for document in documents():
+        text = document.read_text()
+        for match in _FENCE.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(Block(name(document), line, match[1], match[2]))
+    return [block for block in found if not languages or block.language in languages]
+
+
+def links(document: Path) -> list[str]:
+    """Targets of the links within this repository."""
+    text = _FENCE.sub("", document.read_text())
+    return [target for target in _LINK.findall(text) if "://" not in target]
+
+
+def anchors(document: Path) -> set[str]:
+    """What a link can name after the '#', as the hosting site makes it from headings."""
+    headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", document.read_text()), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,0 +1,103 @@
+"""What the documents say about names that stand elsewhere too."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import documents as docs
+from dynamic_kafka import _artifact, errors
+
+MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
+CHECKED = {"bash", "json", "python", "scala", "yaml"}
+NOT_CHECKED = {"mermaid", "text"}
+# What a shell block may call besides make and sbt.
+COMMANDS = {
+    "pip install ./python",
+    "pip install 'dynamic-kafka[spark]'",
+    "docker compose up --detach --wait",
+    ".venv/bin/python examples/quickstart.py",
+    ".venv/bin/python -m pytest tests/e2e/test_demo.py",
+}
+
+
+@pytest.mark.parametrize("block", docs.blocks(), ids=str)
+def test_blocks_have_a_language_that_is_checked(block: docs.Block) -> None:
+    assert block.language in CHECKED | NOT_CHECKED
+
+
+@pytest.mark.parametrize("document", docs.documents(), ids=docs.name)
+def test_links_lead_somewhere(document: Path) -> None:
+    for target in docs.links(document):
+        path, _, anchor = target.partition("#")
+        linked = (document.parent / path).resolve() if path else document
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in docs.anchors(linked), target
+
+
+@pytest.mark.parametrize("block", docs.blocks("bash"), ids=str)
+def test_commands_exist(block: docs.Block) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (docs.ROOT / "Makefile").read_text(), re.MULTILINE))
+    coordinate = _artifact.coordinate(_artifact.spark_line())
+    for line in block.text.splitlines():
+        words = shlex.split(line, comments=True)
+        match words:
+            case []:
+                continue
+            case ["make", target]:
+                assert target in targets
+            case ["./sbt", task]:
+                assert task.split("/")[0] in ("connector", "testkit")
+            case ["spark-submit" | "spark-shell" | "pyspark", "--packages", packages, *_]:
+                assert packages == coordinate
+            case _:
+                assert re.sub(r"\s+#.*", "", line) in COMMANDS
+
+
+def test_versions_are_the_current_one() -> None:
+    coordinate = _artifact.coordinate(_artifact.spark_line())
+    group = coordinate.rpartition(":")[0].split(":")[0]
+    for path in [*docs.documents(), docs.ROOT / "examples" / "Quickstart.scala"]:
+        for found in re.findall(rf"{re.escape(group)}:[\w.-]+:[\w.-]+", path.read_text()):
+            assert found == coordinate, path
+
+
+def test_every_error_is_documented_and_no_other() -> None:
+    conditions = json.loads((MAIN / "resources/error/dynamic-kafka-error-conditions.json").read_text())
+    text = (docs.ROOT / "docs" / "errors.md").read_text()
+    assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(
+        conditions["DYNAMIC_KAFKA"]["subClass"]
+    )
+
+
+def test_every_error_of_the_python_package_is_documented_and_no_other() -> None:
+    raised = re.findall(r'^        "([A-Z_]+)",$', Path(errors.__file__).read_text(), re.MULTILINE)
+    text = (docs.ROOT / "docs" / "errors.md").read_text()
+    assert sorted(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE)) == sorted(raised)
+
+
+def test_every_metric_is_documented() -> None:
+    source = (MAIN / "scala/io/github/dynamickafka/source/SourceMetrics.scala").read_text()
+    text = (docs.ROOT / "docs" / "operations.md").read_text()
+    metrics = re.findall(r'"(\w+)" ->', source)
+    assert len(metrics) > 8
+    assert [metric for metric in metrics if f"`{metric}`" not in text] == []
+
+
+def test_options_in_the_readme_exist() -> None:
+    specs = (MAIN / "scala/io/github/dynamickafka/config/SourceOptionSpecs.scala").read_text()
+    known = set(re.findall(r'OptionSpec\(\s*"(\w+)"', specs))
+    assert len(known) > 20
+    table = (docs.ROOT / "README.md").read_text().partition("## Options")[2].partition("## What is")[0]
+    rows = re.findall(r"^\| (`.+?) \|", table, re.MULTILINE)
+    named = {option for row in rows for option in re.findall(r"`(\w+)`", row)}
+    assert named
+    assert named <= known

@@ -1,0 +1,158 @@
+"""Every code block of the documents is run or parsed by what it is for."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyspark
+import pytest
+from dynamic_kafka import DynamicKafka, FileMetadataService, OffsetsInitializer
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import documents as docs
+
+sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
+
+from dynamic_kafka_testkit import Record, Testkit
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+JARS = sorted(docs.ROOT.glob("jvm/connector/target/jars/*.jar"))
+PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
+AWAIT_TERMINATION = StreamingQuery.awaitTermination
+# The addresses that the documents have for blue and green.
+ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "localhost")
+    session = DynamicKafka.configure(builder, jars=JARS).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[list[Cluster]]:
+    """Blue and green, with a few records of everything that the documents read."""
+    with Testkit() as testkit:
+        started = testkit.start_all(*ADDRESSES)
+        for cluster in started:
+            for topic in ("orders", "payments"):
+                cluster.create_topic(topic, partitions=2)
+                cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
+        yield started
+
+
+@pytest.fixture
+def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
+    """A folder with the file that the documents name."""
+    streams = next(block.text for block in docs.blocks("yaml") if block.document == "README.md")
+    payments = "  payments: {clusters: {green: {topics: [payments]}}}\n"
+    (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + payments)
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", PYTHON_DOCUMENTS)
+def test_python_runs(
+    document: str, spark: SparkSession, clusters: list[Cluster], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The blocks of a document one after the other, as a reader would."""
+    monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
+    # What a document takes for granted after the README.
+    names: dict[str, Any] = {
+        "spark": spark,
+        "DynamicKafka": DynamicKafka,
+        "FileMetadataService": FileMetadataService,
+        "OffsetsInitializer": OffsetsInitializer,
+    }
+    for block in docs.blocks("python"):
+        if block.document == document:
+            text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
+            code = compile(_with_addresses(text, clusters), str(block), "exec")
+            exec(code, names)
+            for frame in ("orders", "counts"):
+                if frame in names:
+                    _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
+
+
+@pytest.mark.parametrize("block", docs.blocks("yaml"), ids=str)
+def test_yaml_is_metadata(block: docs.Block, spark: SparkSession) -> None:
+    assert _streams(block.text, spark).contains("orders")
+
+
+def test_metadata_of_the_example(spark: SparkSession) -> None:
+    assert _streams((docs.ROOT / "examples" / "streams.yaml").read_text(), spark).contains("orders")
+
+
+@pytest.mark.parametrize("block", docs.blocks("json"), ids=str)
+def test_json_is_read(block: docs.Block, spark: SparkSession, here: Path) -> None:
+    parsed = json.loads(block.text)
+    if "version" in parsed:
+        codec = _connector(spark).offset.CompositeOffsetJson
+        assert json.loads(codec.read(block.text).json()) == parsed
+    else:
+        service = FileMetadataService(here / "streams.yaml")
+        builder = DynamicKafka.builder(spark).set_kafka_metadata_service(service).set_stream_ids("orders")
+        assert builder.set_starting_offsets(block.text).load().isStreaming
+
+
+def test_scala_compiles(tmp_path: Path) -> None:
+    """With the compiler that comes with PySpark."""
+    sources = [docs.ROOT / "examples" / "Quickstart.scala"]
+    for number, block in enumerate(docs.blocks("scala")):
+        source = tmp_path / f"Block{number}.scala"
+        spark = "def spark: org.apache.spark.sql.SparkSession = ???"
+        source.write_text(f"object Block{number} {{\n{spark}\n{block.text}\n}}\n")
+        sources.append(source)
+    class_path = ":".join(map(str, [*Path(pyspark.__file__).parent.glob("jars/*.jar"), *JARS]))
+    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(tmp_path)]
+    done = subprocess.run([*compiler, *map(str, sources)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _connector(spark: SparkSession) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.io.github.dynamickafka
+
+
+def _streams(text: str, spark: SparkSession) -> Any:
+    return _connector(spark).metadata.MetadataDocument.parse(text, "a document").streams()
+
+
+def _with_addresses(text: str, clusters: list[Cluster]) -> str:
+    for cluster in clusters:
+        text = text.replace(ADDRESSES[cluster.name], cluster.bootstrap_servers)
+    return text
+
+
+def _run(frame: Any, checkpoint: Path) -> None:
+    """Read what there is: a query that nobody starts would prove little."""
+    if not frame.isStreaming:
+        assert frame.count() > 0
+        return
+    read: dict[int, int] = defaultdict(int)
+    writer = frame.writeStream.foreachBatch(lambda batch, number: read.update({number: batch.count()}))
+    mode = "complete" if "count" in frame.columns else "append"
+    query = (
+        writer.option("checkpointLocation", str(checkpoint)).outputMode(mode).trigger(availableNow=True).start()
+    )
+    assert AWAIT_TERMINATION(query, 120)
+    assert sum(read.values()) > 0
+
+
+def _read_all_and_stop(query: StreamingQuery, timeout: int | None = None) -> bool:
+    query.processAllAvailable()
+    query.stop()
+    return True

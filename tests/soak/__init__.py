@@ -1,0 +1,1 @@
+"""Random events over three clusters under load, and an exact count at the end."""

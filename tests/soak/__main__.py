@@ -1,0 +1,45 @@
+"""`python -m tests.soak --events 200 [--seed N]`."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+# The testkit is no package that anybody installs.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))
+
+from tests.harness.drivers import Drivers
+from tests.soak.plan import CLUSTERS
+from tests.soak.run import soak
+
+
+def main() -> int:
+    """Run it; 1 when a record was lost or repeated."""
+    from dynamic_kafka_testkit import Testkit
+
+    arguments = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    arguments.add_argument("--events", type=int, default=200, help="how many (default: %(default)s)")
+    arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="to repeat a run")
+    given = arguments.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
+    drivers = Drivers(folder / "drivers")
+    try:
+        with Testkit() as testkit:
+            brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))
+            result = soak(given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True))
+    except (AssertionError, TimeoutError) as error:
+        print(f"FAILED, seed {given.seed}, all that was written is in {folder}\n{error}")
+        return 1
+    finally:
+        drivers.close()
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
+    print(f"{kinds}\n{result.records} records in {result.batches} batches, {result.replayed} replayed: none lost,")
+    print(f"none repeated; {result.seconds:.0f} s, seed {given.seed}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

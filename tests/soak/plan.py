@@ -1,0 +1,166 @@
+"""The events of a soak: a pure function of the seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+CLUSTERS = ("blue", "green", "red")
+MOST_TOPICS = 3
+MOST_PARTITIONS = 4
+# While the driver is dead, at most this many events happen.
+LONGEST_DEATH = 2
+
+WEIGHTS = {
+    "add_topic": 4,
+    "remove_topic": 3,
+    "return_topic": 5,
+    "add_cluster": 6,
+    "remove_cluster": 4,
+    "drain_cluster": 3,
+    "add_partition": 2,
+    "move_cluster": 1,
+    "restart_broker": 2,
+    "freeze_broker": 2,
+    "kill_driver": 2,
+}
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happens.
+
+    Args:
+        kind: One of `WEIGHTS`, or `start_driver`.
+        cluster: To which cluster.
+        topic: To which topic of it, by number.
+        settles: Whether its effect is waited for before the next event.
+    """
+
+    kind: str
+    cluster: str = ""
+    topic: int = -1
+    settles: bool = True
+
+    def __str__(self) -> str:
+        """For the log of a run."""
+        topic = f" topic {self.topic}" if self.topic >= 0 else ""
+        return f"{self.kind} {self.cluster}{topic}{'' if self.settles else ', and at once'}"
+
+
+@dataclass
+class Layout:
+    """What the metadata says at a point of the plan.
+
+    Args:
+        state: `active`, `draining`, or `` for one that is not there.
+        topics: By cluster, whether each topic is named.
+        partitions: By cluster and topic.
+    """
+
+    state: dict[str, str] = field(default_factory=lambda: {name: "" for name in CLUSTERS})
+    topics: dict[str, list[bool]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
+    partitions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
+
+    def apply(self, event: Event) -> None:
+        """Take over what an event says; those that change no metadata change nothing."""
+        cluster, topic = event.cluster, event.topic
+        match event.kind:
+            case "add_topic":
+                self.topics[cluster].append(True)
+                self.partitions[cluster].append(2)
+            case "remove_topic":
+                self.topics[cluster][topic] = False
+            case "return_topic":
+                self.topics[cluster][topic] = True
+            case "add_partition":
+                self.partitions[cluster][topic] += 1
+            case "add_cluster":
+                self.state[cluster] = "active"
+            case "remove_cluster":
+                self.state[cluster] = ""
+            case "drain_cluster":
+                self.state[cluster] = "draining"
+
+    def named(self, cluster: str) -> list[int]:
+        """Topics that the metadata names for a cluster."""
+        return [number for number, is_named in enumerate(self.topics[cluster]) if is_named]
+
+    def active(self) -> list[str]:
+        """Clusters that are read without an end."""
+        return [name for name in CLUSTERS if self.state[name] == "active" and self.named(name)]
+
+    def possible(self) -> dict[str, list[Event]]:
+        """What can happen next, by kind; one active cluster is always left."""
+        found: dict[str, list[Event]] = {kind: [] for kind in WEIGHTS}
+        found["kill_driver"].append(Event("kill_driver"))
+        for name in CLUSTERS:
+            topics = self.topics[name]
+            others = [other for other in self.active() if other != name]
+            if len(topics) < MOST_TOPICS:
+                found["add_topic"].append(Event("add_topic", name, len(topics)))
+            for number, is_named in enumerate(topics):
+                if not is_named:
+                    found["return_topic"].append(Event("return_topic", name, number))
+                elif others and len(self.named(name)) > 1:
+                    found["remove_topic"].append(Event("remove_topic", name, number))
+                if self.partitions[name][number] < MOST_PARTITIONS:
+                    found["add_partition"].append(Event("add_partition", name, number))
+            if self.state[name] != "active" and self.named(name):
+                found["add_cluster"].append(Event("add_cluster", name))
+            if self.state[name] and others:
+                found["remove_cluster"].append(Event("remove_cluster", name))
+            if self.state[name] == "active" and others:
+                found["drain_cluster"].append(Event("drain_cluster", name))
+            found["move_cluster"].append(Event("move_cluster", name))
+            found["restart_broker"].append(Event("restart_broker", name))
+            found["freeze_broker"].append(Event("freeze_broker", name))
+        return {kind: events for kind, events in found.items() if events}
+
+
+def first_events() -> list[Event]:
+    """What every plan begins with: a topic on each cluster, one cluster in the metadata."""
+    return [Event("add_topic", name, 0) for name in CLUSTERS] + [Event("add_cluster", CLUSTERS[0])]
+
+
+def plan(seed: int, count: int) -> Iterator[Event]:
+    """Give `count` events, and one that starts the driver where it is dead at the end."""
+    dice = random.Random(seed)
+    layout = Layout()
+    for event in first_events():
+        layout.apply(event)
+    dead_for = -1
+    for _ in range(count):
+        if dead_for == 0:
+            event = Event("start_driver")
+        else:
+            possible = layout.possible()
+            if dead_for > 0:
+                # A batch that is logged may need the address that it had.
+                del possible["kill_driver"], possible["move_cluster"]
+            kinds = sorted(possible)
+            kind = dice.choices(kinds, [WEIGHTS[k] for k in kinds])[0]
+            event = replace(dice.choice(possible[kind]), settles=dice.random() < 0.5)
+        layout.apply(event)
+        yield event
+        if event.kind == "kill_driver":
+            dead_for = dice.randint(0, LONGEST_DEATH)
+        elif dead_for >= 0:
+            dead_for -= 1
+    if dead_for >= 0:
+        yield Event("start_driver")
+
+
+def last_events(events: list[Event]) -> list[Event]:
+    """What makes everything active again that there ever was."""
+    layout = Layout()
+    for event in [*first_events(), *events]:
+        layout.apply(event)
+    topics = [
+        Event("return_topic", name, number)
+        for name in CLUSTERS
+        for number, is_named in enumerate(layout.topics[name])
+        if not is_named
+    ]
+    return topics + [Event("add_cluster", name) for name in CLUSTERS if layout.state[name] != "active"]

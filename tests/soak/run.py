@@ -1,0 +1,63 @@
+"""One soak."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.harness.drivers import Drivers
+
+from .plan import Event, first_events, last_events, plan
+from .world import World
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+
+@dataclass
+class Result:
+    """What a soak that went well went through."""
+
+    events: Counter[str]
+    records: int
+    batches: int
+    replayed: int
+    seconds: float
+
+
+def soak(
+    seed: int,
+    count: int,
+    folder: Path,
+    brokers: Mapping[str, Cluster],
+    drivers: Drivers,
+    tell: Callable[[str], None] = print,
+) -> Result:
+    """Run `count` random events; raises an AssertionError when a record is lost or repeated."""
+    tell(f"soak: {count} events, seed {seed}")
+    begin = time.monotonic()
+    events = list(plan(seed, count))
+    world = World(folder, brokers, drivers)
+    try:
+        with world.load:
+            for event in first_events():
+                world.happen(event)
+            world.happen(Event("start_driver"))
+            for number, event in enumerate([*events, *last_events(events)]):
+                tell(f"{time.monotonic() - begin:6.1f} s  {number:3}  {event}")
+                world.happen(event)
+        world.await_exact()
+    finally:
+        world.close()
+    sink = world.query.sink
+    return Result(
+        events=Counter(event.kind for event in events),
+        records=sink.count(),
+        batches=len(sink.batches()),
+        replayed=len(sink.replayed()),
+        seconds=time.monotonic() - begin,
+    )
