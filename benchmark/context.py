@@ -1,0 +1,70 @@
+"""What the steps share: the session, brokers, sizes, and where results go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from benchmark import session
+from benchmark.paths import use_testkit
+from benchmark.results import Results
+from benchmark.sizes import Sizes
+from benchmark.sources import Member
+
+use_testkit()
+
+from dynamic_kafka_testkit import Cluster, Record, Testkit  # noqa: E402
+
+__all__ = ["Cluster", "Context", "Record", "Testkit"]
+
+
+@dataclass
+class Context:
+    """One run. Brokers and the session start when a step first needs them."""
+
+    testkit: Testkit
+    sizes: Sizes
+    results: Results
+    folder: Path
+    say: Callable[[str], None]
+    topics: set[tuple[str, str]] = field(default_factory=set)
+
+    @cached_property
+    def spark(self) -> SparkSession:
+        """One for all steps."""
+        return session.start()
+
+    @cached_property
+    def near(self) -> list[Cluster]:
+        """Two brokers on this machine."""
+        return self.testkit.start_all("near-a", "near-b")
+
+    @cached_property
+    def far(self) -> list[Cluster]:
+        """Two brokers behind an added round trip."""
+        return [self.testkit.start(name, round_trip_ms=self.sizes.round_trip_ms) for name in ("far-a", "far-b")]
+
+    def member(self, cluster: Cluster, cluster_id: str, topic: str, records: int) -> Member:
+        """A cluster id for a topic with so many records, which is made the first time."""
+        if (cluster.name, topic) not in self.topics:
+            cluster.create_topic(topic, partitions=self.sizes.partitions)
+            if records:
+                cluster.load(topic, records, self.sizes.record_bytes)
+            self.topics.add((cluster.name, topic))
+        return Member(cluster_id, cluster.bootstrap_servers, topic)
+
+    def members(self, clusters: list[Cluster], prefix: str, count: int, records: int) -> list[Member]:
+        """So many cluster ids over these brokers, in turn, each with a topic of its own."""
+        return [
+            self.member(clusters[i % len(clusters)], f"cluster-{i:03d}", f"{prefix}-{i}", records)
+            for i in range(count)
+        ]
+
+    def close(self) -> None:
+        """The session; the testkit ends the brokers."""
+        if "spark" in self.__dict__:
+            self.spark.stop()

@@ -1,0 +1,152 @@
+"""Queries, timed."""
+
+from __future__ import annotations
+
+import gc
+import json
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from benchmark.machine import cpu_seconds
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One AvailableNow query. `reading` is addBatch, from the plan to the last task's end."""
+
+    records: int
+    batches: int
+    reading_s: float
+    total_s: float
+    cpu_s: float
+    duration_ms: dict[str, int]
+
+    def figures(self) -> dict[str, Any]:
+        """As they are kept."""
+        return asdict(self)
+
+
+def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected: int) -> Timing:
+    """Read all that is there to noop, from building the frame to the query's end.
+
+    Raises:
+        RuntimeError: if it was not `expected` records, so that no figure is of something else.
+    """
+    collect_garbage(spark)
+    jvm = jvm_pid(spark)
+    with checkpoint() as folder:
+        cpu, begin = cpu_seconds(jvm), time.monotonic()
+        query = noop(source(), folder).trigger(availableNow=True).start()
+        query.awaitTermination()
+        total = time.monotonic() - begin
+        cpu = cpu_seconds(jvm) - cpu
+    batches = [p for p in progress(query) if p["numInputRows"] > 0]
+    records = sum(p["numInputRows"] for p in batches)
+    if records != expected:
+        raise RuntimeError(f"{records} records were read, {expected} were there")
+    durations = durations_ms(batches)
+    return Timing(records, len(batches), durations["addBatch"] / 1e3, total, cpu, durations)
+
+
+def progress(query: StreamingQuery) -> list[dict[str, Any]]:
+    """All that Spark still has.
+
+    As JSON, since PySpark's own objects take a class look-up in the JVM for each of their fields, and that was half of
+    the driver's CPU while a query was watched.
+    """
+    return [json.loads(p.json()) for p in _jvm_query(query).recentProgress()]
+
+
+def last_progress(query: StreamingQuery) -> dict[str, Any]:
+    """The newest, cheap enough to be asked for time and again; empty before the first."""
+    found = _jvm_query(query).lastProgress()
+    return {} if found is None else dict(json.loads(found.json()))
+
+
+def last_batch(query: StreamingQuery) -> int:
+    """Its number; -1 before the first."""
+    return int(last_progress(query).get("batchId", -1))
+
+
+def _jvm_query(query: StreamingQuery) -> Any:
+    return query._jsq
+
+
+def durations_ms(batches: list[dict[str, Any]]) -> dict[str, int]:
+    """Sum over batches, by phase."""
+    phases = sorted({phase for batch in batches for phase in batch["durationMs"]})
+    return {phase: sum(batch["durationMs"].get(phase, 0) for batch in batches) for phase in phases}
+
+
+def noop(frame: DataFrame, checkpoint_folder: str) -> Any:
+    """A writer that throws all rows away."""
+    return frame.writeStream.format("noop").option("checkpointLocation", checkpoint_folder)
+
+
+@contextmanager
+def checkpoint() -> Iterator[str]:
+    """A folder that is gone afterwards."""
+    folder = tempfile.mkdtemp(prefix="dynamic-kafka-bench-")
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def running(query: StreamingQuery) -> Iterator[StreamingQuery]:
+    """A query that is stopped afterwards."""
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+def wait(query: StreamingQuery, done: Callable[[], bool], what: str, timeout_s: float = 120) -> None:
+    """Until something holds.
+
+    Raises:
+        RuntimeError: if it takes too long or the query has ended.
+    """
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        if not query.isActive:
+            raise RuntimeError(f"the query ended while it was waited for {what}: {query.exception()}")
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"waited {timeout_s:.0f} s for {what}")
+        time.sleep(0.03)
+
+
+def collect_garbage(spark: SparkSession) -> None:
+    """In both processes, so that no run pays for the one before."""
+    jvm(spark).System.gc()
+    gc.collect()
+
+
+def used_heap_mib(spark: SparkSession) -> float:
+    """After a full collection; the lowest of three, since what is under way counts too."""
+    runtime = jvm(spark).java.lang.Runtime.getRuntime()
+    lowest = float("inf")
+    for _ in range(3):
+        collect_garbage(spark)
+        lowest = min(lowest, (runtime.totalMemory() - runtime.freeMemory()) / 2**20)
+        time.sleep(0.05)
+    return lowest
+
+
+def jvm(spark: SparkSession) -> Any:
+    """The driver's JVM."""
+    return spark.sparkContext._jvm
+
+
+def jvm_pid(spark: SparkSession) -> int:
+    """Its process."""
+    return int(jvm(spark).java.lang.ProcessHandle.current().pid())

@@ -1,0 +1,18 @@
+"""What is measured, in the order in which it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmark.context import Context
+from benchmark.steps import discovery, memory, offsets, planning, scale, stop, throughput
+
+STEPS: dict[str, Callable[[Context], None]] = {
+    "offsets": offsets.run,
+    "throughput": throughput.run,
+    "scale": scale.run,
+    "stop": stop.run,
+    "discovery": discovery.run,
+    "planning": planning.run,
+    "memory": memory.run,
+}

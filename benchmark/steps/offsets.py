@@ -1,0 +1,45 @@
+"""Composite offsets with many partitions: encode, decode, reconcile. A program of its own, in a JVM of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pyspark
+
+from benchmark.context import Context
+from benchmark.paths import connector_jars, program_jars
+from benchmark.stats import Spread
+
+STEP = "offsets"
+CLUSTERS = 64
+PROGRAM = "io.github.dynamickafka.offset.OffsetBenchmark"
+PARTS = ("encode", "decode", "reconcile")
+FURTHER = ("advance", "between")
+
+
+def run(bench: Context) -> None:
+    """Warm medians of each part and of their sum."""
+    spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
+    path = os.pathsep.join(str(jar) for jar in [*program_jars(), *connector_jars(), spark_jars])
+    arguments = [CLUSTERS, bench.sizes.offset_partitions, bench.sizes.offset_rounds]
+    process = subprocess.run(
+        ["java", "-Xmx1g", "-cp", path, PROGRAM, *map(str, arguments)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    found = json.loads(process.stdout)
+    bench.results.add(STEP, **found)
+    ms = {part: Spread.of([nanos / 1e6 for nanos in found["nanos"][part]]) for part in (*PARTS, *FURTHER)}
+    whole = Spread.of([sum(nanos) / 1e6 for nanos in zip(*(found["nanos"][p] for p in PARTS), strict=True)])
+    bench.say(f"{found['partitions']} partitions: {whole.show()} ms")
+    bench.results.value("offsets", whole.median)
+    bench.results.table(
+        f"Composite offset, {found['partitions']:,} partitions over {CLUSTERS} clusters, "
+        f"{found['json_bytes']:,} bytes of JSON, ms",
+        ["encode + decode + reconcile", *PARTS, *(f"{part} (no part of it)" for part in FURTHER)],
+        [[whole.show(), *(spread.show() for spread in ms.values())]],
+    )

@@ -1,0 +1,48 @@
+"""The one table of what has to be reached. A figure that misses is printed, and fails nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Target:
+    """A bound for one figure."""
+
+    text: str
+    bound: float
+    sense: Literal["least", "most"]
+    unit: str
+
+    def met(self, value: float) -> bool:
+        """Whether the figure is within the bound."""
+        return value >= self.bound if self.sense == "least" else value <= self.bound
+
+    def show(self) -> str:
+        """The bound in words."""
+        return f"at {self.sense} {self.bound:g} {self.unit}"
+
+
+def _least(text: str, bound: float, unit: str) -> Target:
+    return Target(text, bound, "least", unit)
+
+
+def _most(text: str, bound: float, unit: str) -> Target:
+    return Target(text, bound, "most", unit)
+
+
+TARGETS: dict[str, Target] = {
+    "throughput.1.default": _least("1 cluster: reading, both with their defaults", 3.0, "x built-in"),
+    "throughput.1.same": _least("1 cluster: reading, same client settings", 1.0, "x built-in"),
+    "throughput.2.default": _least("2 clusters: reading, both with their defaults", 3.0, "x union"),
+    "throughput.2.same": _least("2 clusters: reading, same client settings", 1.0, "x union"),
+    "scale.64": _most("64 cluster ids: whole AvailableNow query, warm", 7.0, "s"),
+    "planning.64": _most("planning of a trigger: 64 cluster ids against 1, one has data", 2.0, "x"),
+    "planning.64.busy": _most("planning of a trigger: 64 cluster ids against 1, all have data", 2.0, "x"),
+    "discovery.first": _most("metadata change to first record of the new cluster", 1.5, "s"),
+    "discovery.silence": _most("silence of the cluster that stays, more than without a change", 0.3, "s"),
+    "stop.64": _most("stop() with 64 cluster ids", 1.0, "s"),
+    "offsets": _most("10,000 partitions, 64 clusters: encode + decode + reconcile", 50.0, "ms"),
+    "memory": _most("heap after GC: growth between trigger 100 and 1,000", 8.0, "MiB"),
+}

@@ -1,0 +1,83 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+
+/**
+ * Times what a trigger does to a composite offset, without Kafka and without Spark's engine:
+ * `OffsetBenchmark <clusters> <partitions> <rounds>`. Prints JSON with the nanoseconds of each round after as
+ * many rounds of warming up.
+ */
+object OffsetBenchmark {
+  private val Topics = 4
+
+  def main(args: Array[String]): Unit = {
+    val Array(clusters, partitions, rounds) = args.map(_.toInt)
+    val bench = new OffsetBenchmark(clusters, partitions)
+    (1 to rounds).foreach(_ => bench.round())
+    val kept = (1 to rounds).map(_ => bench.round())
+    val mapper = new ObjectMapper
+    val root = mapper.createObjectNode()
+      .put("clusters", clusters)
+      .put("partitions", bench.size)
+      .put("json_bytes", bench.start.json.length)
+    val nanos = root.putObject("nanos")
+    bench.parts.foreach { case (name, _) =>
+      val values = nanos.putArray(name)
+      kept.foreach(round => values.add(round(name)))
+    }
+    println(mapper.writeValueAsString(root))
+  }
+
+  /** `total` partitions spread over clusters and their topics as evenly as can be. */
+  private def positions(clusters: Int, total: Int): SortedMap[String, Positions] = {
+    def share(of: Int, among: Int, index: Int) = of / among + (if (index < of % among) 1 else 0)
+    SortedMap.from((0 until clusters).map { c =>
+      val own = share(total, clusters, c)
+      f"cluster-$c%03d" -> Positions((0 until Topics).map { t =>
+        s"orders-$t" -> SortedMap.from((0 until share(own, Topics, t)).map(p => p -> (123456789L + p)))
+      })
+    })
+  }
+}
+
+private final class OffsetBenchmark(clusters: Int, partitions: Int) {
+  val start: CompositeOffset = CompositeOffset(OffsetBenchmark.positions(clusters, partitions))
+  val size: Int = start.clusters.valuesIterator.map(_.size).sum
+
+  private val end = start.copy(clusters = start.clusters.map { case (id, all) =>
+    id -> Positions.from(all.iterator.map { case (topic, p, offset) => (topic, p, offset + 10) })
+  })
+  private val topology = Topology(start.clusters.map { case (id, all) =>
+    id -> TopologyCluster(id, SortedMap.from(all.topics.map(_ -> TopologyTopic("orders"))), Map.empty)
+  })
+  private val views: Map[String, ClusterView] = end.clusters.map { case (id, all) =>
+    id -> ClusterView.Reachable(ends = all, earliest = start.position(id))
+  }
+  private val rules = Reconcile.Rules(-1, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+  private val transition = Reconcile(start, topology, 0L, rules)
+  private val text = start.json
+
+  val parts: Seq[(String, () => Any)] = Seq(
+    "encode" -> (() => CompositeOffsetJson.write(start)),
+    "decode" -> (() => CompositeOffsetJson.read(text)),
+    "reconcile" -> (() => Reconcile(start, topology, 0L, rules)),
+    "advance" -> { () =>
+      val advance = Advance(start, transition, views)
+      advance.offset(Admit(advance.spans.map(_.lag), size.toLong * 5, 1L))
+    },
+    "between" -> (() => OffsetRange.between(start, end))
+  )
+
+  /** The last results, where a compiler can't tell that nobody reads them. */
+  @volatile var sink: Any = null
+
+  def round(): Map[String, Long] = parts.map { case (name, part) =>
+    val begin = System.nanoTime()
+    sink = part()
+    name -> (System.nanoTime() - begin)
+  }.toMap
+}
