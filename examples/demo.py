@@ -1,0 +1,189 @@
+"""The main job, to look at: a query goes on while its clusters come, drain, go and come back.
+
+    make demo
+
+Orders are numbered and produced at a steady rate. At the end every order that a broker has acknowledged is
+compared with every order that the query has delivered: nothing lost and nothing twice, or the exit code is 1.
+The query is that of examples/quickstart.py; it runs as a process of its own (demo/driver.py), to be killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from demo.batches import Batches
+from demo.producer import PARTITIONS, Producer
+from demo.query import Query
+from demo.screen import Row, Screen, View
+from demo.streams import StreamsFile
+from demo.verdict import Verdict, compare
+
+# isort: split
+# The package above has made it known.
+from dynamic_kafka_testkit import Cluster, Testkit
+
+ROOT = Path(__file__).resolve().parents[1]
+ORDERS_PER_SECOND = 200
+TIMEOUT_S = 180
+
+
+class DemoFailed(Exception):
+    """There is no verdict."""
+
+
+class Demo:
+    """Two clusters, a producer, the query, and what can be done to them."""
+
+    def __init__(self, folder: Path, dwell_s: float) -> None:
+        self.clusters: dict[str, Cluster] = {}
+        self.down: set[str] = set()
+        self.streams = StreamsFile(folder / "streams.yaml")
+        self.batches = Batches(folder / "batches")
+        self.query = Query(folder, self.streams.path, self.batches.folder)
+        self.producer = Producer(ORDERS_PER_SECOND)
+        self.screen = Screen(self.view)
+        self._dwell = round(dwell_s * ORDERS_PER_SECOND)
+
+    def story(self, blue: Cluster, green: Cluster) -> None:
+        """What happens, one thing after the other."""
+        for cluster in (blue, green):
+            cluster.create_topic("orders", PARTITIONS)
+
+        self.event("the stream 'orders' lives on blue; the query starts")
+        self.streams.write(blue)
+        self.producer.move_to(blue)
+        self.query.start()
+        self.read_more_from(blue)
+
+        self.event("green is added to the metadata")
+        self.streams.write(blue, green)
+        self.wait_until("green is read", lambda: self.query.states().get("green") == "active")
+
+        self.event("producers move to green, and blue is set to draining")
+        self.producer.move_to(green)
+        self.streams.write(green, draining=blue)
+        self.wait_until("blue has drained", lambda: self.query.states().get("blue") == "retained")
+        self.read_more_from(green)
+
+        self.event("blue leaves the metadata, and its broker is killed")
+        self.streams.write(green)
+        self.wait_until("blue has left", lambda: self.query.metric("kafkaClustersCount") == "1")
+        blue.kill()
+        self.down.add("blue")
+        self.read_more_from(green)
+
+        self.event("the driver is killed with -9; orders keep coming")
+        self.query.kill()
+        self.produce_more()
+
+        self.event("the driver is started again from its checkpoint")
+        self.query.start()
+        self.read_more_from(green)
+
+        self.event("blue comes back, with its old orders and new ones")
+        blue.restart()
+        self.down.discard("blue")
+        self.streams.write(blue, green)
+        self.producer.move_to(blue, green)
+        self.read_more_from(blue)
+
+        self.event("the producer stops; the query reads what is left")
+        self.producer.stop()
+        reports = self.query.reports + 1
+        self.wait_until("the query finds nothing more", lambda: self.query.reports > reports and self.query.idle)
+        self.query.stop()
+        self.batches.refresh()
+
+    def verdict(self) -> Verdict:
+        """Compare every order."""
+        return compare(self.producer.acknowledged, self.batches.orders())
+
+    def event(self, text: str) -> None:
+        """Tell what happens now."""
+        self.screen.event(text)
+
+    def read_more_from(self, cluster: Cluster) -> None:
+        """Wait until some seconds' worth of orders more have been read from the cluster."""
+        enough = self.batches.counts[cluster.name] + self._dwell
+        self.wait_until(f"{cluster.name} is read", lambda: self.batches.counts[cluster.name] >= enough)
+
+    def produce_more(self) -> None:
+        """Wait until some seconds' worth of orders more have been produced."""
+        enough = self.producer.counts.total() + self._dwell
+        self.wait_until("orders come", lambda: self.producer.counts.total() >= enough)
+
+    def wait_until(self, what: str, condition: Callable[[], bool]) -> None:
+        """Wait for it, as long as everything else is well."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not condition():
+            if self.producer.error is not None:
+                raise DemoFailed(f"the producer failed: {self.producer.error}")
+            if self.query.failed():
+                raise DemoFailed(f"the query failed:\n{self.query.log_tail()}\n\nMore is in {self.query.log}")
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"{TIMEOUT_S} s have passed and still not: {what}. The log is {self.query.log}")
+            self.screen.tick()
+            time.sleep(0.1)
+            self.query.refresh()
+            self.batches.refresh()
+
+    def view(self) -> View:
+        """What there is to see now."""
+        states = self.query.states()
+        rows = [
+            Row(
+                cluster=name,
+                broker="down" if name in self.down else "up",
+                metadata=self.streams.states.get(name, "-"),
+                query=states.get(name, "-"),
+                produced=self.producer.counts[name],
+                read=self.batches.counts[name],
+            )
+            for name in self.clusters
+        ]
+        if self.query.pid is None:
+            driver = "driver: not running"
+        else:
+            driver = f"driver: run {self.query.runs}, pid {self.query.pid}, last batch {self.query.batch}"
+        return View(rows, driver)
+
+
+def main() -> int:
+    """The exit code."""
+    parser = argparse.ArgumentParser(description="Shows the main job on two local clusters.")
+    parser.add_argument("--fast", action="store_true", help="look at nothing for long")
+    parser.add_argument("--folder", type=Path, default=ROOT / "target" / "demo", help="emptied, then written to")
+    args = parser.parse_args()
+    shutil.rmtree(args.folder, ignore_errors=True)
+    args.folder.mkdir(parents=True)
+
+    with ExitStack() as stack:
+        testkit = stack.enter_context(Testkit())
+        demo = Demo(args.folder.resolve(), dwell_s=1 if args.fast else 5)
+        stack.callback(demo.query.stop)
+        stack.callback(demo.producer.stop)
+        try:
+            with demo.screen:
+                demo.event("two Kafka clusters start")
+                blue, green = testkit.start_all("blue", "green")
+                demo.clusters.update(blue=blue, green=green)
+                demo.story(blue, green)
+        except DemoFailed as failure:
+            demo.screen.failure(str(failure))
+            return 1
+        verdict = demo.verdict()
+        demo.screen.verdict(str(verdict), verdict.details(at_most=20), verdict.passed)
+        return 0 if verdict.passed else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

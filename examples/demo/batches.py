@@ -1,0 +1,47 @@
+"""What the query has written: a file for each batch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from demo.verdict import Order
+
+
+def write(folder: Path, batch_id: int, orders: list[Order]) -> None:
+    """Idempotent, as a sink has to be: a batch that comes again after a crash replaces its first try."""
+    file = folder / f"{batch_id:06}.json"
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps(orders))
+    os.replace(unfinished, file)
+
+
+class Batches:
+    """Follows the files as they come."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.counts: Counter[str] = Counter()
+        self._seen: dict[str, tuple[tuple[int, int], list[Order]]] = {}
+
+    def refresh(self) -> None:
+        """Read what is new, and what was replaced."""
+        changed = False
+        for file in self.folder.glob("*.json"):
+            stat = file.stat()
+            version = (stat.st_ino, stat.st_mtime_ns)
+            known = self._seen.get(file.name)
+            if known is None or known[0] != version:
+                self._seen[file.name] = (version, [Order(*order) for order in json.loads(file.read_text())])
+                changed = True
+        if changed:
+            self.counts = Counter(order.cluster for order in self.orders())
+
+    def orders(self) -> Iterator[Order]:
+        """Return every order as often as it was delivered."""
+        for _, orders in self._seen.values():
+            yield from orders

@@ -1,0 +1,57 @@
+"""Numbered orders at a steady rate."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections import Counter
+
+from dynamic_kafka_testkit import Cluster, Record
+
+from demo.verdict import Order
+
+PARTITIONS = 2
+_TICK_S = 0.05
+
+
+class Producer:
+    """Writes orders 0, 1, 2, ... and remembers where each one went, once the brokers have acknowledged it."""
+
+    def __init__(self, orders_per_second: int) -> None:
+        self.acknowledged: list[Order] = []
+        self.counts: Counter[str] = Counter()
+        self.error: Exception | None = None
+        self._per_tick = max(1, round(orders_per_second * _TICK_S))
+        self._sequence = itertools.count()
+        self._clusters: list[Cluster] = []
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="producer", daemon=True)
+        self._thread.start()
+
+    def move_to(self, *clusters: Cluster) -> None:
+        """Write there from now on; when this returns, nothing more goes to another cluster."""
+        with self._lock:
+            self._clusters = list(clusters)
+
+    def stop(self) -> None:
+        """All that was sent is acknowledged when this returns."""
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.wait(_TICK_S):
+                with self._lock:
+                    for cluster in self._clusters:
+                        self._send(cluster, self._per_tick // len(self._clusters))
+        except Exception as error:
+            self.error = error
+
+    def _send(self, cluster: Cluster, number: int) -> None:
+        numbers = list(itertools.islice(self._sequence, number))
+        records = [Record(partition=n % PARTITIONS, key=None, value=str(n)) for n in numbers]
+        places = cluster.produce("orders", records)
+        for sequence, (partition, offset) in zip(numbers, places, strict=True):
+            self.acknowledged.append(Order(cluster.name, partition, offset, sequence))
+        self.counts[cluster.name] += number

@@ -1,0 +1,122 @@
+"""What the demo shows: a live table, or plain lines where there is no terminal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+_STYLES = {"active": "green", "draining": "yellow", "retained": "cyan", "up": "green", "down": "red"}
+_PLAIN_LINES_EVERY_S = 5
+
+
+@dataclass(frozen=True)
+class Row:
+    """One cluster."""
+
+    cluster: str
+    broker: str
+    metadata: str
+    query: str
+    produced: int
+    read: int
+
+
+@dataclass(frozen=True)
+class View:
+    """One moment."""
+
+    rows: list[Row]
+    driver: str
+
+
+class Screen:
+    """Shows the events of the demo, and the view of now under them."""
+
+    def __init__(self, view: Callable[[], View], console: Console | None = None) -> None:
+        self._view = view
+        self._console = console or Console(highlight=False)
+        self._began = time.monotonic()
+        self._events: list[tuple[float, str]] = []
+        self._live = Live(get_renderable=self._render, console=self._console, refresh_per_second=5)
+        self._next_line = 0.0
+
+    def event(self, text: str) -> None:
+        """Something begins."""
+        self._events.append((time.monotonic() - self._began, text))
+        if not self._console.is_terminal:
+            self._console.print(f"[{_clock(self._events[-1][0])}] {text}", markup=False, soft_wrap=True)
+
+    def tick(self) -> None:
+        """Time has passed. The terminal refreshes itself."""
+        if not self._console.is_terminal and time.monotonic() >= self._next_line:
+            self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
+            view = self._view()
+            clusters = "; ".join(
+                f"{r.cluster} {r.query}: produced {r.produced}, read {r.read}, lag {r.produced - r.read}"
+                for r in view.rows
+            )
+            self._console.print(f"        {clusters}; {view.driver}", markup=False, soft_wrap=True)
+
+    def verdict(self, text: str, details: list[str], passed: bool) -> None:
+        """Show how it ended; the last thing on the screen."""
+        if self._console.is_terminal:
+            style = "bold green" if passed else "bold red"
+            body = Text("\n".join([text, *details]), style=style)
+            self._console.print(Panel(body, title="verdict", style=style, padding=(1, 3), expand=False))
+        else:
+            self._console.print("\n".join([f"verdict: {text}", *details]), markup=False, soft_wrap=True)
+
+    def failure(self, text: str) -> None:
+        """Show why there is no verdict."""
+        self._console.print(text, markup=False, style="red", soft_wrap=True)
+
+    def __enter__(self) -> Screen:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def _render(self) -> RenderableType:
+        view = self._view()
+        now = time.monotonic() - self._began
+        story = Text()
+        for number, (at, text) in enumerate(self._events):
+            latest = number == len(self._events) - 1
+            story.append(f" {_clock(at)}  ", style="dim")
+            story.append(f"{'▶' if latest else '✔'} {text}\n", style="bold" if latest else "")
+        story.rstrip()
+        title = f"Dynamic Kafka for Spark · demo · {_clock(now)}"
+        return Panel(Group(story, _table(view), Text(f" {view.driver}")), title=title, expand=False, width=92)
+
+
+def _table(view: View) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, expand=True, show_footer=True)
+    produced, read = sum(r.produced for r in view.rows), sum(r.read for r in view.rows)
+    table.add_column("cluster", "together")
+    for name in ("broker", "metadata says", "query has it"):
+        table.add_column(name)
+    for name, total in (("produced", produced), ("read", read), ("lag", produced - read)):
+        table.add_column(name, f"{total:,}", justify="right", min_width=7)
+    for row in view.rows:
+        states = [Text(s, style=_STYLES.get(s, "dim")) for s in (row.broker, row.metadata, row.query)]
+        numbers = [f"{n:,}" for n in (row.produced, row.read, row.produced - row.read)]
+        table.add_row(Text(row.cluster, style=f"bold {row.cluster}"), *states, *numbers)
+    return table
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"

@@ -1,0 +1,65 @@
+"""Every order that was produced against every order that was read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Order(NamedTuple):
+    """A numbered order, and where Kafka has it."""
+
+    cluster: str
+    partition: int
+    offset: int
+    sequence: int
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the comparison found.
+
+    Attributes:
+        produced: Number of orders that a broker has acknowledged.
+        read: Number of orders that the query has delivered, each time it did.
+        lost: Acknowledged and not delivered.
+        duplicated: Delivered more than once, each time after the first.
+        unknown: Delivered, and never acknowledged like this: another number or another place.
+    """
+
+    produced: int
+    read: int
+    lost: list[Order]
+    duplicated: list[Order]
+    unknown: list[Order]
+
+    @property
+    def passed(self) -> bool:
+        """Nothing lost, nothing twice."""
+        return not (self.lost or self.duplicated or self.unknown)
+
+    def __str__(self) -> str:
+        """One line."""
+        counts = f"produced {self.produced}, read {self.read}"
+        wrong = f"lost {len(self.lost)}, duplicated {len(self.duplicated)}"
+        return f"{counts}, {wrong}" + (f", unknown {len(self.unknown)}" if self.unknown else "")
+
+    def details(self, at_most: int) -> list[str]:
+        """A line for each order that is not as it should be."""
+        kinds = {"lost": self.lost, "duplicated": self.duplicated, "unknown": self.unknown}
+        return [f"{kind}: {order}" for kind, orders in kinds.items() for order in orders][:at_most]
+
+
+def compare(produced: Iterable[Order], read: Iterable[Order]) -> Verdict:
+    """Compares both, order by order."""
+    sent, seen = Counter(produced), Counter(read)
+    too_many = list((seen - sent).elements())
+    return Verdict(
+        produced=sent.total(),
+        read=seen.total(),
+        lost=sorted((sent - seen).elements()),
+        duplicated=sorted(order for order in too_many if order in sent),
+        unknown=sorted(order for order in too_many if order not in sent),
+    )
