@@ -1,53 +1,53 @@
 package io.github.dynamickafka.source
 
+import java.util.concurrent.TimeUnit
+
 import scala.collection.immutable.SortedMap
 
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.InputPartition
 
+import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.source.reader.{BundlePlanner, ExecutorPlaces, ReadSettings}
 
-/** Ranges of many clusters to the partitions of one batch. */
-private[source] object BatchPlanner {
+/** Ranges of many clusters to the tasks of one batch, which [[ReaderFactory]] knows how to read. No request is made. */
+private[source] trait BatchPlanner {
 
   /** @param stream the stream id of a (cluster, topic) */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
       clusters: String => ClusterStream,
       stream: (String, String) => String
-  ): Array[InputPartition] = {
-    val planned = ranges.toSeq.flatMap { case (id, ofCluster) =>
-      val cluster = clusters(id)
-      val reader = cluster.readerFactory
-      // A plan of its own for each stream: what Spark's planner gives back does not tell the topic.
-      ofCluster.groupBy(range => stream(id, range.topic)).toSeq.sortBy(_._1).flatMap {
-        case (streamId, ofStream) =>
-          val topics = ofStream.map(_.topic).toSet
-          cluster.plan(ofStream).map { inner =>
-            ClusterPartition(
-              id,
-              cluster.config.bootstrapServers,
-              streamId,
-              topics,
-              inner,
-              reader,
-              inner.preferredLocations.toSeq
-            )
-          }
-      }
+  ): Array[InputPartition]
+}
+
+private[source] object BatchPlanner {
+  private val DelegationTokens = "spark.kafka.clusters."
+
+  def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
+    val conf = SparkSession.active.sparkContext.getConf
+    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) SparkPlanner
+    else {
+      // As long as Spark's own reader waits.
+      val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
+      ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), source)
     }
-    rotate(planned, ranges.keys.toIndexedSeq).toArray
   }
 
-  /**
-   * Spark places a partition by the hash of its topic and number, so the same partition of many clusters comes to
-   * one executor, unless each cluster begins to count at another one.
-   */
-  def rotate(partitions: Seq[ClusterPartition], clusters: IndexedSeq[String]): Seq[InputPartition] = {
-    val places = partitions.flatMap(_.locations).distinct.sorted.toIndexedSeq
-    if (places.size < 2) partitions
-    else partitions.map { p =>
-      val shift = clusters.indexOf(p.cluster)
-      p.copy(locations = p.locations.map(at => places((places.indexOf(at) + shift) % places.size)))
-    }
+  private def ranges(settings: ReadSettings, source: SparkKafkaSource): BatchPlanner = {
+    // Never opened: only asked for what Spark knows of its executors.
+    val places = new ExecutorPlaces(
+      source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
+    )
+    (ranges, clusters, stream) =>
+      BundlePlanner.partitions(
+        ranges,
+        clusters(_).config.consumer,
+        stream,
+        settings,
+        SparkSession.active.sparkContext.defaultParallelism,
+        places.all()
+      )
   }
 }

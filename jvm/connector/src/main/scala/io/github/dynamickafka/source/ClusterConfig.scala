@@ -3,6 +3,7 @@ package io.github.dynamickafka.source
 import org.apache.kafka.clients.consumer.ConsumerConfig
 
 import io.github.dynamickafka.config.ClusterProperties
+import io.github.dynamickafka.source.reader.ConsumerSettings
 
 /**
  * How one cluster is reached and read. Two equal ones can share clients; where anything differs, everything is
@@ -21,6 +22,15 @@ private[source] final case class ClusterConfig(
   def bootstrapServers: String = properties.bootstrapServers
   def readCommitted: Boolean =
     properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase("read_committed"))
+
+  /**
+   * As consumers that are told what to read. They commit nothing, so they have a group only where the user named one,
+   * for brokers that want to know it.
+   */
+  lazy val consumer: ConsumerSettings = new ConsumerSettings(
+    properties.clusterId,
+    properties.groupIdPrefix.map(ConsumerConfig.GROUP_ID_CONFIG -> _).toMap ++ properties.client
+  )
 
   /** As options of Spark's own Kafka source. */
   def spark: Map[String, String] = properties.sparkOptions ++ reader

@@ -6,6 +6,7 @@ import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.InterruptException
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{GenericInternalRow, JoinedRow}
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.unsafe.types.UTF8String
@@ -13,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.error.Errors
 
 /**
- * A partition of one cluster's reader, and what its rows say of where they come from.
+ * A partition of Spark's own reader, and what its rows say of where they come from.
  *
  * @param reader makes the reader of `inner`; each partition carries its own, so that nothing depends on what
  *               reads it
@@ -33,29 +34,21 @@ private[source] final case class ClusterPartition(
   override def toString: String = s"ClusterPartition($cluster, $stream)"
 }
 
-private[source] object ClusterReaderFactory extends PartitionReaderFactory {
-  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case p: ClusterPartition =>
-      try new ClusterReader(p, p.reader.createReader(p.inner))
-      catch ClusterReader.naming(p)
-    case other =>
-      throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
-  }
-}
-
 /** The rows of the wrapped reader, with the columns `cluster` and `stream` at their end. */
 private[source] final class ClusterReader(partition: ClusterPartition, inner: PartitionReader[InternalRow])
     extends PartitionReader[InternalRow] {
 
-  private val row =
-    new TaggedRow(UTF8String.fromString(partition.cluster), UTF8String.fromString(partition.stream))
+  private val row = new JoinedRow
+  private val tags: InternalRow = new GenericInternalRow(
+    Array[Any](UTF8String.fromString(partition.cluster), UTF8String.fromString(partition.stream))
+  )
   private val naming = ClusterReader.naming(partition)
 
   override def next(): Boolean =
     try inner.next()
     catch naming
 
-  override def get(): InternalRow = row.of(inner.get())
+  override def get(): InternalRow = row(inner.get(), tags)
   override def close(): Unit = inner.close()
   override def currentMetricsValues(): Array[CustomTaskMetric] = inner.currentMetricsValues()
 }

@@ -10,8 +10,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
 
 /**
- * One cluster of the topology: its admin client and its wrapped Spark Kafka stream. The only place that knows
- * Spark's source: positions, ranges to partitions, the reader.
+ * One cluster of the topology: its admin client and, where Spark's own reader reads it, its wrapped Spark Kafka stream.
  *
  * Made for one [[ClusterConfig]] and never changed: Spark's executors cache consumers by (group id, topic
  * partition) and demand equal parameters for both, so a changed cluster gets a new stream with a new group id.

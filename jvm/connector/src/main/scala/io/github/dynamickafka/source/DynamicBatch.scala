@@ -25,7 +25,8 @@ private[source] final class DynamicBatch(
     options: SourceOptions,
     configs: ClusterConfigs,
     watcher: () => MetadataWatcher,
-    open: () => ClusterStreams
+    open: () => ClusterStreams,
+    planner: BatchPlanner
 ) extends Batch {
 
   private lazy val partitions: Array[InputPartition] = Using.resource(watcher()) { metadata =>
@@ -35,7 +36,7 @@ private[source] final class DynamicBatch(
 
   override def planInputPartitions(): Array[InputPartition] = partitions
 
-  override def createReaderFactory(): PartitionReaderFactory = ClusterReaderFactory
+  override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
   private def plan(topology: Topology, streams: ClusterStreams): Array[InputPartition] = {
     val known = topology.clusters.keySet.toSet
@@ -61,7 +62,7 @@ private[source] final class DynamicBatch(
         OffsetRange(s.topic, s.partition, s.from, math.max(s.from, math.min(s.end, stop)))
       }.filter(_.size > 0)
     }.filter(_._2.nonEmpty)
-    BatchPlanner.partitions(
+    planner.partitions(
       SortedMap.from(ranges),
       streams(_),
       (id, topic) => topology.clusters(id).topics(topic).stream

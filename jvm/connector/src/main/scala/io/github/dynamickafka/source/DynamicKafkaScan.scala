@@ -24,18 +24,20 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     val streams = open(source, checkpointLocation)
     val configs = new ClusterConfigs(options)
     configs.refuseEndings()
-    new DynamicMicroBatchStream(options, configs, feed, streams, memory)
+    new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source))
   }
 
   override def toBatch(): Batch = {
     // One answer, and no polling.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
+    val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
       new ClusterConfigs(options),
       () => watcher(hadoop, once),
-      () => open(SparkKafkaSource.find(), "batch")
+      () => open(source, "batch"),
+      BatchPlanner(options, source)
     )
   }
 

@@ -39,7 +39,8 @@ private[source] final class DynamicMicroBatchStream(
     configs: ClusterConfigs,
     feed: TopologyFeed,
     streams: ClusterStreams,
-    memory: CheckpointMemory
+    memory: CheckpointMemory,
+    planner: BatchPlanner
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
@@ -122,13 +123,13 @@ private[source] final class DynamicMicroBatchStream(
       case _ =>
         val ranges = OffsetRange.between(batch._1, batch._2)
         val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
-        val partitions = BatchPlanner.partitions(readable, streams(_), memory.streamOf)
+        val partitions = planner.partitions(readable, streams(_), memory.streamOf)
         planned = Some(batch -> partitions)
         partitions
     }
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = ClusterReaderFactory
+  override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // Whatever it is, an exception would end the query.

@@ -156,10 +156,10 @@ class PurePartsSuite extends AnyFunSuite {
     def at(id: String, place: String) = ClusterPartition(id, "h:1", "s", Set("t"), inner, reader, Seq(place))
     val ids = IndexedSeq("a", "b", "c")
     val planned = ids.map(at(_, places(0))) ++ ids.map(at(_, places(1))) ++ ids.map(at(_, places(2)))
-    val rotated = BatchPlanner.rotate(planned, ids)
+    val rotated = SparkPlanner.rotate(planned, ids)
     assert(rotated.take(3).flatMap(_.preferredLocations).toSet == places.toSet)
     assert(rotated.filter(_.toString.contains("(a,")).flatMap(_.preferredLocations) == places)
-    assert(BatchPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
+    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
       "one",
       "one"
     ))

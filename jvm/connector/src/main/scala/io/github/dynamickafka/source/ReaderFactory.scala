@@ -1,0 +1,18 @@
+package io.github.dynamickafka.source
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+
+import io.github.dynamickafka.source.reader.{BundleReader, ConsumerPool, RangeBundle}
+
+/** Readers on executors, for what a [[BatchPlanner]] has planned. */
+private[source] object ReaderFactory extends PartitionReaderFactory {
+  override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
+    case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared)
+    case p: ClusterPartition =>
+      try new ClusterReader(p, p.reader.createReader(p.inner))
+      catch ClusterReader.naming(p)
+    case other =>
+      throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
+  }
+}

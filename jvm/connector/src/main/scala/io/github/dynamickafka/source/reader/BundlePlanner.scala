@@ -1,0 +1,47 @@
+package io.github.dynamickafka.source.reader
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.InputPartition
+
+import io.github.dynamickafka.offset.OffsetRange
+
+/** Ranges of many clusters to the partitions of one batch, for [[BundleReader]]. */
+private[source] object BundlePlanner {
+
+  /**
+   * @param stream the stream id of a (cluster, topic)
+   * @param cores that the session has now
+   * @param places executors that tasks can prefer
+   */
+  def partitions(
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      consumers: String => ConsumerSettings,
+      stream: (String, String) => String,
+      settings: ReadSettings,
+      cores: Int,
+      places: IndexedSeq[String]
+  ): Array[InputPartition] = {
+    val byCluster = ranges.toSeq
+    val bundles = Bundles(byCluster.map(_._2), cores)(_.size)
+    byCluster.zip(bundles).zipWithIndex.flatMap { case (((id, _), ofCluster), turn) =>
+      val consumer = consumers(id)
+      ofCluster.map { bundle =>
+        RangeBundle(
+          consumer,
+          bundle.map(range => StreamRange(stream(id, range.topic), range)),
+          settings,
+          place(bundle.head, turn, places).toSeq
+        )
+      }
+    }.toArray
+  }
+
+  /**
+   * The same one from batch to batch, so that a partition finds its consumer again and what was fetched ahead; another
+   * one for the same partition of each cluster, which else would all come to one executor.
+   */
+  def place(range: OffsetRange, turn: Int, places: IndexedSeq[String]): Option[String] =
+    if (places.isEmpty) None
+    else Some(places(math.floorMod(31 * range.topic.hashCode + range.partition + turn, places.size)))
+}

@@ -1,0 +1,144 @@
+package io.github.dynamickafka.source.reader
+
+import java.util.concurrent.TimeoutException
+import java.{util => ju}
+
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.errors.InterruptException
+import org.apache.kafka.common.{KafkaException, TopicPartition}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.PartitionReader
+import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.{TaskContext, TaskKilledException}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.Redaction
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.Loss
+
+/**
+ * Reads the ranges of a [[RangeBundle]] to rows. Rows of one partition come in order; those of several come in the order
+ * in which the cluster gives them.
+ *
+ * Rows are taken by one thread, but Spark may close the reader from another one (SPARK-33277), so whatever touches the
+ * consumer is under a lock; the way of each single row is not.
+ */
+private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool)
+    extends PartitionReader[InternalRow] {
+  import BundleReader._
+
+  private val rows: Map[TopicPartition, RecordRow] = {
+    val cluster = UTF8String.fromString(bundle.cluster)
+    bundle.ranges.map { case StreamRange(stream, range) =>
+      new TopicPartition(range.topic, range.partition) -> new RecordRow(
+        bundle.settings.includeHeaders,
+        UTF8String.fromString(range.topic),
+        cluster,
+        UTF8String.fromString(stream)
+      )
+    }.toMap
+  }
+  private val task = Option(TaskContext.get())
+  private val metrics = new ReaderMetrics
+
+  private var row: RecordRow = _
+  private var records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]] = _
+  private var index = 0
+  private var end = 0
+
+  @volatile private var consumer: Option[RangeConsumer] = None
+  private var sound = true
+  @volatile private var closed = false
+  @volatile private var waiting = false
+
+  override def next(): Boolean =
+    if (index < end || refill()) {
+      row.of(records.get(index))
+      index += 1
+      true
+    } else false
+
+  override def get(): InternalRow = row
+
+  override def currentMetricsValues(): Array[CustomTaskMetric] = metrics.values
+
+  override def close(): Unit = {
+    closed = true
+    // Whoever waits for records has the lock; a consumer that was woken is not used again.
+    if (waiting) consumer.foreach(_.wakeUp())
+    synchronized {
+      consumer.foreach(c => if (sound) pool.release(c) else pool.discard(c))
+      consumer = None
+    }
+  }
+
+  private def refill(): Boolean = synchronized {
+    if (closed) false
+    else {
+      waiting = true
+      sound = false
+      val slice =
+        try next(opened())
+        catch failure
+        finally waiting = false
+      sound = !closed
+      slice.foreach { found =>
+        row = rows(found.partition)
+        records = found.records
+        index = found.from
+        end = found.to
+      }
+      slice.isDefined
+    }
+  }
+
+  private def next(from: RangeConsumer) = from.next(bundle.settings.silenceMs, lost, () => check())
+
+  private def opened(): RangeConsumer = consumer.getOrElse {
+    // A task that is tried again gets a new one: the state of others may be why it failed.
+    val settings = bundle.consumer
+    val made = if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
+    consumer = Some(made)
+    made.begin(bundle.ranges.map { case StreamRange(_, r) =>
+      new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
+    }.toMap)
+    made
+  }
+
+  /** Spark interrupts a task's thread only where it was told to; otherwise it has to be asked. */
+  private def check(): Unit = if (task.exists(_.isInterrupted())) throw new TaskKilledException
+
+  private def lost(offsets: LostOffsets): Unit = {
+    val (topic, partition) = (offsets.partition.topic, offsets.partition.partition)
+    val loss =
+      if (offsets.at < offsets.earliest) Loss.Expired(bundle.cluster, topic, partition, offsets.at, offsets.earliest)
+      else Loss.Recreated(bundle.cluster, topic, partition, offsets.at, offsets.end)
+    if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(bundle.cluster, topic, loss.text)
+    log.warn(
+      "Kafka cluster '{}', topic '{}': {}; failOnDataLoss is false, so the query goes on",
+      bundle.cluster,
+      topic,
+      loss.text
+    )
+    metrics.lost()
+  }
+
+  /** Which of the clusters it is about, and no secret: a client that cannot be made shows what it was given. */
+  private val failure: PartialFunction[Throwable, Nothing] = {
+    case e: InterruptException => throw e
+    case e @ (_: KafkaException | _: TimeoutException) =>
+      val properties = bundle.consumer.properties
+      val text = (Option(e.getMessage) ++ Option(e.getCause).flatMap(c => Option(c.getMessage))).mkString(": ")
+      throw Errors.clusterUnreachable(
+        bundle.cluster,
+        properties.getOrElse("bootstrap.servers", ""),
+        Redaction.scrub(text, properties),
+        Redaction.scrub(e, properties)
+      )
+  }
+}
+
+private[source] object BundleReader {
+  private val log = LoggerFactory.getLogger(classOf[BundleReader])
+}
