@@ -1,6 +1,6 @@
 """The driver program: a Spark session that runs the queries it is told to, by JSON lines.
 
-    python -m tests.harness.driver FOLDER
+    python -m tests.harness.driver FOLDER CONF
 
 Reads commands from stdin and writes events to stdout. It ends, with its JVM, by SIGKILL as soon as stdin does:
 when the test that started it is gone, in whatever way.
@@ -68,9 +68,9 @@ class Progress(StreamingQueryListener):
 class Driver:
     """The session and its queries."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, conf: dict[str, str]) -> None:
         self._events = Events()
-        self._spark = _session(folder)
+        self._spark = _session(folder, conf)
         self._spark.streams.addListener(Progress(self._events))
         self._queries: dict[str, StreamingQuery] = {}
         self._events.emit("ready", pid=os.getpid())
@@ -135,7 +135,7 @@ def _whole(error: Exception) -> str:
     return str(error) if origin is None else f"{error}\n{origin}"
 
 
-def _session(folder: Path) -> SparkSession:
+def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     log = Path(__file__).with_name("log4j2.properties")
     builder = SparkSession.builder.master("local[2]").appName("dynamic-kafka-e2e")
     settings = {
@@ -149,7 +149,7 @@ def _session(folder: Path) -> SparkSession:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "spark"),
     }
-    for name, value in settings.items():
+    for name, value in (settings | conf).items():
         builder = builder.config(name, value)
     spark = DynamicKafka.configure(builder, jars=sorted(JARS.glob("*.jar"))).getOrCreate()
     # PySpark makes it WARN, whatever the file says.
@@ -159,6 +159,6 @@ def _session(folder: Path) -> SparkSession:
 
 if __name__ == "__main__":
     try:
-        Driver(Path(sys.argv[1])).run()
+        Driver(Path(sys.argv[1]), json.loads(sys.argv[2])).run()
     finally:
         os.killpg(os.getpgid(0), signal.SIGKILL)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,15 +23,16 @@ class DriverProcess:
 
     Args:
         folder: For its log and what Spark keeps on disk.
+        conf: Of its session, beside what all drivers have.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, conf: Mapping[str, str] | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.log_path = folder / "driver.log"
         self._events: list[Event] = []
         with self.log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.harness.driver", str(folder)],
+                [sys.executable, "-m", "tests.harness.driver", str(folder), json.dumps(dict(conf or {}))],
                 cwd=REPOSITORY,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
 
 from .driver_process import DriverProcess
@@ -33,6 +34,10 @@ class Drivers:
         taken, self._spare = self._spare or self._start(), None
         return taken.ready()
 
+    def configured(self, conf: Mapping[str, str]) -> DriverProcess:
+        """One of its own, whose session has these settings too."""
+        return self._start(conf).ready()
+
     def prepare(self) -> None:
         """Start what the next `doomed` gives, so that it need not be waited for."""
         if self._spare is None:
@@ -43,7 +48,7 @@ class Drivers:
         for driver in self._started:
             driver.kill()
 
-    def _start(self) -> DriverProcess:
-        driver = DriverProcess(self._folder / f"driver-{next(self._numbers)}")
+    def _start(self, conf: Mapping[str, str] | None = None) -> DriverProcess:
+        driver = DriverProcess(self._folder / f"driver-{next(self._numbers)}", conf)
         self._started.append(driver)
         return driver

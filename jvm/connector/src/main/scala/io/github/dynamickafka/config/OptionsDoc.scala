@@ -74,11 +74,11 @@ private[dynamickafka] object OptionsDoc {
         Seq("property", "default here"),
         ClientDefaults.consumerFetch.map { case (name, value) => Seq(s"`$name`", s"`$value`") }
       ) + "\n\n" +
-      s"""What they cost: a task reads one partition, and its consumer holds up to `max.partition.fetch.bytes` (8 MiB) of
-        |fetched data, compressed as it is in Kafka, beside up to `max.poll.records` records that were handed to the
-        |task: of records of 1 KB, 20000 are 20 MB. A consumer of several partitions would hold that for each of them,
-        |up to `fetch.max.bytes` (50 MiB by Kafka's default) for a fetch; a record batch that is larger is fetched all
-        |the same. Executors keep idle consumers with what they hold for five minutes, about 64 of them
+      s"""What they cost: the consumer of a task holds up to `max.partition.fetch.bytes` (8 MiB) of fetched data, compressed
+        |as it is in Kafka, beside up to `max.poll.records` records that were handed to the task: of records of 1 KB,
+        |20000 are 20 MB. A task that reads several partitions holds that for each of them, up to `fetch.max.bytes`
+        |(50 MiB by Kafka's default) for a fetch; a record batch that is larger is fetched all the same. Executors keep
+        |idle consumers with what they hold for five minutes (`spark.kafka.consumer.cache.timeout`), at most 64 of them
         |(`spark.kafka.consumer.cache.capacity`). With large records, many partitions or little memory, lower
         |`max.partition.fetch.bytes` and `max.poll.records`.
         |

@@ -269,9 +269,9 @@ private[dynamickafka] object SourceOptionSpecs {
     "groupIdPrefix",
     text,
     None,
-    "Spark's own",
-    "How the consumer group ids start; `-<cluster id>` and a part of Spark's own follow. Without effect on a " +
-      "cluster with `kafka.group.id`."
+    "no group",
+    "How the group ids of consumers start; `-<cluster id>` follows. Consumers commit nothing and need no group, so " +
+      "without it they have none. Without effect on a cluster with `kafka.group.id`."
   )
 
   val CommitOffsets: OptionSpec[Boolean] = OptionSpec(

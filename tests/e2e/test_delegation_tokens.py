@@ -1,0 +1,31 @@
+"""Where delegation tokens are configured, Spark's own reader reads: only that one gets them into its consumers."""
+
+from __future__ import annotations
+
+from tests.harness.scene import Scene
+
+
+def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:
+    topic = scene.topic("blue", "green")
+    metadata = scene.metadata("orders", "blue", "green", topic=topic)
+    query = scene.query(metadata, maxOffsetsPerTrigger="7")
+    driver = scene.drivers.configured({"spark.kafka.clusters.other.auth.bootstrap.servers": "127.0.0.1:1"})
+    query.start(driver)
+    for _ in range(2):
+        for cluster in ("blue", "green"):
+            scene.produce(cluster, topic, 20)
+        scene.await_exact(query, ("blue", topic), ("green", topic))
+    assert "groupId=spark-kafka-source-" in driver.log()
+    driver.kill()
+
+
+def test_else_consumers_are_in_no_group(scene: Scene) -> None:
+    topic = scene.topic("blue")
+    query = scene.query(scene.metadata("orders", "blue", topic=topic))
+    driver = scene.drivers.shared()
+    mark = len(driver.log())
+    query.start(driver)
+    scene.produce("blue", topic, 4)
+    scene.await_exact(query, ("blue", topic))
+    assert "groupId=spark-kafka-source-" not in driver.log()[mark:]
+    query.stop()
