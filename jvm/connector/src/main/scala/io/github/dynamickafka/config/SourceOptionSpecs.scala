@@ -230,7 +230,8 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "-",
-    "The fewest records, over all clusters together, that start a batch."
+    "The fewest records, over all clusters together, that start a batch. The first batch, `AvailableNow` and a change " +
+      "of the topology don't wait for them."
   )
 
   val MaxTriggerDelay: OptionSpec[Long] = OptionSpec(
@@ -246,7 +247,8 @@ private[dynamickafka] object SourceOptionSpecs {
     int(min = 1),
     None,
     "-",
-    "The fewest tasks of a batch, over all clusters together: large ranges of offsets are split."
+    "The fewest tasks of a batch, over all clusters together, where there are as many records: large ranges of " +
+      "offsets are split."
   )
 
   val MaxRecordsPerPartition: OptionSpec[Long] = OptionSpec(

@@ -37,18 +37,29 @@ private[dynamickafka] object SourceOptionsParser {
         shared = raw.kafka,
         perCluster = raw.cluster
       ),
-      limits = LimitOptions(
-        maxOffsetsPerTrigger = raw.find(MaxOffsetsPerTrigger),
-        minOffsetsPerTrigger = raw.find(MinOffsetsPerTrigger),
-        maxTriggerDelayMs = raw.get(MaxTriggerDelay),
-        minPartitions = raw.find(MinPartitions),
-        maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
-      ),
+      limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),
       includeHeaders = raw.get(IncludeHeaders),
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters)
+    )
+  }
+
+  private def limits(raw: RawOptions): LimitOptions = {
+    val (least, most) = (raw.find(MinOffsetsPerTrigger), raw.find(MaxOffsetsPerTrigger))
+    for (l <- least; m <- most if l > m)
+      throw Errors.invalidOption(
+        MinOffsetsPerTrigger.name,
+        l.toString,
+        s"it is more than '${MaxOffsetsPerTrigger.name}', $m."
+      )
+    LimitOptions(
+      maxOffsetsPerTrigger = most,
+      minOffsetsPerTrigger = least,
+      maxTriggerDelayMs = raw.get(MaxTriggerDelay),
+      minPartitions = raw.find(MinPartitions),
+      maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
     )
   }
 

@@ -10,11 +10,7 @@ private[dynamickafka] object UnsupportedOptions {
 
   /** Options of ours that are declared but do not work yet. Delete a line when its option does. */
   val notYet: Map[OptionSpec[_], String => Boolean] = Map(
-    CommitOffsets -> (value => value.equalsIgnoreCase("true")),
-    MinPartitions -> always,
-    MaxRecordsPerPartition -> always,
-    MinOffsetsPerTrigger -> always,
-    MaxTriggerDelay -> always
+    CommitOffsets -> (value => value.equalsIgnoreCase("true"))
   )
 
   /** Whether no value of it is taken. */
@@ -80,6 +76,4 @@ private[dynamickafka] object UnsupportedOptions {
       if (key.toLowerCase(Locale.ROOT).endsWith(s".$property"))
         throw Errors.invalidOption(writtenAs, value, reason)
     }
-
-  private def always: String => Boolean = _ => true
 }

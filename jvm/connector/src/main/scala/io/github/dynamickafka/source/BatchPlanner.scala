@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.read.InputPartition
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.source.reader.{BundlePlanner, ExecutorPlaces, ReadSettings}
+import io.github.dynamickafka.source.reader.{BundlePlanner, ExecutorPlaces, ReadSettings, Splits}
 
 /** Ranges of many clusters to the tasks of one batch, which [[ReaderFactory]] knows how to read. No request is made. */
 private[source] trait BatchPlanner {
@@ -27,15 +27,16 @@ private[source] object BatchPlanner {
 
   def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
     val conf = SparkSession.active.sparkContext.getConf
-    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) SparkPlanner
+    val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) new SparkPlanner(splits)
     else {
       // As long as Spark's own reader waits.
       val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
-      ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), source)
+      ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), splits, source)
     }
   }
 
-  private def ranges(settings: ReadSettings, source: SparkKafkaSource): BatchPlanner = {
+  private def ranges(settings: ReadSettings, splits: Splits, source: SparkKafkaSource): BatchPlanner = {
     // Never opened: only asked for what Spark knows of its executors.
     val places = new ExecutorPlaces(
       source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
@@ -46,6 +47,7 @@ private[source] object BatchPlanner {
         clusters(_).config.consumer,
         stream,
         settings,
+        splits,
         SparkSession.active.sparkContext.defaultParallelism,
         places.all()
       )

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source
 
 import java.util.Optional
+import java.util.concurrent.TimeUnit
 import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
@@ -85,9 +86,10 @@ private[source] final class DynamicMicroBatchStream(
     initial
   }
 
-  /** Never `allAvailable`, which is how `Trigger.Once` says that no limit counts, a cluster's neither. */
-  override def getDefaultReadLimit: ReadLimit =
-    ReadLimit.maxRows(options.limits.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+  override def getDefaultReadLimit: ReadLimit = {
+    val of = options.limits
+    Limits.limit(of.minOffsetsPerTrigger, of.maxTriggerDelayMs, of.maxOffsetsPerTrigger)
+  }
 
   override def prepareForTriggerAvailableNow(): Unit = availableNow = true
 
@@ -103,13 +105,22 @@ private[source] final class DynamicMicroBatchStream(
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
     losses.judge(look.advance.losses, System.currentTimeMillis(), waitForTopics = !availableNow)
-    val next = look.advance.offset(limits.grant(look.advance.spans, limit))
+    val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
     val end = if (next.sameAs(start)) start else next
     if (end ne start) Transitions.describe(start, end).foreach(text => log.info(text))
     made = Some(end)
     end
   }
+
+  /** Under `AvailableNow` nothing is to come that would be worth waiting for. */
+  private def granted(look: Look, limit: ReadLimit) =
+    limits.grant(
+      look.advance.spans,
+      limit,
+      TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+      wait = !availableNow
+    )
 
   override def reportLatestOffset(): Offset =
     last.map(look =>

@@ -73,10 +73,11 @@ class RefusedOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("cluster..x", "x", "'cluster.<id>.kafka.<property>'"),
     // not yet
     ("commitOffsets", "true", "not supported yet"),
-    ("minPartitions", "4", "not supported yet"),
-    ("maxRecordsPerPartition", "4", "not supported yet"),
-    ("min-offsets-per-trigger", "4", "not supported yet"),
-    ("maxTriggerDelay", "15m", "not supported yet")
+    // limits
+    ("minPartitions", "0", "1"),
+    ("maxRecordsPerPartition", "none", "1"),
+    ("min-offsets-per-trigger", "-4", "1"),
+    ("maxTriggerDelay", "soon", "'10s'")
   )
 
   test("a value that cannot be used is refused with its option, and what would be right") {

@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture
 import scala.collection.immutable.SortedMap
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
+import org.apache.spark.sql.connector.read.streaming.{ReadLimit, ReadMaxRows}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -43,12 +43,31 @@ class PurePartsSuite extends AnyFunSuite {
   test("limits: the budget of all clusters together, and each cluster's own") {
     val limits = new Limits(id => if (id == "slow") Some(5L) else None)
     val spans = IndexedSeq(span("fast", 1000), span("slow", 1000))
-    assert(limits.grant(spans, ReadLimit.maxRows(Long.MaxValue)) == IndexedSeq(1000L, 5L))
-    assert(limits.grant(spans, ReadLimit.allAvailable()) == IndexedSeq(1000L, 1000L), "Trigger.Once")
-    assert(limits.grant(spans, ReadLimit.maxRows(100)).sum == 100L)
-    assert(limits.grant(spans, ReadLimit.maxRows(100))(1) <= 5L)
+    assert(limits.grant(spans, ReadLimit.maxRows(Long.MaxValue), 0L, wait = true) == IndexedSeq(1000L, 5L))
+    assert(
+      limits.grant(spans, ReadLimit.allAvailable(), 0L, wait = true) == IndexedSeq(1000L, 1000L),
+      "Trigger.Once"
+    )
+    assert(limits.grant(spans, ReadLimit.maxRows(100), 0L, wait = true).sum == 100L)
+    assert(limits.grant(spans, ReadLimit.maxRows(100), 0L, wait = true)(1) <= 5L)
     val both = ReadLimit.compositeLimit(Array(ReadLimit.minRows(1, 10), ReadLimit.maxRows(7)))
-    assert(limits.grant(spans, both).sum == 7L)
+    assert(limits.grant(spans, both, 0L, wait = true).sum == 7L)
+  }
+
+  test("limits: a batch is put off until there is enough, for as long as that may take") {
+    val limits = new Limits(_ => None)
+    val limit = Limits.limit(Some(10L), maxDelayMs = 1000L, Some(20L))
+    def grant(lag: Long, now: Long, wait: Boolean = true) =
+      limits.grant(IndexedSeq(span("a", lag), span("b", lag)), limit, now, wait).sum
+    assert(grant(2, now = 0L) == 4L, "the first one does not wait")
+    assert(grant(2, now = 999L) == 0L)
+    assert(grant(2, now = 999L, wait = false) == 4L, "AvailableNow")
+    assert(grant(2, now = 1000L) == 0L)
+    assert(grant(5, now = 1001L) == 10L)
+    assert(grant(2, now = 2000L) == 0L)
+    assert(grant(2, now = 2001L) == 4L, "long enough")
+    assert(grant(50, now = 2002L) == 20L)
+    assert(Limits.limit(None, 1000L, None).isInstanceOf[ReadMaxRows], "Trigger.Once has a limit of its own")
   }
 
   test("a topic that was read may be missing for a moment; lost records are decided on at once") {

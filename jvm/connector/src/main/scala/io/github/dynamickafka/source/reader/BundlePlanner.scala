@@ -19,19 +19,22 @@ private[source] object BundlePlanner {
       consumers: String => ConsumerSettings,
       stream: (String, String) => String,
       settings: ReadSettings,
+      splits: Splits,
       cores: Int,
       places: IndexedSeq[String]
   ): Array[InputPartition] = {
-    val byCluster = ranges.toSeq
-    val bundles = Bundles(byCluster.map(_._2), cores)(_.size)
-    byCluster.zip(bundles).zipWithIndex.flatMap { case (((id, _), ofCluster), turn) =>
+    val parts = splits(ranges.values.toSeq)
+    val bundles = if (splits.asked) parts.map(_.map(Seq(_))) else Bundles(parts, cores)(_.size)
+    ranges.toSeq.zip(bundles).zipWithIndex.flatMap { case (((id, whole), ofCluster), turn) =>
       val consumer = consumers(id)
+      val undivided = whole.toSet
       ofCluster.map { bundle =>
         RangeBundle(
           consumer,
           bundle.map(range => StreamRange(stream(id, range.topic), range)),
           settings,
-          place(bundle.head, turn, places).toSeq
+          // The parts of one partition would all come to one executor.
+          Some(bundle.head).filter(undivided).flatMap(place(_, turn, places)).toSeq
         )
       }
     }.toArray

@@ -98,7 +98,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private def opened(): RangeConsumer = consumer.getOrElse {
     // A task that is tried again gets a new one: the state of others may be why it failed.
     val settings = bundle.consumer
-    val made = if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
+    val made =
+      if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
     consumer = Some(made)
     made.begin(bundle.ranges.map { case StreamRange(_, r) =>
       new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
@@ -112,7 +113,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private def lost(offsets: LostOffsets): Unit = {
     val (topic, partition) = (offsets.partition.topic, offsets.partition.partition)
     val loss =
-      if (offsets.at < offsets.earliest) Loss.Expired(bundle.cluster, topic, partition, offsets.at, offsets.earliest)
+      if (offsets.at < offsets.earliest)
+        Loss.Expired(bundle.cluster, topic, partition, offsets.at, offsets.earliest)
       else Loss.Recreated(bundle.cluster, topic, partition, offsets.at, offsets.end)
     if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(bundle.cluster, topic, loss.text)
     log.warn(
@@ -129,7 +131,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     case e: InterruptException => throw e
     case e @ (_: KafkaException | _: TimeoutException) =>
       val properties = bundle.consumer.properties
-      val text = (Option(e.getMessage) ++ Option(e.getCause).flatMap(c => Option(c.getMessage))).mkString(": ")
+      val text =
+        (Option(e.getMessage) ++ Option(e.getCause).flatMap(c => Option(c.getMessage))).mkString(": ")
       throw Errors.clusterUnreachable(
         bundle.cluster,
         properties.getOrElse("bootstrap.servers", ""),

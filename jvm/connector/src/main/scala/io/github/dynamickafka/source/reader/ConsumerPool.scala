@@ -60,7 +60,10 @@ private[source] final class ConsumerPool(
   /** Closes it: after an error nobody knows what state it is in. */
   def discard(consumer: RangeConsumer): Unit =
     try consumer.close()
-    catch { case NonFatal(e) => log.warn(s"Closing a consumer of Kafka cluster '${consumer.settings.cluster}' failed", e) }
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"Closing a consumer of Kafka cluster '${consumer.settings.cluster}' failed", e)
+    }
 
   def size: Int = synchronized(idle.size)
 
@@ -91,7 +94,8 @@ private[source] object ConsumerPool {
   lazy val shared: ConsumerPool = {
     val conf = SparkEnv.get.conf
     new ConsumerPool(
-      settings => new RangeConsumer(settings, new KafkaConsumer[Array[Byte], Array[Byte]](settings.forConsumer)),
+      settings =>
+        new RangeConsumer(settings, new KafkaConsumer[Array[Byte], Array[Byte]](settings.forConsumer)),
       conf.getInt("spark.kafka.consumer.cache.capacity", 64),
       conf.getTimeAsMs("spark.kafka.consumer.cache.timeout", "5m"),
       () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime())

@@ -23,7 +23,11 @@ private[source] final class ExecutorPlaces(source: => MicroBatchStream) {
     else stream.planInputPartitions(none, one).flatMap(_.preferredLocations).distinct.sorted.toIndexedSeq
 
   private def offset(at: Long) = stream.deserializeOffset(
-    CompositeOffsetJson.writePositions(Positions.from((0 until ExecutorPlaces.Partitions).map(("places", _, at))))
+    CompositeOffsetJson.writePositions(Positions.from((0 until ExecutorPlaces.Partitions).map((
+      "places",
+      _,
+      at
+    ))))
   )
 }
 

@@ -78,7 +78,8 @@ private[source] final class RangeConsumer(
       catch { case e: OffsetOutOfRangeException => outOfRange(e, silenceMs, lost) }
       check()
       val silentMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - silentFrom)
-      if (ready.isEmpty && open.nonEmpty && positions == before && silentMs >= silenceMs) throw silence(silentMs)
+      if (ready.isEmpty && open.nonEmpty && positions == before && silentMs >= silenceMs)
+        throw silence(silentMs)
     }
     if (ready.isEmpty) None else Some(ready.dequeue())
   }
@@ -120,7 +121,9 @@ private[source] final class RangeConsumer(
   }
 
   private def outOfRange(e: OffsetOutOfRangeException, waitMs: Long, lost: LostOffsets => Unit): Unit = {
-    val asked = e.offsetOutOfRangePartitions.asScala.collect { case (tp, at) if open.contains(tp) => tp -> at.longValue }
+    val asked = e.offsetOutOfRangePartitions.asScala.collect {
+      case (tp, at) if open.contains(tp) => tp -> at.longValue
+    }
     val wait = Duration.ofMillis(waitMs)
     val earliest = consumer.beginningOffsets(asked.keySet.asJava, wait)
     val ends = consumer.endOffsets(asked.keySet.asJava, wait)

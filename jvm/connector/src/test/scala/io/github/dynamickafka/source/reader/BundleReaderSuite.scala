@@ -31,12 +31,13 @@ class BundleReaderSuite extends SourceTest {
   private def record(topic: String, value: String) =
     new ProducerRecord[Array[Byte], Array[Byte]](topic, 0, null, value.getBytes)
 
-  private def bundle(cluster: KafkaCluster, topic: String, silenceMs: Long, ranges: (Int, Long, Long)*) = RangeBundle(
-    new ConsumerSettings("red", Map("bootstrap.servers" -> cluster.bootstrapServers)),
-    ranges.map { case (p, from, until) => StreamRange("orders", OffsetRange(topic, p, from, until)) },
-    ReadSettings(includeHeaders = false, failOnDataLoss = true, silenceMs),
-    Nil
-  )
+  private def bundle(cluster: KafkaCluster, topic: String, silenceMs: Long, ranges: (Int, Long, Long)*) =
+    RangeBundle(
+      new ConsumerSettings("red", Map("bootstrap.servers" -> cluster.bootstrapServers)),
+      ranges.map { case (p, from, until) => StreamRange("orders", OffsetRange(topic, p, from, until)) },
+      ReadSettings(includeHeaders = false, failOnDataLoss = true, silenceMs),
+      Nil
+    )
 
   /** A pool of a test's own, and how many consumers it has made. */
   private def withPool(body: (ConsumerPool, AtomicInteger) => Unit): Unit = {
@@ -84,7 +85,10 @@ class BundleReaderSuite extends SourceTest {
           ours.drop("cluster", "stream").selectExpr(text).collect().map(_.getString(0)).sorted.toSeq ==
             builtIn.selectExpr(text).collect().map(_.getString(0)).sorted.toSeq
         )
-        assert(ours.select("cluster", "stream").distinct().collect().map(_.toString).toSeq == Seq("[blue,orders]"))
+        assert(ours.select(
+          "cluster",
+          "stream"
+        ).distinct().collect().map(_.toString).toSeq == Seq("[blue,orders]"))
         // Rows outlive the next one where Spark keeps them.
         assert(ours.collect().map(_.getAs[Long]("offset")).sorted.toSeq == Seq(0L, 0L, 1L, 1L))
       }
@@ -123,7 +127,8 @@ class BundleReaderSuite extends SourceTest {
     produce(red, topic, 2, (0 until 400).map(_.toString))
     withPool { (pool, opened) =>
       val read = (0L until 200L by 10L).flatMap { from =>
-        val reader = new BundleReader(bundle(red, topic, 30000L, (0, from, from + 10), (1, from, from + 10)), pool)
+        val reader =
+          new BundleReader(bundle(red, topic, 30000L, (0, from, from + 10), (1, from, from + 10)), pool)
         val found = Iterator.continually(reader).takeWhile(_.next()).map { r =>
           (r.get().getInt(3), r.get().getLong(4), new String(r.get().getBinary(1)))
         }.toList

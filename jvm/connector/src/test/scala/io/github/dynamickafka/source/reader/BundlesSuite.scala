@@ -14,7 +14,9 @@ class BundlesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("every range is in one bundle, in order, and with ranges of its own cluster only") {
     forAll(clusters, Gen.choose(1, 16)) { (byCluster, cores) =>
-      val named = byCluster.zipWithIndex.map { case (of, c) => of.zipWithIndex.map { case (n, i) => (c, i, n) } }
+      val named = byCluster.zipWithIndex.map { case (of, c) =>
+        of.zipWithIndex.map { case (n, i) => (c, i, n) }
+      }
       val bundles = Bundles(named, cores)(_._3)
       assert(bundles.map(_.flatten) == named)
       assert(bundles.flatten.forall(_.nonEmpty))
