@@ -19,16 +19,8 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   def this(path: String) = this(path, 0L)
 
   private val file = new SettledFile(path, hadoopConf)
-  private var cached: Option[(Long, MetadataDocument)] = None
+  private val cache = new TtlCache[MetadataDocument](ttlMs)
 
-  override protected def document(): MetadataDocument = synchronized {
-    val now = System.nanoTime()
-    cached match {
-      case Some((at, document)) if now - at < ttlMs * 1000000L => document
-      case _ =>
-        val document = file.read(MetadataDocument.parse(_, s"file $path"))
-        cached = Some((now, document))
-        document
-    }
-  }
+  override protected def document(): MetadataDocument =
+    cache.get(file.read(MetadataDocument.parse(_, s"file $path")))
 }
