@@ -12,9 +12,11 @@ import io.github.dynamickafka.error.Errors
 /** Makes the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
 
-  private val Offered = "'file', 'static', 'single-cluster', or the name of a class that implements " +
-    classOf[KafkaMetadataService].getName
-  private val Later = Set("http", "configmap", "jdbc")
+  private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http")
+
+  private val Offered =
+    Offers.map(n => s"'$n'").mkString(", ") + ", or the name of a class that implements " +
+      classOf[KafkaMetadataService].getName
 
   /**
    * The service, for one query: it may be closed when the query ends, whoever else uses what is behind it.
@@ -29,8 +31,8 @@ private[dynamickafka] object MetadataServices {
       case "static" =>
         new StaticMetadataService(new ServiceArguments(options, Seq("document"), Nil).required("document"))
       case "single-cluster" | "singlecluster" => singleCluster(options)
+      case "http" => RemoteServices.http(options)
       case ServiceRegistry.Name => registered(options)
-      case name if Later(name) => throw invalid(options, s"it is not in this release. There are $Offered")
       case _ => ServiceClass.create(options.copy(name = options.name.trim)).getOrElse(throw unknown(options))
     }
 
@@ -57,7 +59,7 @@ private[dynamickafka] object MetadataServices {
   }
 
   private def unknown(options: ServiceOptions) = {
-    val meant = Names.didYouMean(options.name, Seq("file", "static", "single-cluster"))
+    val meant = Names.didYouMean(options.name, Offers)
     invalid(
       options,
       s"there is no such service, and no such class on the class path. There are $Offered.$meant"

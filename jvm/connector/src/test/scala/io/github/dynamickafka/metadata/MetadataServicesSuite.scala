@@ -48,6 +48,15 @@ class MetadataServicesSuite extends AnyFunSuite {
     service.close()
   }
 
+  test("http asks nobody before it is asked") {
+    val service = create("HTTP", "url" -> "http://no.such.host/", "headers.X-Y" -> "z", "timeout-ms" -> "5")
+    assert(service.isInstanceOf[HttpMetadataService])
+    service.close()
+    refused("MISSING_OPTION", "http")("'metadataService.url'")
+    refused("INVALID_OPTION", "http", "url" -> "http://a/", "timeoutMs" -> "0")("1 or more")
+    refused("UNKNOWN_OPTION", "http", "url" -> "http://a/", "timeout" -> "5")("'metadataService.timeoutMs'")
+  }
+
   test("arguments that are wrong") {
     refused("MISSING_OPTION", "file")("'metadataService.path'")
     refused("MISSING_OPTION", "file", "path" -> " ")("'metadataService.path'")
@@ -69,13 +78,11 @@ class MetadataServicesSuite extends AnyFunSuite {
   }
 
   test("names that are wrong say what there is") {
-    Seq("http", "ConfigMap", "jdbc").foreach { name =>
-      refused("INVALID_OPTION", name, "url" -> "x")(
-        "not in this release",
-        "'file', 'static', 'single-cluster'"
-      )
-    }
-    refused("INVALID_OPTION", "fiel")("no such service", "Did you mean 'file'?")
+    refused("INVALID_OPTION", "fiel")(
+      "no such service",
+      "'file', 'static', 'single-cluster', 'http'",
+      "Did you mean 'file'?"
+    )
     refused("INVALID_OPTION", "com.example.Nothing")(
       "no such class on the class path",
       "KafkaMetadataService"

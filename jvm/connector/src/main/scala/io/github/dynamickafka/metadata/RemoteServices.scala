@@ -1,0 +1,31 @@
+package io.github.dynamickafka.metadata
+
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.config.ServiceOptions
+import io.github.dynamickafka.error.Errors
+
+/** The services that ask another system, each from its arguments. All have `timeoutMs` and `ttlMs`. */
+private[metadata] object RemoteServices {
+
+  /** How long one call may take, where the arguments don't say otherwise. */
+  val DefaultTimeoutMs = 10000L
+
+  private val Limits = Seq("timeoutMs", "ttlMs")
+
+  def http(options: ServiceOptions): KafkaMetadataService = {
+    val arguments = new ServiceArguments(options, "url" +: Limits, Seq("headers."))
+    val url = arguments.required("url")
+    new HttpMetadataService(url, arguments.under("headers.").asJava, timeoutMs(arguments), ttlMs(arguments))
+  }
+
+  private def timeoutMs(arguments: ServiceArguments): Long = {
+    val limit = arguments.long("timeoutMs", DefaultTimeoutMs)
+    if (limit == 0)
+      throw Errors.invalidOption(ServiceArguments.option("timeoutMs"), "0", "it must be 1 or more")
+    // Clients count in int.
+    math.min(limit, Int.MaxValue.toLong)
+  }
+
+  private def ttlMs(arguments: ServiceArguments): Long = arguments.long("ttlMs", default = 0L)
+}
