@@ -63,9 +63,11 @@ lazy val connector = (project in file("jvm/connector"))
       sparkSql % Provided,
       sparkSqlKafka,
       snakeyaml % Provided,
+      kubernetesClient % Provided,
       scalaTest % Test,
       scalaTestCheck % Test,
-      jacksonYaml % Test
+      jacksonYaml % Test,
+      kubernetesServer % Test
     ),
     // Where docs/ is, for the suites that check it.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",

@@ -14,6 +14,10 @@ object Dependencies {
   /** Comes to Spark with its Kubernetes client, as in the pyspark wheel; no module that is named here brings it. */
   val snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
 
+  /** Spark's Kubernetes module brings it, as the pyspark wheel does. */
+  val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
+  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesClient
+
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 

@@ -4,12 +4,20 @@ final case class SparkLine(
     spark: String,
     scala: String,
     kafkaClients: String,
-    snakeyaml: String
+    snakeyaml: String,
+    kubernetesClient: String
 )
 
 object SparkLines {
   val all: Seq[SparkLine] = Seq(
-    SparkLine(minor = "4.0", spark = "4.0.0", scala = "2.13.16", kafkaClients = "3.9.0", snakeyaml = "2.3")
+    SparkLine(
+      minor = "4.0",
+      spark = "4.0.0",
+      scala = "2.13.16",
+      kafkaClients = "3.9.0",
+      snakeyaml = "2.3",
+      kubernetesClient = "7.1.0"
+    )
   )
 
   /** The line that is built: `-DsparkLine=4.0`; the first one if nothing is said. */

@@ -12,7 +12,7 @@ import io.github.dynamickafka.error.Errors
 /** Makes the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
 
-  private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http")
+  private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http", "configmap")
 
   private val Offered =
     Offers.map(n => s"'$n'").mkString(", ") + ", or the name of a class that implements " +
@@ -32,6 +32,7 @@ private[dynamickafka] object MetadataServices {
         new StaticMetadataService(new ServiceArguments(options, Seq("document"), Nil).required("document"))
       case "single-cluster" | "singlecluster" => singleCluster(options)
       case "http" => RemoteServices.http(options)
+      case "configmap" => RemoteServices.configMap(options)
       case ServiceRegistry.Name => registered(options)
       case _ => ServiceClass.create(options.copy(name = options.name.trim)).getOrElse(throw unknown(options))
     }

@@ -19,6 +19,18 @@ private[metadata] object RemoteServices {
     new HttpMetadataService(url, arguments.under("headers.").asJava, timeoutMs(arguments), ttlMs(arguments))
   }
 
+  def configMap(options: ServiceOptions): KafkaMetadataService = {
+    KubernetesClasses.require(options.name)
+    val arguments = new ServiceArguments(options, Seq("namespace", "name", "key") ++ Limits, Nil)
+    new KubernetesConfigMapMetadataService(
+      arguments.required("namespace"),
+      arguments.required("name"),
+      arguments.required("key"),
+      timeoutMs(arguments),
+      ttlMs(arguments)
+    )
+  }
+
   private def timeoutMs(arguments: ServiceArguments): Long = {
     val limit = arguments.long("timeoutMs", DefaultTimeoutMs)
     if (limit == 0)

@@ -57,6 +57,14 @@ class MetadataServicesSuite extends AnyFunSuite {
     refused("UNKNOWN_OPTION", "http", "url" -> "http://a/", "timeout" -> "5")("'metadataService.timeoutMs'")
   }
 
+  test("configmap asks nobody before it is asked") {
+    create("configmap", "namespace" -> "a", "name" -> "b", "key" -> "c", "ttlMs" -> "5").close()
+    Seq("namespace", "name", "key").foreach { argument =>
+      val all = Seq("namespace" -> "a", "name" -> "b", "key" -> "c").filterNot(_._1 == argument)
+      refused("MISSING_OPTION", "configmap", all: _*)(s"'metadataService.$argument'")
+    }
+  }
+
   test("arguments that are wrong") {
     refused("MISSING_OPTION", "file")("'metadataService.path'")
     refused("MISSING_OPTION", "file", "path" -> " ")("'metadataService.path'")
@@ -80,7 +88,7 @@ class MetadataServicesSuite extends AnyFunSuite {
   test("names that are wrong say what there is") {
     refused("INVALID_OPTION", "fiel")(
       "no such service",
-      "'file', 'static', 'single-cluster', 'http'",
+      "'file', 'static', 'single-cluster', 'http', 'configmap'",
       "Did you mean 'file'?"
     )
     refused("INVALID_OPTION", "com.example.Nothing")(
