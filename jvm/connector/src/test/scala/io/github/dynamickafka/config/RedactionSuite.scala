@@ -86,13 +86,16 @@ class RedactionSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       "cluster.a.b.kafka.ssl.keystore.key" -> "x",
       "cluster.blue.sasl.jaas.config" -> jaas,
       "metadataService.properties.sasl.jaas.config" -> jaas,
-      "metadata-service.headers.Authorization" -> "Bearer x"
+      "metadata-service.headers.Authorization" -> "Bearer x",
+      "metadataService.url" -> "jdbc:mysql://me:x@host/db"
     )
     val hidden = Map(
       "kafka.ssl.keystore.password" -> "x",
       "kafka.client.id" -> "x",
       "kafka.ssl.keystore.key" -> Options.reference("env:KEY"),
       "metadataService.path" -> "x",
+      "metadata-service.url" -> "jdbc:postgresql://host/db?password=x",
+      "metadataservice.url" -> "https://host/streams",
       "streamIds" -> "sasl.jaas.config"
     )
     assert(SecretOptions.exposed(exposed ++ hidden) == exposed.keys.toSeq.sorted)

@@ -57,12 +57,16 @@ class MetadataServicesSuite extends AnyFunSuite {
     refused("UNKNOWN_OPTION", "http", "url" -> "http://a/", "timeout" -> "5")("'metadataService.timeoutMs'")
   }
 
-  test("configmap asks nobody before it is asked") {
+  test("configmap and jdbc ask nobody before they are asked") {
     create("configmap", "namespace" -> "a", "name" -> "b", "key" -> "c", "ttlMs" -> "5").close()
     Seq("namespace", "name", "key").foreach { argument =>
       val all = Seq("namespace" -> "a", "name" -> "b", "key" -> "c").filterNot(_._1 == argument)
       refused("MISSING_OPTION", "configmap", all: _*)(s"'metadataService.$argument'")
     }
+    val url = "url" -> "jdbc:postgresql://no.such.host/"
+    create("jdbc", url, "query" -> "select 1", "properties.user" -> "me", "ttlMs" -> "5").close()
+    refused("MISSING_OPTION", "jdbc", url)("'metadataService.query'")
+    refused("MISSING_OPTION", "jdbc", "query" -> "select 1")("'metadataService.url'")
   }
 
   test("arguments that are wrong") {
@@ -88,7 +92,7 @@ class MetadataServicesSuite extends AnyFunSuite {
   test("names that are wrong say what there is") {
     refused("INVALID_OPTION", "fiel")(
       "no such service",
-      "'file', 'static', 'single-cluster', 'http', 'configmap'",
+      "'file', 'static', 'single-cluster', 'http', 'configmap', 'jdbc'",
       "Did you mean 'file'?"
     )
     refused("INVALID_OPTION", "com.example.Nothing")(
