@@ -7,6 +7,7 @@ from dynamic_kafka.entry import DynamicKafka
 from dynamic_kafka.errors import DynamicKafkaError
 from dynamic_kafka.model import ClusterMetadata, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
+from dynamic_kafka.remote import HttpMetadataService, JdbcMetadataService, KubernetesConfigMapMetadataService
 from dynamic_kafka.services import (
     FileMetadataService,
     JvmMetadataService,
@@ -21,9 +22,12 @@ __all__ = [
     "DynamicKafkaError",
     "DynamicKafkaReaderBuilder",
     "FileMetadataService",
+    "HttpMetadataService",
+    "JdbcMetadataService",
     "JvmMetadataService",
     "KafkaMetadataService",
     "KafkaStream",
+    "KubernetesConfigMapMetadataService",
     "OffsetsInitializer",
     "SingleClusterMetadataService",
     "StaticMetadataService",

@@ -33,3 +33,16 @@ def milliseconds(name: str, value: str | int | timedelta) -> int:
             return int(found.group(1)) * _UNIT_MS[unit]
         raise ValueError(f"{name}: '{value}' is no duration such as 500ms, 10s, 5min, 2h, 1d")
     raise TypeError(f"{name} takes a str such as '10s', a timedelta or milliseconds, not {type(value).__name__}")
+
+
+def limits(timeout: int | str | timedelta | None, ttl: int | str | timedelta | None) -> dict[str, str]:
+    """The options of a metadata service for its two durations, as far as they are given."""
+    given = [("timeout", timeout, 1), ("ttl", ttl, 0)]
+    options = {}
+    for name, value, least in given:
+        if value is not None:
+            number = milliseconds(name, value)
+            if number < least:
+                raise ValueError(f"{name} is {least} or more, not {value!r}")
+            options[f"metadataService.{name}Ms"] = str(number)
+    return options

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from dynamic_kafka._values import milliseconds, option_text
+from dynamic_kafka._values import limits, option_text
 from dynamic_kafka.codec import document_text
 from dynamic_kafka.model import KafkaStream
 
@@ -65,16 +65,11 @@ class FileMetadataService(JvmMetadataService):
 
     def __init__(self, path: str | os.PathLike[str], ttl: int | str | timedelta | None = None) -> None:
         self.path = os.fspath(path)
-        self.ttl_ms = None if ttl is None else milliseconds("ttl", ttl)
-        if self.ttl_ms is not None and self.ttl_ms < 0:
-            raise ValueError(f"ttl is 0 or more, not {ttl!r}")
+        self._limits = limits(None, ttl)
 
     def to_options(self) -> dict[str, str]:
         """``metadataService=file`` with ``path`` and ``ttlMs``."""
-        options = {"metadataService": "file", "metadataService.path": self.path}
-        if self.ttl_ms is not None:
-            options["metadataService.ttlMs"] = str(self.ttl_ms)
-        return options
+        return {"metadataService": "file", "metadataService.path": self.path, **self._limits}
 
     def __repr__(self) -> str:
         """With the path."""

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dynamic_kafka import (
+    DynamicKafkaReaderBuilder,
+    HttpMetadataService,
+    JdbcMetadataService,
+    KubernetesConfigMapMetadataService,
+)
+
+Builder = DynamicKafkaReaderBuilder
+TOKEN = "Bearer ${file:/etc/secrets/registry.properties:token}"
+
+
+def test_http_service(builder: Builder) -> None:
+    service = HttpMetadataService(
+        "https://registry/streams", {"Authorization": TOKEN}, timeout="5s", ttl=timedelta(0)
+    )
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "http",
+        "metadataService.url": "https://registry/streams",
+        "metadataService.headers.Authorization": TOKEN,
+        "metadataService.timeoutMs": "5000",
+        "metadataService.ttlMs": "0",
+    }
+    assert HttpMetadataService("http://r").to_options() == {
+        "metadataService": "http",
+        "metadataService.url": "http://r",
+    }
+
+
+def test_config_map_service(builder: Builder) -> None:
+    service = KubernetesConfigMapMetadataService("data", "streams", "streams.yaml", ttl="1m")
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "configmap",
+        "metadataService.namespace": "data",
+        "metadataService.name": "streams",
+        "metadataService.key": "streams.yaml",
+        "metadataService.ttlMs": "60000",
+    }
+    assert repr(service) == "KubernetesConfigMapMetadataService('data', 'streams', 'streams.yaml')"
+
+
+def test_jdbc_service(builder: Builder) -> None:
+    service = JdbcMetadataService("jdbc:postgresql://db/meta", "table topics", {"user": "reader"}, timeout=500)
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "jdbc",
+        "metadataService.url": "jdbc:postgresql://db/meta",
+        "metadataService.query": "table topics",
+        "metadataService.properties.user": "reader",
+        "metadataService.timeoutMs": "500",
+    }
+
+
+def test_another_service_leaves_nothing_of_the_first(builder: Builder) -> None:
+    builder.set_kafka_metadata_service(HttpMetadataService("http://r", {"X-Y": "z"}, "5s"))
+    builder.set_kafka_metadata_service(KubernetesConfigMapMetadataService("a", "b", "c"))
+    assert [name for name in builder.options() if "header" in name or "timeout" in name or "url" in name] == []
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        HttpMetadataService("https://me:hunter2@r/s?token=hunter2", {"Authorization": "hunter2"}),
+        JdbcMetadataService("jdbc:mysql://me:hunter2@db/meta", "select 'hunter2'", {"password": "hunter2"}),
+    ],
+)
+def test_no_credential_is_shown(service: object) -> None:
+    assert "hunter2" not in repr(service) + str(service)
+
+
+def test_the_address_is_shown() -> None:
+    assert repr(HttpMetadataService("https://me:x@r:8443/s?token=y")) == "HttpMetadataService(https://r:8443/s)"
+
+
+def test_durations_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="timeout is 1 or more, not '0s'"):
+        HttpMetadataService("http://r", timeout="0s")
+    with pytest.raises(ValueError, match="ttl is 0 or more, not -1"):
+        JdbcMetadataService("jdbc:x:y", "q", ttl=-1)
+    with pytest.raises(TypeError, match="X-Y takes a str"):
+        HttpMetadataService("http://r", {"X-Y": None})  # type: ignore[dict-item]
