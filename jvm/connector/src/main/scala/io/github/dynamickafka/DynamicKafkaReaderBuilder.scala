@@ -28,7 +28,8 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
     )
 
   /**
-   * @param name `file`, `static`, `single-cluster`, or the name of a class that implements `KafkaMetadataService`
+   * @param name `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class that implements
+   *             `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
    */
   def setKafkaMetadataService(name: String, arguments: Map[String, String]): this.type =

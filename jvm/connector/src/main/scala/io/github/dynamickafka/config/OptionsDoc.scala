@@ -110,6 +110,21 @@ private[dynamickafka] object OptionsDoc {
         Seq("`single-cluster`", "`clusterId`", "the id of the cluster; a stream id is a topic name there"),
         Seq("`single-cluster`", "`bootstrapServers`", "its addresses"),
         Seq("`single-cluster`", "`properties.<kafka property>`", "its other properties"),
+        Seq("`http`", "`url`", "of a document like the file's, JSON or YAML"),
+        Seq("`http`", "`headers.<name>`", "sent with each request; may hold references"),
+        Seq("`configmap`", "`namespace`, `name`, `key`", "where the document is in Kubernetes"),
+        Seq(
+          "`jdbc`",
+          "`url`, `query`",
+          "a database, and what to ask it, see [metadata.md](metadata.md#a-database)"
+        ),
+        Seq("`jdbc`", "`properties.<name>`", "of the connection; may hold references"),
+        Seq("`http`, `configmap`, `jdbc`", "`timeoutMs`", "how long one call may take; default 10000"),
+        Seq(
+          "`http`, `configmap`, `jdbc`",
+          "`ttlMs`",
+          "how long an answer is used before the next is asked for"
+        ),
         Seq("a class name", "as the class wants", "for a constructor with a `java.util.Map[String, String]`")
       )
     )

@@ -15,8 +15,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "required",
-    "Who knows the streams: `file`, `static`, `single-cluster`, or the name of a class that implements " +
-      "`KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
+    "Who knows the streams: `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class " +
+      "that implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
   )
 
   val StreamIds: OptionSpec[Seq[String]] = OptionSpec(

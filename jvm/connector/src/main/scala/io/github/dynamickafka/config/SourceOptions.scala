@@ -30,7 +30,7 @@ private[dynamickafka] object SourceOptions {
 }
 
 /**
- * @param name `file`, `static`, `single-cluster`, a class name, ...
+ * @param name `file`, `http`, ..., or a class name
  * @param arguments the `metadataService.*` options without that prefix, keys as the user wrote them
  */
 private[dynamickafka] final case class ServiceOptions(name: String, arguments: Map[String, String]) {

@@ -69,7 +69,8 @@ private[dynamickafka] object SourceOptionsParser {
       .getOrElse(
         throw Errors.missingOption(
           MetadataService.name,
-          "it names who knows the streams: 'file', 'static', 'single-cluster' or the name of a class."
+          "it names who knows the streams: 'file', 'http', 'configmap', 'jdbc', 'static', 'single-cluster' or the name " +
+            "of a class."
         )
       )
     ServiceOptions(name, raw.service)
