@@ -105,7 +105,8 @@ class LimitsSuite extends SourceTest {
 
   test("limits and ProcessingTime: a batch a trigger, never more than the budget") {
     withTopic(30, 10) { (s, topic) =>
-      val query = s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")
+      val query =
+        s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")
       settle(query)
       assertSame(s.seen, all(topic))
       assert(s.results.sizes.max == 7)

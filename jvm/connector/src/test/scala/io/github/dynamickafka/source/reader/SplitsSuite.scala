@@ -10,9 +10,10 @@ class SplitsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private val sizes: Gen[Seq[Long]] =
     Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(1L, 9L), Gen.choose(1L, 5000L))))
-  private val clusters: Gen[Seq[Seq[OffsetRange]]] = Gen.choose(0, 4).flatMap(Gen.listOfN(_, sizes)).map(_.map(
-    _.zipWithIndex.map { case (size, p) => OffsetRange("t", p, 7L * p, 7L * p + size) }
-  ))
+  private val clusters: Gen[Seq[Seq[OffsetRange]]] =
+    Gen.choose(0, 4).flatMap(Gen.listOfN(_, sizes)).map(_.map(
+      _.zipWithIndex.map { case (size, p) => OffsetRange("t", p, 7L * p, 7L * p + size) }
+    ))
   private val least = Gen.option(Gen.choose(1, 40))
   private val most = Gen.option(Gen.choose(50L, 3000L))
 
@@ -31,7 +32,9 @@ class SplitsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  test("no part is larger than it may be, and there are as many as were asked for, as far as there are records") {
+  test(
+    "no part is larger than it may be, and there are as many as were asked for, as far as there are records"
+  ) {
     forAll(clusters, least, most) { (ranges, least, most) =>
       val parts = Splits(least, most)(ranges).flatten
       most.foreach(m => assert(parts.forall(_.size <= m)))
