@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.harness.scene import Scene
 
+SPARKS = "Spark's own Kafka reader reads"
+
 
 def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
@@ -15,11 +17,11 @@ def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:
         for cluster in ("blue", "green"):
             scene.produce(cluster, topic, 20)
         scene.await_exact(query, ("blue", topic), ("green", topic))
-    assert "groupId=spark-kafka-source-" in driver.log()
+    assert SPARKS in driver.log()
     driver.kill()
 
 
-def test_else_consumers_are_in_no_group(scene: Scene) -> None:
+def test_else_the_connectors_own_reader_reads(scene: Scene) -> None:
     topic = scene.topic("blue")
     query = scene.query(scene.metadata("orders", "blue", topic=topic))
     driver = scene.drivers.shared()
@@ -27,5 +29,5 @@ def test_else_consumers_are_in_no_group(scene: Scene) -> None:
     query.start(driver)
     scene.produce("blue", topic, 4)
     scene.await_exact(query, ("blue", topic))
-    assert "groupId=spark-kafka-source-" not in driver.log()[mark:]
+    assert SPARKS not in driver.log()[mark:]
     query.stop()

@@ -6,6 +6,7 @@ import scala.collection.immutable.SortedMap
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.InputPartition
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.OffsetRange
@@ -23,13 +24,16 @@ private[source] trait BatchPlanner {
 }
 
 private[source] object BatchPlanner {
+  private val log = LoggerFactory.getLogger(classOf[BatchPlanner])
   private val DelegationTokens = "spark.kafka.clusters."
 
   def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
     val conf = SparkSession.active.sparkContext.getConf
     val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
-    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) new SparkPlanner(splits)
-    else {
+    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) {
+      log.info("Delegation tokens are configured ({}*), so Spark's own Kafka reader reads", DelegationTokens)
+      new SparkPlanner(splits)
+    } else {
       // As long as Spark's own reader waits.
       val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
       ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), splits, source)
