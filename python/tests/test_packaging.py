@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     source = REPOSITORY / "python" / "src"
     modules = {p.relative_to(source).as_posix() for p in source.rglob("*.py")}
     packaged = {name for name in names if ".dist-info/" not in name}
-    assert packaged == modules | {"dynamic_kafka/py.typed"}
+    assert packaged == modules | {"dynamic_kafka/py.typed", "dynamic_kafka/metadata.schema.json"}
     assert "dynamic_kafka/_version.py" in packaged
 
 

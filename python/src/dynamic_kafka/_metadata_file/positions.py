@@ -1,0 +1,127 @@
+"""Where reading starts and ends, as texts of a metadata file say it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+EARLIEST = -2
+LATEST = -1
+_LARGEST = 2**63 - 1
+_LARGEST_PARTITION = 2**31 - 1
+_WORDS = ("earliest", "latest", "committed")
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+
+
+class BadPositionError(ValueError):
+    """The text says no position. Its text tells why and quotes no more than names and numbers."""
+
+
+def whole_number(text: str, largest: int = _LARGEST) -> int | None:
+    """A number as the connector reads it, or None: ``0x10``, ``1_000`` and what is too large are none."""
+    if not re.fullmatch(r"[-+]?[0-9]+", text):
+        return None
+    number = int(text)
+    return number if -largest - 1 <= number <= largest else None
+
+
+def check_start(text: str) -> None:
+    """Checks what ``starting_offsets`` says.
+
+    Raises:
+        BadPositionError: if it says no position.
+    """
+    _check(text, EARLIEST)
+
+
+def check_stop(text: str) -> None:
+    """Checks what ``stopping_offsets`` says.
+
+    Raises:
+        BadPositionError: if it says no position, or ``earliest``, so that nothing would be read.
+    """
+    if text.strip().lower() == "earliest":
+        raise BadPositionError("nothing would be read")
+    _check(text, LATEST)
+
+
+def _check(text: str, lowest: int) -> None:
+    trimmed = text.strip()
+    if trimmed.lower() in _WORDS:
+        return
+    if trimmed.startswith("{"):
+        _check_json(trimmed, lowest)
+        return
+    timestamp = re.fullmatch(r"(?:timestamp:)?([0-9]+)", trimmed.lower())
+    if timestamp is None:
+        raise BadPositionError(
+            f"'{text}' is none of 'earliest', 'latest', 'committed', 'timestamp:<epoch ms>', JSON"
+        )
+    if whole_number(timestamp[1]) is None:
+        raise BadPositionError(f"{timestamp[1]} is too large for a time")
+
+
+def _check_json(text: str, lowest: int) -> None:
+    try:
+        root = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as e:
+        raise BadPositionError(f"it cannot be read as JSON: {e.msg} (line {e.lineno}, column {e.colno})") from None
+    if not root:
+        raise BadPositionError("the JSON names no topic")
+    if all(_is_topic(node) for node in root.values()):
+        _check_topics("", root, lowest)
+        return
+    for cluster, topics in root.items():
+        if not _CLUSTER_ID.fullmatch(cluster):
+            raise BadPositionError(f"'{cluster}' is no cluster id")
+        if _is_topic(topics):
+            raise BadPositionError(f"'{cluster}' stands beside clusters and holds offsets itself, as topics do")
+        _check_topics(f"cluster '{cluster}', ", topics, lowest)
+
+
+def _is_topic(node: object) -> bool:
+    """Tells the two shapes apart: a topic holds numbers, a cluster holds topics."""
+    return not isinstance(node, Mapping) or any(not isinstance(below, Mapping) for below in node.values())
+
+
+def _check_topics(where: str, topics: Mapping[str, Any], lowest: int) -> None:
+    if not topics:
+        raise BadPositionError(f"{where.removesuffix(', ')} has no topic")
+    for topic, partitions in topics.items():
+        if not isinstance(partitions, Mapping) or not partitions:
+            raise BadPositionError(f"{where}topic '{topic}' has no object of partitions and numbers")
+        _check_partitions(f"{where}topic '{topic}'", partitions, lowest)
+
+
+def _check_partitions(where: str, partitions: Mapping[str, Any], lowest: int) -> None:
+    seen = set()
+    for name, offset in partitions.items():
+        partition = whole_number(name, _LARGEST_PARTITION)
+        if partition is None or partition < 0:
+            raise BadPositionError(f"{where}: '{name}' is no partition number")
+        if not _is_offset(offset, lowest):
+            special = ", -1 (latest) or -2 (earliest)" if lowest == EARLIEST else " or -1 (latest)"
+            raise BadPositionError(f"{where}, partition {name}: it must be an offset of 0 or more{special}")
+        # "0" and "00" are different keys for JSON and the same partition.
+        if partition in seen:
+            raise BadPositionError(f"{where} names partition {partition} twice")
+        seen.add(partition)
+
+
+def _is_offset(value: object, lowest: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and lowest <= value <= _LARGEST
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise BadPositionError(f"the JSON has '{name}' twice")
+        found[name] = value
+    return found
+
+
+def _no_constant(name: str) -> None:
+    raise BadPositionError(f"{name} is no offset")
