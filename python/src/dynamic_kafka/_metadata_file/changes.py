@@ -1,0 +1,95 @@
+"""What is different between two metadata files, as a query would notice it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from dynamic_kafka.model import ClusterMetadata, KafkaStream
+
+Streams = Mapping[str, KafkaStream]
+What = Literal["cluster", "property", "stream", "cluster of stream", "topic", "state", "offsets"]
+How = Literal["enters", "leaves", "changes", "drains", "is active again"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference.
+
+    Attributes:
+        what: What kind of thing is different.
+        how: What happens to it.
+        stream: The stream, if it is about one.
+        cluster: The cluster, if it is about one.
+        name: Of the topic, the property, or the key of the offsets.
+        old: The value before. The value of a property can be a secret.
+        new: The value now. The same.
+    """
+
+    what: What
+    how: How
+    stream: str | None = None
+    cluster: str | None = None
+    name: str | None = None
+    old: str | None = None
+    new: str | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """All fields; what there is not is null."""
+        return asdict(self)
+
+
+def changes(old: Streams, new: Streams) -> list[Change]:
+    """All differences: first of clusters, then of streams, each by id. Clusters without a stream do not count."""
+    return [*_clusters(_properties(old), _properties(new)), *_streams(old, new)]
+
+
+def _properties(streams: Streams) -> dict[str, Mapping[str, str]]:
+    """By cluster; the first stream that names it tells."""
+    found: dict[str, Mapping[str, str]] = {}
+    for _, stream in sorted(streams.items()):
+        for id, entry in stream.clusters.items():
+            found.setdefault(id, entry.properties)
+    return found
+
+
+def _clusters(old: Mapping[str, Mapping[str, str]], new: Mapping[str, Mapping[str, str]]) -> Iterator[Change]:
+    for id in sorted(old.keys() | new.keys()):
+        if id not in old or id not in new:
+            yield Change("cluster", _moved(id, old), cluster=id)
+            continue
+        before, now = old[id], new[id]
+        for name in sorted(before.keys() | now.keys()):
+            if before.get(name) != now.get(name):
+                how: How = "changes" if name in before and name in now else _moved(name, before)
+                yield Change("property", how, None, id, name, before.get(name), now.get(name))
+
+
+def _streams(old: Streams, new: Streams) -> Iterator[Change]:
+    for id in sorted(old.keys() | new.keys()):
+        if id not in old or id not in new:
+            yield Change("stream", _moved(id, old), id)
+        before = old[id].clusters if id in old else {}
+        now = new[id].clusters if id in new else {}
+        for cluster in sorted(before.keys() | now.keys()):
+            if cluster in before and cluster in now:
+                yield from _entry(id, cluster, before[cluster], now[cluster])
+            else:
+                yield Change("cluster of stream", _moved(cluster, before), id, cluster)
+
+
+def _entry(stream: str, cluster: str, old: ClusterMetadata, new: ClusterMetadata) -> Iterator[Change]:
+    if old.state != new.state:
+        how: How = "drains" if new.state == "draining" else "is active again"
+        yield Change("state", how, stream, cluster, None, old.state, new.state)
+    for topic in sorted({*old.topics} ^ {*new.topics}):
+        yield Change("topic", _moved(topic, old.topics), stream, cluster, topic)
+    for name in ("starting_offsets", "stopping_offsets"):
+        before, now = getattr(old, name), getattr(new, name)
+        if before != now:
+            yield Change("offsets", "changes", stream, cluster, name, before, now)
+
+
+def _moved(name: str, old: object) -> How:
+    return "leaves" if isinstance(old, Mapping | tuple) and name in old else "enters"

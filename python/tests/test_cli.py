@@ -1,0 +1,300 @@
+"""The command line, run as users do, but in this process."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bad_documents import TABLE, Bad
+from click.testing import CliRunner, Result
+from conftest import REPOSITORY
+
+from dynamic_kafka import __main__ as program
+from dynamic_kafka import __version__
+from dynamic_kafka._cli import redaction
+from dynamic_kafka._cli.app import app
+
+SECRET = "hunter2"
+JAAS = f'x.PlainLoginModule required username="reader" password="{SECRET}";'
+STREAMS = f"""version: 1
+clusters:
+  blue:
+    properties:
+      bootstrap.servers: blue:9092
+      security.protocol: SASL_SSL
+      sasl.jaas.config: '{JAAS}'
+      ssl.key.password: {SECRET}
+      fetch.max.wait.ms: 10
+      some.vendors.token: {SECRET}
+  green:
+    properties: {{bootstrap.servers: "green:9092"}}
+streams:
+  orders:
+    clusters:
+      blue: {{topics: [orders, more], state: draining}}
+      green: {{topics: [orders], starting_offsets: {{orders: {{0: 42}}}}}}
+  payments:
+    clusters:
+      green: {{topics: [payments]}}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "streams.yaml").write_text(STREAMS)
+    return Path("streams.yaml")
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert SECRET not in result.output
+    assert SECRET not in result.stderr
+    return result
+
+
+def run_json(*arguments: str | Path, exit_code: int = 0) -> Any:
+    result = run(*arguments, "--json")
+    assert result.exit_code == exit_code
+    return json.loads(result.stdout)
+
+
+def changed(file: Path, *replacements: tuple[str, str]) -> Path:
+    text = STREAMS
+    for old, new in replacements:
+        assert old in text
+        text = text.replace(old, new)
+    other = file.with_name("other.yaml")
+    other.write_text(text)
+    return other
+
+
+def test_a_good_file(file: Path) -> None:
+    result = run("validate", file)
+    assert result.exit_code == 0
+    assert result.stdout == "streams.yaml: 2 streams on 2 clusters\n"
+    assert run_json("validate", file) == {"file": "streams.yaml", "valid": True, "errors": [], "warnings": []}
+
+
+def test_a_bad_file(file: Path) -> None:
+    other = changed(file, ("[orders, more]", "[orders, 7]"), ("state: draining", "sate: draining"))
+    result = run("validate", other)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    where = "other.yaml:16: stream 'orders', cluster 'blue', key"
+    first, second, total = sorted(result.stderr.splitlines(), key=len)[::-1]
+    assert first.startswith(f"{where} 'sate': there is no such key here")
+    assert second == f"{where} 'topics': must be text, but is a number: put it in quotes"
+    assert total == "2 errors"
+    answer = run_json("validate", other, exit_code=1)
+    assert not answer["valid"]
+    assert {"file": "other.yaml", "line": 16, "stream": "orders", "cluster": "blue"}.items() <= answer["errors"][
+        0
+    ].items()
+    assert {error["key"] for error in answer["errors"]} == {"topics", "sate"}
+
+
+@pytest.mark.parametrize("bad", TABLE, ids=str)
+def test_every_bad_document_is_refused(bad: Bad, tmp_path: Path) -> None:
+    document = tmp_path / "bad.yaml"
+    document.write_text(bad.document)
+    result = run("validate", document)
+    assert result.exit_code == 1
+    assert f"{document}:{bad.line}:" in result.stderr
+
+
+def test_warnings_do_not_count(file: Path) -> None:
+    other = changed(file, ("  green:\n", "  red: {properties: {bootstrap.servers: r}}\n  green:\n"))
+    result = run("validate", other)
+    assert result.exit_code == 0
+    assert result.stderr == "other.yaml:11: cluster 'red': no stream is on this cluster (warning)\n"
+    assert [warning["line"] for warning in run_json("validate", other)["warnings"]] == [11]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("validate",),
+        ("validate", "nowhere.yaml"),
+        ("validate", "--quickly", "streams.yaml"),
+        ("describe", "streams.yaml"),
+        ("diff", "streams.yaml"),
+        ("offsets", "nowhere"),
+        ("offsets", ".", "--timeout", "0"),
+        ("invent",),
+    ],
+)
+def test_wrong_use(file: Path, arguments: tuple[str, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Usage:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code"), [(("streams",), 1), (("describe", "orders"), 1), (("diff", "streams.yaml"), 2)]
+)
+def test_other_commands_refuse_a_bad_file(file: Path, command: tuple[str, ...], exit_code: int) -> None:
+    other = changed(file, ("version: 1", "version: 2"))
+    name, *rest = command
+    result = run(name, other, *rest)
+    assert result.exit_code == exit_code
+    assert result.stderr == "other.yaml:1: key 'version': '2' is a bad version: this release reads version 1\n"
+
+
+def test_streams(file: Path) -> None:
+    other = changed(file, ("  payments:\n", "  empty: {clusters: {}}\n  payments:\n"))
+    assert run("streams", other).stdout.splitlines() == [
+        "stream    cluster  state     topics",
+        "orders    blue     draining  orders, more",
+        "orders    green    active    orders",
+        "empty",
+        "payments  green    active    payments",
+    ]
+    assert run_json("streams", file)["streams"][1] == {
+        "stream": "payments",
+        "clusters": [{"cluster": "green", "state": "active", "topics": ["payments"]}],
+    }
+
+
+def test_describe(file: Path) -> None:
+    assert run("describe", file, "orders").stdout.splitlines() == [
+        "stream orders",
+        "",
+        "cluster blue",
+        "  state               draining",
+        "  topics              orders, more",
+        "  bootstrap.servers   blue:9092",
+        "  fetch.max.wait.ms   10",
+        "  sasl.jaas.config    (redacted)",
+        "  security.protocol   SASL_SSL",
+        "  some.vendors.token  (redacted)",
+        "  ssl.key.password    (redacted)",
+        "",
+        "cluster green",
+        "  state              active",
+        "  topics             orders",
+        '  starting_offsets   {"orders":{"0":42}}',
+        "  bootstrap.servers  green:9092",
+    ]
+    green = run_json("describe", file, "orders")["clusters"]["green"]
+    assert green == {
+        "state": "active",
+        "topics": ["orders"],
+        "starting_offsets": '{"orders":{"0":42}}',
+        "stopping_offsets": None,
+        "properties": {"bootstrap.servers": "green:9092"},
+    }
+
+
+def test_describe_a_stream_that_is_not_there(file: Path) -> None:
+    result = run("describe", file, "oders")
+    assert result.exit_code == 1
+    assert result.stderr == "streams.yaml: there is no stream 'oders'. Did you mean 'orders'?\n"
+
+
+def test_no_difference(file: Path) -> None:
+    same = changed(file, ("[orders, more]", "[more, orders]"), ("blue:\n", "blue: # a comment\n"))
+    result = run("diff", file, same)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert run_json("diff", file, same) == {"same": True, "changes": []}
+
+
+def test_differences(file: Path) -> None:
+    other = changed(
+        file,
+        ("state: draining", "state: active"),
+        ("blue: {topics: [orders, more]", "blue: {topics: [orders, fewer]"),
+        ("{0: 42}", "{0: 43}"),
+        (f"ssl.key.password: {SECRET}", f"ssl.key.password: {SECRET}-new"),
+        (f"      some.vendors.token: {SECRET}\n", ""),
+        ("fetch.max.wait.ms: 10", "fetch.max.wait.ms: 20"),
+        ("  payments:\n", "  audits:\n"),
+        ("      green: {topics: [payments]}", "      red: {topics: [audits]}"),
+        ("streams:\n", "  red: {properties: {bootstrap.servers: 'red:9092', client.id: x}}\nstreams:\n"),
+    )
+    result = run("diff", file, other)
+    assert result.exit_code == 1
+    assert result.stdout.splitlines() == [
+        "~ cluster blue, property fetch.max.wait.ms changes: 10 -> 20",
+        "- cluster blue, property some.vendors.token leaves: (redacted)",
+        "~ cluster blue, property ssl.key.password changes: (redacted) -> (redacted)",
+        "+ cluster red enters",
+        "+ stream audits enters",
+        "+ stream audits, cluster red enters",
+        "~ stream orders, cluster blue is active again",
+        "+ stream orders, cluster blue, topic fewer enters",
+        "- stream orders, cluster blue, topic more leaves",
+        '~ stream orders, cluster green, starting_offsets changes: {"orders":{"0":42}} -> {"orders":{"0":43}}',
+        "- stream payments leaves",
+        "- stream payments, cluster green leaves",
+    ]
+    back = run("diff", other, file).stdout.splitlines()
+    assert "~ stream orders, cluster blue drains" in back
+    assert "- cluster red leaves" in back
+    answer = run_json("diff", file, other, exit_code=1)
+    assert not answer["same"]
+    assert answer["changes"][1] == {
+        "what": "property",
+        "how": "leaves",
+        "stream": None,
+        "cluster": "blue",
+        "name": "some.vendors.token",
+        "old": "(redacted)",
+        "new": None,
+    }
+
+
+def test_offsets_that_come_or_go(file: Path) -> None:
+    other = changed(file, (", starting_offsets: {orders: {0: 42}}", ""))
+    assert run("diff", other, file).stdout == (
+        '~ stream orders, cluster green, starting_offsets changes: none -> {"orders":{"0":42}}\n'
+    )
+
+
+def test_the_schema_for_editors() -> None:
+    schema = REPOSITORY / "python/src/dynamic_kafka/metadata.schema.json"
+    assert run("schema").stdout == schema.read_text()
+
+
+def test_harmless_properties_are_those_of_the_connector() -> None:
+    config = REPOSITORY / "jvm/connector/src/main/scala/io/github/dynamickafka/config"
+    harmless = re.search(r"harmless = Set\((.*?)\)", (config / "Redaction.scala").read_text(), re.DOTALL)
+    assert harmless is not None
+    assert set(re.findall(r'"([a-z.]+)"', harmless[1])) == redaction.HARMLESS
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("bootstrap.servers", "${file:/etc/x:servers}", False),
+        ("Security.Protocol", "SSL", True),
+        ("fetch.max.wait.ms", "my-password", False),
+        ("enable.auto.commit", "false", True),
+        ("sasl.login.class", "com.example.Login", True),
+        ("sasl.login.class", "a password", False),
+        ("ssl.key.password", "123456", False),
+        ("my.own", "true", False),
+    ],
+)
+def test_what_may_be_shown(name: str, value: str, shown: bool) -> None:
+    assert (redaction.shown(name, value) == value) == shown
+
+
+def test_as_a_program(file: Path) -> None:
+    command = [sys.executable, "-m", "dynamic_kafka"]
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert __version__ in done.stdout
+    done = subprocess.run([*command, "validate", "streams.yaml"], capture_output=True, text=True)
+    assert done.returncode == 0
+
+
+def test_without_the_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(program, "find_spec", lambda name: None if name in ("click", "yaml") else object())
+    assert program.main() == 2
+    text = "The command line needs click, PyYAML: pip install 'dynamic-kafka[cli]'\n"
+    assert capsys.readouterr().err == text

@@ -1,0 +1,215 @@
+"""``offsets``: the newest offset in a checkpoint."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import REPOSITORY
+
+from dynamic_kafka._checkpoint import kafka
+from dynamic_kafka._checkpoint.ends import Ends, Partition
+from dynamic_kafka._cli.app import app
+
+RESOURCES = REPOSITORY / "jvm/connector/src/test/resources/checkpoints"
+ADDRESSES = {"blue": "blue:9092", "green": "green:9092", "red": "red:9092"}
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """The connector's golden checkpoint, with addresses."""
+    checkpoint = tmp_path / "checkpoint"
+    shutil.copytree(RESOURCES / "v1", checkpoint)
+    for file in checkpoint.rglob("topology/*.json"):
+        text = file.read_text()
+        for cluster, address in ADDRESSES.items():
+            text = text.replace(f"@{cluster}@", address)
+        file.write_text(text)
+    return checkpoint
+
+
+@pytest.fixture(autouse=True)
+def brokers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Ends]:
+    """What brokers answer, by address; none of the others does."""
+    answers: dict[str, Ends] = {}
+
+    def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
+        return answers.get(properties["bootstrap.servers"], Ends(missing=f"no answer within {timeout_s:g} s"))
+
+    monkeypatch.setattr(kafka, "end_offsets", end_offsets)
+    return answers
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["offsets", *map(str, arguments)])
+
+
+def log(checkpoint: Path, batch: int, *offsets: str) -> None:
+    text = "\n".join(["v1", '{"batchWatermarkMs":0,"batchTimestampMs":1795246634419}', *offsets])
+    (checkpoint / "offsets" / str(batch)).write_text(text)
+
+
+def edit_topology(checkpoint: Path, **properties: str) -> None:
+    """Writes a newer topology, in which blue has these properties besides; `_` in their names stands for `.`."""
+    folder = checkpoint / "sources/0/dynamic-kafka/topology"
+    topology = json.loads((folder / "1.json").read_text())
+    given = {name.replace("_", "."): value for name, value in properties.items()}
+    topology["current"]["blue"]["properties"] |= given
+    (folder / "12.json").write_text(json.dumps(topology))
+
+
+def test_positions_with_lag(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+    brokers["blue:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
+    brokers["green:9092"] = Ends({("golden-orders", 0): 5}, "green:9092: Unknown topic or partition")
+    brokers["red:9092"] = Ends({("golden-old", 0): 2, ("golden-old", 1): 2})
+    result = run(checkpoint)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "batch 1 of 2026-11-21 07:37:14 UTC, logged, not finished: it will be read again",
+        "",
+        "source 0",
+        "",
+        "cluster  topic          partition  position  end  lag  state",
+        "blue     golden-orders          0         4   10    6  reading",
+        "blue     golden-orders          1         4    4    0  reading",
+        "green    golden-orders          0         2    5    3  retained since 2026-11-21 07:37:14 UTC",
+        "green    golden-orders          1         2            retained since 2026-11-21 07:37:14 UTC",
+        "red      golden-old             0         1    2    1  draining to 2",
+        "red      golden-old             1         1    2    1  draining to 2",
+        "",
+        "lag of what is being read: 8",
+        "lag of cluster green is not known: green:9092: Unknown topic or partition",
+    ]
+
+
+def test_json(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+    brokers["red:9092"] = Ends({("golden-old", 0): 2})
+    result = run(checkpoint, "--json", "--timeout", "2.5")
+    answer = json.loads(result.stdout)
+    assert (answer["batch"], answer["finished"], answer["timestamp_ms"]) == (1, False, 1795246634419)
+    (source,) = answer["sources"]
+    assert source["source"] == 0
+    assert source["lag_unknown"] == {"blue": "no answer within 2.5 s", "green": "no answer within 2.5 s"}
+    assert source["positions"][4] == {
+        "cluster": "red",
+        "topic": "golden-old",
+        "partition": 0,
+        "position": 1,
+        "state": "draining",
+        "entered": None,
+        "target": 2,
+        "since_ms": None,
+        "end": 2,
+        "lag": 1,
+    }
+
+
+def test_every_section_of_an_offset(checkpoint: Path) -> None:
+    log(checkpoint, 7, "-", (RESOURCES / "offset-version-1.json").read_text().strip())
+    (checkpoint / "commits" / "7").write_text("v1\n{}")
+    text = run(checkpoint, "--no-lag").stdout
+    assert text.startswith("batch 7 of 2026-11-21 07:37:14 UTC, finished\n\nsource 1\n")
+    assert [line.split(maxsplit=4) for line in text.splitlines()[5:]] == [
+        ["blue", "orders", "0", "42", "draining to 120"],
+        ["blue", "orders", "1", "7", "draining to 7"],
+        ["blue", "orders", "10", "3", "draining to 3"],
+        ["green", "orders", "0", "5", "reading, entered at 0"],
+        ["old", "orders", "0", "99", "retained since 2025-11-21 04:40:00 UTC"],
+        ["red", "orders", "0", "120", "drained since 2025-11-21 04:40:00 UTC"],
+    ]
+
+
+def test_the_newest_topology_tells_the_addresses(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+    edit_topology(checkpoint, bootstrap_servers="moved:9092")
+    brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
+    assert "lag of what is being read: 6 (where it is known)" in run(checkpoint).stdout
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ({"security_protocol": "SASL_SSL"}, "it wants credentials (SASL_SSL), and a checkpoint never holds any"),
+        ({}, "no answer within 10 s"),
+    ],
+)
+def test_why_lag_is_not_known(checkpoint: Path, properties: dict[str, str], reason: str) -> None:
+    edit_topology(checkpoint, **properties)
+    assert f"lag of cluster blue is not known: {reason}\n" in run(checkpoint).stdout
+
+
+def test_a_checkpoint_that_remembers_nothing(checkpoint: Path) -> None:
+    shutil.rmtree(checkpoint / "sources")
+    result = run(checkpoint)
+    assert result.exit_code == 0
+    assert result.stdout.count("the checkpoint does not remember this cluster") == 3
+
+
+def test_an_address_that_is_a_reference(checkpoint: Path) -> None:
+    file = checkpoint / "sources/0/dynamic-kafka/topology/1.json"
+    file.write_text(file.read_text().replace('"bootstrap.servers":"blue:9092"', ""))
+    assert "lag of cluster blue is not known: the checkpoint has no address of it" in run(checkpoint).stdout
+
+
+def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **more: Any) -> Any:
+        if name == "confluent_kafka":
+            raise ImportError(name)
+        return real(name, *arguments, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    result = run(checkpoint)
+    assert result.exit_code == 0
+    assert "pip install 'dynamic-kafka[cli]'" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("offset", "says"),
+    [
+        ((RESOURCES / "offset-version-future.json").read_text().strip(), "the offset is of version 2"),
+        ('{"version":1,"clusters":{},"paused":{}}', "a section 'paused'"),
+        ('{"version":1,"clusters":{"blue":{"orders":{"0":-1}}}}', "clusters.blue.orders.0"),
+        ('{"version":1,"clusters":{"blue":{"orders":{"x":1}}}}', "clusters.blue.orders"),
+        ('{"version":1,"clusters":{"blue":[]}}', "clusters.blue in the offset is not a JSON object"),
+        ('{"version":1,"clusters":{},"retained":{"a":{"since":1,"topics":{},"x":1}}}', "'x' in retained.a"),
+        ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
+        ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),
+        ("-", "has no offset of a dynamic-kafka source"),
+        ("{", "has no offset of a dynamic-kafka source"),
+    ],
+)
+def test_offsets_that_cannot_be_understood(checkpoint: Path, offset: str, says: str) -> None:
+    log(checkpoint, 2, offset)
+    result = run(checkpoint)
+    assert result.exit_code == 1
+    assert says in result.stderr
+    assert result.stdout == ""
+
+
+def test_what_is_no_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
+    assert "is no checkpoint of a streaming query" in run(tmp_path).stderr
+    for file in (checkpoint / "offsets").iterdir():
+        file.unlink()
+    assert "has not planned a batch yet" in run(checkpoint).stderr
+    for text, says in (("", "reads version v1"), ("v9\n{}\n", "reads version v1"), ("v1\n", "cut off")):
+        (checkpoint / "offsets" / "0").write_text(text)
+        result = run(checkpoint)
+        assert result.exit_code == 1
+        assert says in result.stderr
+
+
+def test_a_topology_that_cannot_be_understood(checkpoint: Path) -> None:
+    file = checkpoint / "sources/0/dynamic-kafka/topology/1.json"
+    for text, says in (("{", "is not a topology"), ('{"version":2}', "is of version 2")):
+        file.write_text(text)
+        result = run(checkpoint)
+        assert result.exit_code == 1
+        assert says in result.stderr
+    assert run(checkpoint, "--no-lag").exit_code == 0
