@@ -21,6 +21,8 @@ NOT_CHECKED = {"mermaid", "text"}
 # What a shell block may call besides make and sbt.
 COMMANDS = {
     "pip install ./python",
+    "pip install './python[cli]'",
+    "python -m dynamic_kafka schema > metadata.schema.json",
     "pip install 'dynamic-kafka[spark]'",
     "docker compose up --detach --wait",
     ".venv/bin/python examples/quickstart.py",

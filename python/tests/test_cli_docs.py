@@ -1,0 +1,68 @@
+"""What docs/cli.md shows is what the command line prints."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from conftest import REPOSITORY
+
+from dynamic_kafka._checkpoint import kafka
+from dynamic_kafka._checkpoint.ends import Ends, Partition
+from dynamic_kafka._cli.app import app
+
+DOCS = REPOSITORY / "docs"
+CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+EXAMPLES = re.findall(r"^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$", (DOCS / "cli.md").read_text(), re.M)
+# What is different in the files that the examples name beside streams.yaml.
+BROKEN = {"state: draining": "state: drained", "green: {topics: [payments-eu": "gren: {topics: [payments-eu"}
+NEW = {
+    'bootstrap.servers: "green-1:9092"': 'bootstrap.servers: "green-1:9092,green-2:9092"',
+    "      blue: {topics: [orders], state: draining}\n": "",
+    "payments-us]": "payments-ca]",
+    "streams:\n": '  red:\n    properties: {bootstrap.servers: "red-1:9092"}\nstreams:\n',
+    "  payments:\n    clusters:\n": "  payments:\n    clusters:\n      red: {topics: [payments]}\n",
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with all that the examples name, and brokers of which one is down."""
+    found = re.search(r"```yaml\n(.*?)```", (DOCS / "metadata.md").read_text(), re.DOTALL)
+    assert found is not None
+    (tmp_path / "streams.yaml").write_text(found[1])
+    (tmp_path / "broken.yaml").write_text(changed(found[1], BROKEN))
+    (tmp_path / "new.yaml").write_text(changed(found[1], NEW))
+    shutil.copytree(CHECKPOINT, tmp_path / "checkpoint")
+    for file in (tmp_path / "checkpoint").rglob("topology/*.json"):
+        file.write_text(re.sub(r"@(\w+)@", r"\1-1:9092", file.read_text()))
+
+    def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
+        address = properties["bootstrap.servers"]
+        if address == "green-1:9092":
+            return Ends(missing=f"{address}: Failed to get metadata: Local: Broker transport failure")
+        return Ends({(topic, partition): 4 + 3 * partition for topic, partition in partitions})
+
+    monkeypatch.setattr(kafka, "end_offsets", end_offsets)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changed(text: str, replacements: Mapping[str, str]) -> str:
+    for old, new in replacements.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    return text
+
+
+@pytest.mark.parametrize(("arguments", "output"), EXAMPLES, ids=[arguments for arguments, _ in EXAMPLES])
+def test_output_is_real(here: Path, arguments: str, output: str) -> None:
+    assert CliRunner().invoke(app, arguments.split()).output == output
+
+
+def test_every_command_has_an_example() -> None:
+    assert {arguments.split()[0] for arguments, _ in EXAMPLES} | {"schema"} == set(app.commands)

@@ -1,0 +1,52 @@
+"""The command line tells the lag of a query's checkpoint, as brokers say it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from tests.harness.query import Query
+from tests.harness.scene import Scene
+
+
+def test_lag_of_a_query_and_none_of_a_cluster_that_is_down(scene: Scene) -> None:
+    topic = scene.topic("blue", "red")
+    metadata = scene.metadata("orders", "blue", "red", topic=topic)
+    query = scene.query(metadata)
+    scene.produce("blue", topic, 4)
+    scene.produce("red", topic, 4)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic), ("red", topic))
+    query.stop()
+    scene.produce("blue", topic, 6)
+
+    source = _offsets(query)
+    assert source["lag_unknown"] == {}
+    assert _lags(source, "blue") == [3, 3]
+    assert _lags(source, "red") == [0, 0]
+
+    scene.brokers["red"].kill()
+    try:
+        source = _offsets(query)
+    finally:
+        scene.brokers["red"].restart()
+    assert list(source["lag_unknown"]) == ["red"]
+    assert scene.brokers["red"].bootstrap_servers in source["lag_unknown"]["red"]
+    assert _lags(source, "blue") == [3, 3]
+    assert _lags(source, "red") == [None, None]
+
+
+def _offsets(query: Query) -> Any:
+    command = [sys.executable, "-m", "dynamic_kafka", "offsets", str(query.checkpoint.folder)]
+    done = subprocess.run(
+        [*command, "--timeout", "5", "--json"], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stderr == ""
+    (source,) = json.loads(done.stdout)["sources"]
+    return source
+
+
+def _lags(source: Any, cluster: str) -> list[int | None]:
+    return [position["lag"] for position in source["positions"] if position["cluster"] == cluster]
