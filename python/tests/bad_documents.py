@@ -4,6 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+GOOD = """version: 1
+clusters:
+  green:
+    properties: {bootstrap.servers: "green:9092", client.id: 0123, enable.auto.commit: no}
+  blue:
+    properties: {bootstrap.servers: "blue:9092", sasl.jaas.config: "${file:/etc/blue.properties:jaas}"}
+streams:
+  payments:
+    clusters:
+      green: {topics: [payments, payments.v2], startingOffsets: 1763700000000}
+      blue:
+        topics: [payments]
+        state: draining
+        starting_offsets: {payments: {1: 7, 0: 42}}
+        stopping_offsets: latest
+  orders:
+    clusters:
+      blue: {topics: [orders]}
+"""
+
 HEAD = "version: 1\nclusters:\n  blue: {properties: {bootstrap.servers: 'b:1'}}\nstreams:\n  orders:\n"
 WHERE = ("stream 'orders'", "cluster 'blue'")
 

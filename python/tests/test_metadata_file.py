@@ -6,33 +6,13 @@ import json
 import re
 
 import pytest
-from bad_documents import TABLE, Bad
+from bad_documents import GOOD, TABLE, Bad
 from conftest import REPOSITORY
 
 from dynamic_kafka._metadata_file.document import read
 from dynamic_kafka._metadata_file.schema import schema_text
 
 SUITE = REPOSITORY / "jvm/connector/src/test/scala/io/github/dynamickafka/metadata/BadDocumentSuite.scala"
-
-GOOD = """version: 1
-clusters:
-  green:
-    properties: {bootstrap.servers: "green:9092", client.id: 0123, enable.auto.commit: no}
-  blue:
-    properties: {bootstrap.servers: "blue:9092", sasl.jaas.config: "${file:/etc/blue.properties:jaas}"}
-streams:
-  payments:
-    clusters:
-      green: {topics: [payments, payments.v2], startingOffsets: 1763700000000}
-      blue:
-        topics: [payments]
-        state: draining
-        starting_offsets: {payments: {1: 7, 0: 42}}
-        stopping_offsets: latest
-  orders:
-    clusters:
-      blue: {topics: [orders]}
-"""
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=str)
