@@ -8,6 +8,7 @@ import java.nio.file.Path
  * @param port where clients connect
  * @param directPort where the harness itself connects, so that it reaches the broker past any proxy
  * @param advertisedPort what clients are told to connect to: `port`, or that of a proxy
+ * @param protocol of the port for clients; the harness's own is open to all
  */
 private[testkit] final case class BrokerConfig(
     version: String,
@@ -15,6 +16,7 @@ private[testkit] final case class BrokerConfig(
     directPort: Int,
     controllerPort: Int,
     advertisedPort: Int,
+    protocol: String,
     properties: Map[String, String]
 ) {
 
@@ -29,7 +31,7 @@ private[testkit] final case class BrokerConfig(
     "controller.quorum.voters" -> s"1@127.0.0.1:$controllerPort",
     "controller.listener.names" -> "CONTROLLER",
     "inter.broker.listener.name" -> "DIRECT",
-    "listener.security.protocol.map" -> "CLIENT:PLAINTEXT,DIRECT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map" -> s"CLIENT:$protocol,DIRECT:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "listeners" ->
       s"CLIENT://127.0.0.1:$port,DIRECT://127.0.0.1:$directPort,CONTROLLER://127.0.0.1:$controllerPort",
     "advertised.listeners" -> s"CLIENT://127.0.0.1:$advertisedPort,DIRECT://127.0.0.1:$directPort"

@@ -12,7 +12,7 @@ import org.apache.kafka.common.Uuid
 
 /** The operating system's side of one broker: its folder, and at most one process at a time. */
 private[testkit] final class BrokerProcess(name: String) {
-  private val folder: Path = Files.createTempDirectory(Reaper.FolderPrefix)
+  val folder: Path = Files.createTempDirectory(Reaper.FolderPrefix)
   private val log: Path = folder.resolve("broker.log")
   private val properties: Path = folder.resolve("server.properties")
   private val reaper: Reaper = Reaper.start(folder)

@@ -5,6 +5,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.acl.AclOperation
 
 /**
  * A Kafka cluster of one broker, which is a process of its own.
@@ -21,7 +22,8 @@ final class KafkaCluster private (
     val name: String,
     val version: String,
     extraProperties: Map[String, String],
-    fixedAdvertisedPort: Option[Int]
+    fixedAdvertisedPort: Option[Int],
+    security: Security
 ) extends AutoCloseable {
   private val process = new BrokerProcess(name)
   @volatile private var config: BrokerConfig = newConfig()
@@ -31,6 +33,8 @@ final class KafkaCluster private (
   private val clients = new ConcurrentLinkedQueue[AutoCloseable]
   private lazy val topicAdmin = opened(new Topics(directServers))
   private lazy val records = opened(new Records(directServers))
+  private lazy val access = opened(new Access(directServers))
+  private lazy val listener = new SecureListener(security, makeCertificates())
 
   /** Where clients connect: the proxy if there is one. */
   def bootstrapServers: String = s"127.0.0.1:${config.advertisedPort}"
@@ -94,6 +98,25 @@ final class KafkaCluster private (
   def load(topic: String, records: Long, recordBytes: Int): Unit =
     BulkLoad.run(directServers, topic, admin.partitions(topic).size, records, recordBytes)
 
+  /** All properties of a client that logs in with a password, which need not be the right one. */
+  def scramClient(user: String, password: String): Map[String, String] =
+    listener.scramClient(user, password) + address
+
+  /** All properties of a client with a certificate; as a user it is [[KafkaCluster.TlsUser]]. */
+  def tlsClient(expired: Boolean = false): Map[String, String] = listener.tlsClient(expired) + address
+
+  /** Gives a user a new password, or makes a user. Connections that have logged in before live on. */
+  def alterPassword(user: String, password: String): Unit = {
+    requireServing()
+    access.setPassword(user, password, scramClient(user, password))
+  }
+
+  /** Allows a user these operations on a topic, which need not be there. */
+  def addAcl(user: String, topic: String, operations: AclOperation*): Unit = {
+    requireServing()
+    access.add(user, topic, operations)
+  }
+
   /** SIGKILL: the broker has no moment to say good-bye. */
   def kill(): Unit = synchronized {
     process.kill()
@@ -143,6 +166,8 @@ final class KafkaCluster private (
 
   override def toString: String = s"$name ($bootstrapServers)"
 
+  private def address: (String, String) = "bootstrap.servers" -> bootstrapServers
+
   private def directServers: String = s"127.0.0.1:${config.directPort}"
 
   private def admin: Topics = {
@@ -163,13 +188,26 @@ final class KafkaCluster private (
       directPort = Ports.free(),
       controllerPort = Ports.free(),
       advertisedPort = fixedAdvertisedPort.getOrElse(port),
+      protocol = security.protocol,
       properties = extraProperties
     )
   }
 
   private def formatAndStart(): Unit = {
+    if (security != Security.Open) config = config.copy(properties = listener.broker ++ extraProperties)
     process.format(config)
     startProcess()
+    security match {
+      case Security.Scram(users, _) => users.foreach { case (user, password) =>
+          alterPassword(user, password)
+        }
+      case _ => ()
+    }
+  }
+
+  private def makeCertificates(): Certificates = {
+    if (security == Security.Open) throw new IllegalStateException(s"$name is open to all")
+    Certificates.make(process.folder.resolve("tls"), clients = security.isInstanceOf[Security.MutualTls])
   }
 
   private def startProcess(): Unit = {
@@ -196,20 +234,26 @@ final class KafkaCluster private (
 
 object KafkaCluster {
 
+  /** What a broker with [[Security.MutualTls]] calls its clients. */
+  val TlsUser: String = Certificates.ClientName
+
   /**
    * Starts a broker and returns when it serves.
    *
    * @param version one of [[BrokerVersions.all]]
    * @param properties more lines of server.properties; they win over the harness's own
    * @param advertisedPort the port that clients are told to use instead of the broker's own: a proxy's
+   * @param security what it asks of clients; the harness itself is never asked
    */
   def start(
       name: String,
       version: String = BrokerVersions.default,
       properties: Map[String, String] = Map.empty,
-      advertisedPort: Option[Int] = None
+      advertisedPort: Option[Int] = None,
+      security: Security = Security.Open
   ): KafkaCluster = {
-    def attempt(): KafkaCluster = started(new KafkaCluster(name, version, properties, advertisedPort))
+    def attempt(): KafkaCluster =
+      started(new KafkaCluster(name, version, properties, advertisedPort, security))
     try attempt()
     catch {
       // Somebody took one of its ports between their choice and the broker's start.

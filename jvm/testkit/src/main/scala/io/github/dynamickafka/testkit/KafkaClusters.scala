@@ -15,6 +15,10 @@ object KafkaClusters {
   def start(names: String*): Seq[KafkaCluster] =
     together(names.map(name => () => KafkaCluster.start(name)): _*)
 
+  /** Starts clusters that are not open to all, in parallel. If one fails, none is left running. */
+  def start(first: SecureCluster, more: SecureCluster*): Seq[KafkaCluster] =
+    together((first +: more).map(c => () => KafkaCluster.start(c.name, security = c.security)): _*)
+
   /** Runs starts of any kind in parallel. If one fails, none is left running. */
   def together(starts: (() => KafkaCluster)*): Seq[KafkaCluster] = {
     val starting = starts.map(start => Future(Try(blocking(start()))))

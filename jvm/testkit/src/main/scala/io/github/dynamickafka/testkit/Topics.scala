@@ -1,25 +1,16 @@
 package io.github.dynamickafka.testkit
 
-import java.util.concurrent.ExecutionException
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin._
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
-import org.apache.kafka.common.{KafkaFuture, TopicPartition}
 
 /** Administration of one cluster. What changes something returns when clients can see the change. */
 private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
-  private val admin = Admin.create(
-    Map[String, AnyRef](
-      AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
-      // A frozen broker answers nothing; a test should hear of it before its own time is up.
-      AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
-      AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "30000",
-      AdminClientConfig.RETRY_BACKOFF_MS_CONFIG -> "20",
-      AdminClientConfig.RECONNECT_BACKOFF_MS_CONFIG -> "20"
-    ).asJava
-  )
+  import AdminClients.result
+
+  private val admin = AdminClients.open(bootstrapServers)
 
   def create(name: String, partitions: Int, configs: Map[String, String]): Unit = {
     val topic = new NewTopic(name, partitions, 1.toShort).configs(configs.asJava)
@@ -94,8 +85,4 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
 
   private def describe(names: Seq[String]): Map[String, TopicDescription] =
     result(admin.describeTopics(names.asJava).allTopicNames()).asScala.toMap
-
-  private def result[A](future: KafkaFuture[A]): A =
-    try future.get()
-    catch { case e: ExecutionException => throw e.getCause }
 }

@@ -1,0 +1,28 @@
+package io.github.dynamickafka.testkit
+
+import java.util.concurrent.ExecutionException
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.common.KafkaFuture
+
+private[testkit] object AdminClients {
+
+  /** The harness's own, for a listener that asks for nothing. */
+  def open(bootstrapServers: String): Admin = Admin.create(
+    Map[String, AnyRef](
+      AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
+      // A frozen broker answers nothing; a test should hear of it before its own time is up.
+      AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
+      AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "30000",
+      AdminClientConfig.RETRY_BACKOFF_MS_CONFIG -> "20",
+      AdminClientConfig.RECONNECT_BACKOFF_MS_CONFIG -> "20"
+    ).asJava
+  )
+
+  /** Waits, and throws what the broker said rather than what wraps it. */
+  def result[A](future: KafkaFuture[A]): A =
+    try future.get()
+    catch { case e: ExecutionException => throw e.getCause }
+}

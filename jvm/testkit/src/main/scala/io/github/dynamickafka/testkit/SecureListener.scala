@@ -1,0 +1,47 @@
+package io.github.dynamickafka.testkit
+
+/**
+ * The secured side of one broker: what it is told at its start, and what clients have to be told.
+ *
+ * The harness comes in over a plaintext listener on the loopback address, where it has no name; on a cluster with
+ * ACLs, who has no name may do everything.
+ */
+private[testkit] final class SecureListener(security: Security, certificates: Certificates) {
+  import SecureListener._
+
+  /** Lines of server.properties. */
+  def broker: Map[String, String] = certificates.server ++ login ++ rights
+
+  /** Of a client with a password. */
+  def scramClient(user: String, password: String): Map[String, String] = certificates.trusting ++ Map(
+    "security.protocol" -> security.protocol,
+    "sasl.mechanism" -> Mechanism,
+    "sasl.jaas.config" -> s"""$LoginModule required username="$user" password="$password";"""
+  )
+
+  /** Of a client with a certificate. */
+  def tlsClient(expired: Boolean): Map[String, String] =
+    (if (expired) certificates.expiredClient else certificates.client) +
+      ("security.protocol" -> security.protocol)
+
+  private def login: Map[String, String] = security match {
+    case Security.Open => Map.empty
+    case _: Security.MutualTls => Map("ssl.client.auth" -> "required")
+    case _: Security.Scram => Map(
+        "sasl.enabled.mechanisms" -> Mechanism,
+        s"listener.name.client.${Mechanism.toLowerCase}.sasl.jaas.config" -> s"$LoginModule required;"
+      )
+  }
+
+  private def rights: Map[String, String] =
+    if (!security.acls) Map.empty
+    else Map(
+      "authorizer.class.name" -> "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+      "super.users" -> "User:ANONYMOUS"
+    )
+}
+
+private[testkit] object SecureListener {
+  private val Mechanism = "SCRAM-SHA-256"
+  private val LoginModule = "org.apache.kafka.common.security.scram.ScramLoginModule"
+}
