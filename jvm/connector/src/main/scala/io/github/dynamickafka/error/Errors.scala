@@ -31,11 +31,22 @@ private[dynamickafka] object Errors {
     )
 
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
-    runtime(
-      "CLUSTER_UNREACHABLE",
-      Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason),
-      cause
-    )
+    ofCluster("CLUSTER_UNREACHABLE", cluster, bootstrap, reason, cause)
+
+  /** It has told so, or the client has found out by itself: no time-out. */
+  def clusterAuthenticationFailed(
+      cluster: String,
+      bootstrap: String,
+      reason: String,
+      cause: Throwable
+  ): Runtime = ofCluster("CLUSTER_AUTHENTICATION_FAILED", cluster, bootstrap, reason, cause)
+
+  def clusterAuthorizationFailed(
+      cluster: String,
+      bootstrap: String,
+      reason: String,
+      cause: Throwable
+  ): Runtime = ofCluster("CLUSTER_AUTHORIZATION_FAILED", cluster, bootstrap, reason, cause)
 
   def dataLoss(cluster: String, topic: String, reason: String, cause: Throwable = null): Runtime =
     runtime("DATA_LOSS", Map("cluster" -> cluster, "topic" -> topic, "reason" -> reason), cause)
@@ -65,6 +76,9 @@ private[dynamickafka] object Errors {
 
   def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
     runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
+
+  private def ofCluster(sub: String, cluster: String, bootstrap: String, reason: String, cause: Throwable) =
+    runtime(sub, Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason), cause)
 
   private def illegal(sub: String, parameters: Map[String, String], cause: Throwable = null) =
     new DynamicKafkaIllegalArgumentException(s"DYNAMIC_KAFKA.$sub", parameters, cause)

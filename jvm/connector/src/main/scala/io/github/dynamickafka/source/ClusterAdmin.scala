@@ -2,12 +2,13 @@ package io.github.dynamickafka.source
 
 import java.time.Duration
 import java.util.concurrent.{CompletableFuture, CompletionException, TimeUnit}
+import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.kafka.common.errors.{TopicAuthorizationException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 
 import io.github.dynamickafka.offset.{ClusterView, OffsetsPolicy, Positions}
@@ -35,7 +36,7 @@ private[source] final case class ClusterQuestion(
  */
 private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig) {
 
-  private val admin = Admin.create(new java.util.HashMap[String, AnyRef](config.properties.admin.asJava))
+  private val admin = Admin.create(new ju.HashMap[String, AnyRef](config.properties.admin.asJava))
 
   private val listing = new ListOffsetsOptions(
     if (config.readCommitted) IsolationLevel.READ_COMMITTED else IsolationLevel.READ_UNCOMMITTED
@@ -105,7 +106,8 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
   private def partitions(topics: Set[String]): CompletableFuture[Map[String, Seq[Int]]] =
     allPresent(admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap.map {
       case (topic, description) =>
-        topic -> future(description).thenApply[Seq[Int]](_.partitions.asScala.map(_.partition).toSeq)
+        val answer = future(description).thenApply[Seq[Int]](_.partitions.asScala.map(_.partition).toSeq)
+        topic -> naming(topic, answer)
     })
 
   private def list(tps: Set[TopicPartition]): Listings =
@@ -216,6 +218,15 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
       tolerant.flatMap { case (k, f) => f.join().map(k -> _) }
     }
   }
+
+  /** Kafka says that there is no right to a topic, but not to which. */
+  private def naming[A](topic: String, answer: CompletableFuture[A]): CompletableFuture[A] =
+    answer.exceptionally(e =>
+      throw new CompletionException(ClusterAdmin.cause(e) match {
+        case _: TopicAuthorizationException => new TopicAuthorizationException(ju.Set.of(topic))
+        case other => other
+      })
+    )
 
   private def then2[A, B, C](
       a: CompletableFuture[A],

@@ -63,6 +63,6 @@ private[source] object ClusterReader {
         if String.valueOf(e.getCondition).startsWith("KAFKA_DATA_LOSS") =>
       throw Errors.dataLoss(partition.cluster, partition.topics.toSeq.sorted.mkString(", "), e.getMessage, e)
     case e @ (_: KafkaException | _: TimeoutException) =>
-      throw Errors.clusterUnreachable(partition.cluster, partition.bootstrapServers, e.getMessage, e)
+      throw ClusterFailure.ofTask(partition.cluster, partition.bootstrapServers, e)
   }
 }

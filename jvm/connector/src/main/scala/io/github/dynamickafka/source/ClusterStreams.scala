@@ -64,7 +64,8 @@ private[source] final class ClusterStreams(
    *
    * @param superseded of clusters that have not answered: true where it is of no use to wait for them any more, since
    *                   one of them has moved or left; then None
-   * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`
+   * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`, `CLUSTER_AUTHENTICATION_FAILED`,
+   *                                      `CLUSTER_AUTHORIZATION_FAILED`
    */
   def ask(
       questions: Map[String, ClusterQuestion],
@@ -85,7 +86,9 @@ private[source] final class ClusterStreams(
       val views = answers.map { case (id, answer) => id -> view(id, answer) }
       if (superseded(views.collect { case (id, Left(_)) => id }.toSet)) None
       else Some((questions -- reachable.keySet).map(_._1 -> ClusterView.Unreachable) ++ views.map {
-        case (id, Right(view)) => id -> view
+        case (id, Right(view)) =>
+          answered(id)
+          id -> view
         case (id, Left(error)) => id -> failed(id, error)
       })
     }
@@ -116,13 +119,11 @@ private[source] final class ClusterStreams(
 
   private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
     outage.look(now(), () => async(() => streams(id).probe())) match {
-      case Right(_) =>
-        log.info("Kafka cluster '{}' answers again after {} ms", id, now() - outage.since)
-        outages -= id
-        false
+      // Who answers may still refuse what the query asks: the outage ends with the answer to that.
+      case Right(_) => false
       case Left(next) =>
         outages += id -> next
-        if (failureTimeoutMs >= 0 && now() - next.since >= failureTimeoutMs) throw unreachable(id, next.cause)
+        if (failureTimeoutMs >= 0 && now() - next.since >= failureTimeoutMs) throw failure(id, next.cause)
         true
     }
   }
@@ -139,23 +140,31 @@ private[source] final class ClusterStreams(
   }
 
   private def failed(id: String, error: Throwable): ClusterView =
-    if (!skipUnreachable) throw unreachable(id, error)
+    if (!skipUnreachable) throw failure(id, error)
     else {
-      log.warn(
-        "Kafka cluster '{}' ({}) gives no answer; the query goes on without it and asks it again: {}",
-        id,
-        streams(id).config.bootstrapServers,
-        explain(id, error)
-      )
-      outages += id -> Outage.begin(now(), error)
+      if (!outages.contains(id)) {
+        log.warn(
+          "Kafka cluster '{}' ({}) gives no answer; the query goes on without it and asks it again: {}",
+          id,
+          streams(id).config.bootstrapServers,
+          explain(id, error)
+        )
+      }
+      outages += id -> outages.get(id).fold(Outage.begin(now(), error))(_.again(now(), error))
       ClusterView.Unreachable
     }
+
+  private def answered(id: String): Unit = outages.get(id).foreach { outage =>
+    log.info("Kafka cluster '{}' answers again after {} ms", id, now() - outage.since)
+    outages -= id
+  }
 
   /** What an error of this cluster says to a user, without secrets. */
   def explain(id: String, error: Throwable): String = describe(error, streams(id).config)
 
-  private def unreachable(id: String, error: Throwable) =
-    Errors.clusterUnreachable(id, streams(id).config.bootstrapServers, explain(id, error), safe(id, error))
+  /** The error that ends the query because of this one, which a client of this cluster threw. */
+  def failure(id: String, error: Throwable): Errors.Runtime =
+    ClusterFailure(id, streams(id).config.bootstrapServers, error, explain(id, error), safe(id, error))
 
   /** As a cause for an error of ours: what a client throws may show what it was given. */
   def safe(id: String, error: Throwable): Throwable =
@@ -218,10 +227,8 @@ private[source] object ClusterStreams {
   private def describe(error: Throwable, config: ClusterConfig): String = {
     val text = error match {
       case _: TimeoutException => s"no answer within ${config.requestTimeoutMs} ms"
-      case other => Option(other.getMessage).getOrElse(other.getClass.getSimpleName)
+      case other => ClusterFailure.text(other)
     }
-    val because =
-      Option(error.getCause).flatMap(c => Option(c.getMessage)).filterNot(text.contains).fold("")(": " + _)
-    Redaction.scrub(text + because, config.properties.client)
+    Redaction.scrub(text, config.properties.client)
   }
 }

@@ -20,7 +20,7 @@ private[source] final case class Outage(
     cause: Throwable
 ) {
 
-  /** What the next trigger finds: the cluster is back, or the outage as it is now. */
+  /** What the next trigger finds: the cluster answers, or the outage as it is now. */
   def look(now: Long, ask: () => CompletableFuture[String]): Either[Outage, Unit] = probe match {
     case Some(answer) if !answer.isDone => Left(this)
     case Some(answer) if answer.isCompletedExceptionally => Left(failedAgain(now, answer))
@@ -29,14 +29,12 @@ private[source] final case class Outage(
     case None => Left(this)
   }
 
+  /** It has failed once more: the next question comes after a longer pause. */
+  def again(now: Long, error: Throwable): Outage =
+    Outage(since, attempts + 1, now + Outage.pause(attempts + 1), None, error)
+
   private def failedAgain(now: Long, answer: CompletableFuture[String]): Outage =
-    Outage(
-      since,
-      attempts + 1,
-      now + Outage.pause(attempts + 1),
-      None,
-      Outage.causeOf(answer).getOrElse(cause)
-    )
+    again(now, Outage.causeOf(answer).getOrElse(cause))
 }
 
 private[source] object Outage {

@@ -34,13 +34,7 @@ private[source] final class Replay(
       // Asked first, since a reader would wait for minutes for a cluster that is gone, and name no remedy.
       streams.answers(id) match {
         case Right(_) => true
-        case Left(error) if topology.clusters.contains(id) =>
-          throw Errors.clusterUnreachable(
-            id,
-            streams(id).config.bootstrapServers,
-            streams.explain(id, error),
-            streams.safe(id, error)
-          )
+        case Left(error) if topology.clusters.contains(id) => throw streams.failure(id, error)
         case Left(_) if options.clusters.skipUnreachableReplay =>
           log.warn(
             "Kafka cluster '{}' cannot be reached, and is given up: these records are lost: {}",

@@ -12,6 +12,8 @@ class ErrorConditionsSuite extends AnyFunSuite {
 
   /** One of each. */
   private val errors: Seq[Exception with SparkThrowable] = Seq(
+    Errors.clusterAuthenticationFailed("blue", "blue:9092", "wrong password.", cause),
+    Errors.clusterAuthorizationFailed("blue", "blue:9092", "topic 'orders'.", cause),
     Errors.clusterUnreachable("blue", "blue:9092", "no answer.", cause),
     Errors.dataLoss("blue", "orders", "offset 5 is gone."),
     Errors.duplicateCluster("blue", "green", "kfk", Seq("orders")),
