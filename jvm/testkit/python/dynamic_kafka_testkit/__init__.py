@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ._cluster import Cluster
 from ._records import Record, StoredRecord
+from ._security import MutualTls, Scram
 from ._server import TestkitError
 from ._testkit import Testkit
 
-__all__ = ["Cluster", "Record", "StoredRecord", "Testkit", "TestkitError"]
+__all__ = ["Cluster", "MutualTls", "Record", "Scram", "StoredRecord", "Testkit", "TestkitError"]

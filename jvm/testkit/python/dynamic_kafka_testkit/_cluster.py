@@ -97,6 +97,22 @@ class Cluster:
         found = self._call("committedOffsets", group=group)
         return {topic: _by_partition(offsets) for topic, offsets in found.items()}
 
+    def scram_client(self, user: str, password: str) -> dict[str, str]:
+        """Return all properties of a client that logs in with a password, which need not be the right one."""
+        return dict(self._call("scramClient", user=user, password=password))
+
+    def tls_client(self, expired: bool = False) -> dict[str, str]:
+        """Return all properties of a client with a certificate."""
+        return dict(self._call("tlsClient", expired=expired))
+
+    def alter_password(self, user: str, password: str) -> None:
+        """Give a user a new password, or make a user. Connections that have logged in before live on."""
+        self._call("alterPassword", user=user, password=password)
+
+    def add_acl(self, user: str, topic: str, *operations: str) -> None:
+        """Allow a user these operations on a topic."""
+        self._call("addAcl", user=user, topic=topic, operations=list(operations))
+
     def kill(self) -> None:
         """SIGKILL: the broker has no moment to say good-bye."""
         self._change("kill")

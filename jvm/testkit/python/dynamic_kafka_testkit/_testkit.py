@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ._cluster import Cluster
+from ._security import MutualTls, Scram, request
 from ._server import Server
 
 # Written by the build, beside this folder.
@@ -43,11 +44,13 @@ class Testkit:
         version: str | None = None,
         properties: Mapping[str, str] | None = None,
         round_trip_ms: float | None = None,
+        security: Scram | MutualTls | None = None,
     ) -> Cluster:
         """Start a cluster and return it when it serves.
 
         `properties` are more lines of server.properties. With `round_trip_ms` (0 will do) clients reach the
-        cluster through a proxy that delays, and that `Cluster.cut_network` and its like control.
+        cluster through a proxy that delays, and that `Cluster.cut_network` and its like control. `security` is
+        what is asked of clients; this testkit itself is never asked.
         """
         description = self._server.call(
             "start",
@@ -55,6 +58,7 @@ class Testkit:
             version=version,
             properties=dict(properties or {}),
             roundTripMs=round_trip_ms,
+            security=request(security),
         )
         return Cluster(self._server, description)
 

@@ -51,9 +51,10 @@ private[testkit] final class Certificates private (folder: Path) {
 
   private def generate(name: String, more: String*): Unit = {
     val keytool = Paths.get(System.getProperty("java.home"), "bin", "keytool").toString
-    val command = Seq(keytool, "-J-XX:TieredStopAtLevel=1", "-genkeypair", "-alias", name, "-dname", s"CN=$name") ++
-      Seq("-keyalg", "EC", "-groupname", "secp256r1", "-keystore", file(Certificates.All).toString) ++
-      Seq("-storetype", Certificates.StoreType, "-storepass", password) ++ more
+    val command =
+      Seq(keytool, "-J-XX:TieredStopAtLevel=1", "-genkeypair", "-alias", name, "-dname", s"CN=$name") ++
+        Seq("-keyalg", "EC", "-groupname", "secp256r1", "-keystore", file(Certificates.All).toString) ++
+        Seq("-storetype", Certificates.StoreType, "-storepass", password) ++ more
     val log = folder.resolve("keytool.log")
     val running = new ProcessBuilder(command.asJava)
       .redirectErrorStream(true)

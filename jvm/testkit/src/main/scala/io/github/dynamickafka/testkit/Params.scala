@@ -12,6 +12,18 @@ private[testkit] final class Params(node: JsonNode) {
   def boolean(key: String): Boolean = required(key).asBoolean
   def texts(key: String): Map[String, String] = texts(required(key))
 
+  def strings(key: String): Seq[String] = required(key).elements.asScala.map(_.asText).toSeq
+
+  /** Open, if nothing is said of it. */
+  def security: Security = optional("security").fold[Security](Security.Open) { node =>
+    val params = new Params(node)
+    params.string("kind") match {
+      case "scram" => Security.Scram(params.texts("users"), params.boolean("acls"))
+      case "mutual-tls" => Security.MutualTls(params.boolean("acls"))
+      case other => throw new IllegalArgumentException(s"there is no security '$other'")
+    }
+  }
+
   def records(key: String): Seq[Record] = required(key).elements.asScala.map { record =>
     val params = new Params(record)
     Record(

@@ -4,6 +4,8 @@ import scala.collection.concurrent.TrieMap
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.acl.AclOperation
+
 /**
  * The methods of [[TestkitServer]], and the clusters that they started, by name.
  *
@@ -43,6 +45,12 @@ private[testkit] final class Requests extends AutoCloseable {
       case "deleteRecords" =>
         cluster.deleteRecords(topic, params.int("partition"), params.long("beforeOffset"))
       case "committedOffsets" => cluster.committedOffsets(params.string("group"))
+      case "scramClient" => cluster.scramClient(params.string("user"), params.string("password"))
+      case "tlsClient" => cluster.tlsClient(params.boolean("expired"))
+      case "alterPassword" => cluster.alterPassword(params.string("user"), params.string("password"))
+      case "addAcl" =>
+        val operations = params.strings("operations").map(AclOperation.fromString)
+        cluster.addAcl(params.string("user"), topic, operations: _*)
       case "kill" => changed(cluster)(cluster.kill())
       case "freeze" => changed(cluster)(cluster.freeze())
       case "thaw" => changed(cluster)(cluster.thaw())
@@ -64,7 +72,8 @@ private[testkit] final class Requests extends AutoCloseable {
         name,
         params.optional("version").fold(BrokerVersions.default)(_.asText),
         params.texts("properties"),
-        advertisedPort = proxy.map(_.port)
+        advertisedPort = proxy.map(_.port),
+        security = params.security
       )
       proxy.foreach(_.connectTo(cluster.listenerPort))
       if (started.putIfAbsent(name, Started(cluster, proxy)).nonEmpty) {
