@@ -58,6 +58,7 @@ class SecureClusterSuite extends AnyFunSuite with BeforeAndAfterAll {
     scram.createTopic("rights")
     intercept[TopicAuthorizationException](partitions(scram.scramClient("reader", "first"), "rights"))
     scram.addAcl("reader", "rights", AclOperation.DESCRIBE)
+    scram.kill()
     scram.restart()
     assert(partitions(scram.scramClient("reader", "first"), "rights") === 1)
   }
