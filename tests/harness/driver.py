@@ -137,6 +137,8 @@ def _whole(error: Exception) -> str:
 
 def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     log = Path(__file__).with_name("log4j2.properties")
+    events = folder.resolve() / "events"
+    events.mkdir(exist_ok=True)
     builder = SparkSession.builder.master("local[2]").appName("dynamic-kafka-e2e")
     settings = {
         "spark.ui.enabled": "false",
@@ -148,6 +150,9 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.sql.streaming.stopTimeout": "30s",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "spark"),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": events.as_uri(),
     }
     for name, value in (settings | conf).items():
         builder = builder.config(name, value)

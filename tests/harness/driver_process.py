@@ -84,6 +84,11 @@ class DriverProcess:
         """What it has logged so far."""
         return self.log_path.read_text(errors="replace")
 
+    def event_log(self) -> str:
+        """What Spark keeps of it for its history server."""
+        files = sorted(path for path in (self.log_path.parent / "events").rglob("*") if path.is_file())
+        return "\n".join(path.read_text(errors="replace") for path in files)
+
     def kill(self) -> None:
         """SIGKILL to Python and JVM at once."""
         if self.is_alive():
