@@ -129,6 +129,11 @@ class Driver:
         return builder.load()
 
 
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def _whole(error: Exception) -> str:
     """With what the JVM says of it, since that is what users find in logs."""
     origin = getattr(error, "_origin", None)
@@ -137,8 +142,6 @@ def _whole(error: Exception) -> str:
 
 def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     log = Path(__file__).with_name("log4j2.properties")
-    events = folder.resolve() / "events"
-    events.mkdir(exist_ok=True)
     builder = SparkSession.builder.master("local[2]").appName("dynamic-kafka-e2e")
     settings = {
         "spark.ui.enabled": "false",
@@ -147,12 +150,12 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.driver.memory": "768m",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}",
         "spark.sql.shuffle.partitions": "1",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.dir": _made(folder.resolve() / "events").as_uri(),
         "spark.sql.streaming.stopTimeout": "30s",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "spark"),
-        "spark.eventLog.enabled": "true",
-        "spark.eventLog.compress": "false",
-        "spark.eventLog.dir": events.as_uri(),
     }
     for name, value in (settings | conf).items():
         builder = builder.config(name, value)

@@ -34,6 +34,8 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   private def entry(id: String, client: Map[String, String], topic: String) = Entry(id, client, Seq(topic))
   private def reader(password: String, topic: String) =
     entry("scram", scram.scramClient("reader", password), topic)
+  private def asOptions(id: String, client: Map[String, String]) =
+    client.map { case (k, v) => s"cluster.$id.kafka.$k" -> v }.toSeq
   private def auditor(topic: String) = entry("guarded", guarded.scramClient("auditor", Auditors), topic)
   private def certified(topic: String) = entry("tls", tls.tlsClient(), topic)
 
@@ -43,10 +45,11 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       guarded.addAcl("auditor", topic, AclOperation.READ)
       val file = Files.writeString(s.folder.resolve("secrets.properties"), s"password=$Auditors\n")
       val byReference = guarded.scramClient("auditor", s"$${file:$file:password}")
-      val byOption = tls.tlsClient().map { case (k, v) => s"cluster.tls.kafka.$k" -> v }.toSeq
+      val byOption = asOptions("tls", tls.tlsClient())
       s.orders(reader(First, topic), Entry("tls", tls, topic), entry("guarded", byReference, topic))
       clusters.foreach(c => produce(c, topic, 2, values(s"${c.name}-a", 6)))
-      val query = s.start(byOption: _*)
+      // No right to the group is given, nor needed.
+      val query = s.start(byOption :+ "kafka.group.id" -> "of-the-user": _*)
       settle(query)
       clusters.foreach(c => produce(c, topic, 2, values(s"${c.name}-b", 6)))
       settle(query)
@@ -84,6 +87,24 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
+  test("a logged batch of a cluster that has left is read again with credentials that options give") {
+    scene { s =>
+      val topic = newTopicOn(1, scram, tls)
+      Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))
+      s.orders(reader(First, topic), certified(topic))
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      s.orders(certified(topic))
+      // The checkpoint remembers the address and no secret.
+      val e = refused(s.start(Trigger.AvailableNow()))
+      assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("'cluster.scram.kafka.'"), text(e))
+      s.catchUp(asOptions("scram", scram.scramClient("reader", First)): _*)
+      assert(s.results.repeated.nonEmpty)
+      assertSame(s.seen, stored("scram", scram, topic) ++ stored("tls", tls, topic))
+      assert(!s.results.files.values.exists(_.contains(First)))
+    }
+  }
+
   test("a wrong password ends the query at once, and the error says where to mend it") {
     val topic = newTopicOn(1, scram)
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", reader(Wrong, topic))(
@@ -106,6 +127,14 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     val foreign = scram.scramClient("reader", First).filter(_._1.startsWith("ssl.truststore"))
     val stranger = entry("tls", tls.tlsClient() ++ foreign, topic)
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", stranger)("'tls'", "PKIX")
+  }
+
+  test("a client without TLS gets no answer, which is all that can be told") {
+    scene { s =>
+      s.orders(Entry("tls", tls, newTopicOn(1, tls)))
+      val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "1500"))
+      assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'security.protocol'"), text(e))
+    }
   }
 
   test("a missing ACL ends the query at once, and the error names the topic") {
@@ -155,6 +184,22 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       settle(query)
       assertSame(s.seen, stored("tls", tls, topic) ++ stored("guarded", guarded, topic))
       eventually(assert(s.metrics(query)("unreachableClusters") == "0"))
+    }
+  }
+
+  test("skip: a cluster that did not know the password is read as soon as it does") {
+    scene { s =>
+      val topic = newTopicOn(1, scram, tls)
+      Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))
+      s.orders(reader(Second, topic), certified(topic))
+      val query = s.start(skip)
+      eventually(assert(s.seen.map(_.cluster) == Seq.fill(3)("tls")))
+      scram.alterPassword("reader", Second)
+      try {
+        eventually(assert(s.seen.size == 6))
+        settle(query)
+        assertSame(s.seen, stored("scram", scram, topic) ++ stored("tls", tls, topic))
+      } finally scram.alterPassword("reader", First)
     }
   }
 
