@@ -2,6 +2,7 @@ package io.github.dynamickafka.testkit
 
 import java.util.concurrent.ConcurrentLinkedQueue
 
+import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
@@ -212,7 +213,8 @@ final class KafkaCluster private (
 
   private def startProcess(): Unit = {
     process.start(config)
-    Poll.until(process.failure("did not listen").getMessage) {
+    // One that cannot start ends; one that shares its machine with many others may take its time.
+    Poll.until(process.failure("did not listen").getMessage, patience = 3.minutes) {
       if (!isAlive) throw process.failure("ended while it started")
       Ports.accepts(config.port) && Ports.accepts(config.directPort)
     }
