@@ -5,8 +5,13 @@ import java.security.GeneralSecurityException
 import scala.jdk.CollectionConverters._
 
 import javax.net.ssl.SSLException
-import org.apache.kafka.common.errors.{AuthenticationException, AuthorizationException, TopicAuthorizationException}
+import org.apache.kafka.common.errors.{
+  AuthenticationException,
+  AuthorizationException,
+  TopicAuthorizationException
+}
 
+import io.github.dynamickafka.config.{ClusterProperties, Redaction}
 import io.github.dynamickafka.error.Errors
 
 /**
@@ -35,9 +40,15 @@ private[source] object ClusterFailure {
     } else Errors.clusterUnreachable(cluster, bootstrapServers, reason, cause)
   }
 
-  /** As a task tells it, which has no more to say than the client has. */
-  def ofTask(cluster: String, bootstrapServers: String, error: Throwable): Errors.Runtime =
-    apply(cluster, bootstrapServers, error, text(error), error)
+  /** @param properties of the client that threw it; their secrets are taken out of all texts */
+  def apply(cluster: String, properties: Map[String, String], error: Throwable): Errors.Runtime =
+    apply(
+      cluster,
+      properties.getOrElse(ClusterProperties.BootstrapServers, ""),
+      error,
+      Redaction.scrub(text(error), properties),
+      Redaction.scrub(error, properties)
+    )
 
   /** What the error and its causes say, each thing once. Not yet without secrets. */
   def text(error: Throwable): String = chain(error).map(ofOne).foldLeft("") {

@@ -11,6 +11,7 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.error.Errors
 
 /**
@@ -63,6 +64,10 @@ private[source] object ClusterReader {
         if String.valueOf(e.getCondition).startsWith("KAFKA_DATA_LOSS") =>
       throw Errors.dataLoss(partition.cluster, partition.topics.toSeq.sorted.mkString(", "), e.getMessage, e)
     case e @ (_: KafkaException | _: TimeoutException) =>
-      throw ClusterFailure.ofTask(partition.cluster, partition.bootstrapServers, e)
+      throw ClusterFailure(
+        partition.cluster,
+        Map(ClusterProperties.BootstrapServers -> partition.bootstrapServers),
+        e
+      )
   }
 }

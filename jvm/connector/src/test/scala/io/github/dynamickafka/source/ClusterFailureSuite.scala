@@ -30,7 +30,8 @@ class ClusterFailureSuite extends AnyFunSuite {
   private def text(error: Throwable): String = ClusterFailure.text(error)
 
   test("who is not known, at whatever depth") {
-    val store = caused(new KafkaException("no client"), new KafkaException("no store"), new UnrecoverableKeyException)
+    val store =
+      caused(new KafkaException("no client"), new KafkaException("no store"), new UnrecoverableKeyException)
     val refused = Seq(
       new SaslAuthenticationException("wrong password"),
       new SslAuthenticationException("no handshake", new SSLHandshakeException("expired")),
@@ -41,7 +42,8 @@ class ClusterFailureSuite extends AnyFunSuite {
   }
 
   test("who is known and may not") {
-    val refused = Seq(new TopicAuthorizationException(ju.Set.of("orders")), new GroupAuthorizationException("no"))
+    val refused =
+      Seq(new TopicAuthorizationException(ju.Set.of("orders")), new GroupAuthorizationException("no"))
     refused.foreach(e => assert(condition(e) == "CLUSTER_AUTHORIZATION_FAILED", e))
   }
 

@@ -61,7 +61,8 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   test("a password is rotated through the metadata while the query runs: nothing lost, nothing twice") {
     scene { s =>
       val topic = newTopicOn(2, scram, tls)
-      def publish(round: String) = Seq(scram, tls).foreach(c => produce(c, topic, 2, values(round + c.name, 4)))
+      def publish(round: String) =
+        Seq(scram, tls).foreach(c => produce(c, topic, 2, values(round + c.name, 4)))
       s.orders(reader(First, topic), certified(topic))
       publish("a")
       val query = s.start("kafka.group.id" -> "of-the-user")
@@ -69,7 +70,10 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       scram.alterPassword("reader", Second)
       try {
         publish("b")
-        assert(condition(refused(s.batch().count())) == "CLUSTER_AUTHENTICATION_FAILED", "the old one is dead")
+        assert(
+          condition(refused(s.batch().count())) == "CLUSTER_AUTHENTICATION_FAILED",
+          "the old one is dead"
+        )
         s.change(reader(Second, topic), certified(topic))
         publish("c")
         settle(query)

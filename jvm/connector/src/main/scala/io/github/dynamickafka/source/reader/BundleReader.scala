@@ -13,9 +13,9 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.Loss
+import io.github.dynamickafka.source.ClusterFailure
 
 /**
  * Reads the ranges of a [[RangeBundle]] to rows. Rows of one partition come in order; those of several come in the order
@@ -130,15 +130,7 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private val failure: PartialFunction[Throwable, Nothing] = {
     case e: InterruptException => throw e
     case e @ (_: KafkaException | _: TimeoutException) =>
-      val properties = bundle.consumer.properties
-      val text =
-        (Option(e.getMessage) ++ Option(e.getCause).flatMap(c => Option(c.getMessage))).mkString(": ")
-      throw Errors.clusterUnreachable(
-        bundle.cluster,
-        properties.getOrElse("bootstrap.servers", ""),
-        Redaction.scrub(text, properties),
-        Redaction.scrub(e, properties)
-      )
+      throw ClusterFailure(bundle.cluster, bundle.consumer.properties, e)
   }
 }
 
