@@ -99,6 +99,8 @@ def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster]
     texts["progress and events"] = str(driver.events())
     texts["log"] = driver.log()
     texts["event log"] = driver.event_log()
+    # The places where secrets would be are in there.
+    assert "ConsumerConfig values" in texts["log"]
     assert "SparkListenerSQLExecutionStart" in texts["event log"]
     secrets = {FIRST, SECOND, WRONG}
     for properties in (client, reader):

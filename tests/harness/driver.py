@@ -160,8 +160,9 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     for name, value in (settings | conf).items():
         builder = builder.config(name, value)
     spark = DynamicKafka.configure(builder, jars=sorted(JARS.glob("*.jar"))).getOrCreate()
-    # PySpark makes it WARN, whatever the file says.
-    spark.sparkContext.setLogLevel("INFO")
+    # PySpark holds back what is below WARN, whatever the file says, until the level changes.
+    for level in ("WARN", "INFO"):
+        spark.sparkContext.setLogLevel(level)
     return spark
 
 
