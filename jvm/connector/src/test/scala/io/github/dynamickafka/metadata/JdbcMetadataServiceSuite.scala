@@ -2,6 +2,7 @@ package io.github.dynamickafka.metadata
 
 import java.io.IOException
 import java.nio.file.Files
+import java.time.Duration
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -22,7 +23,8 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   override protected def beforeAll(): Unit = {
     super.beforeAll()
-    postgres = EmbeddedPostgres.builder().setServerConfig("fsync", "off").start()
+    postgres = EmbeddedPostgres.builder().setServerConfig("fsync", "off")
+      .setPGStartupWait(Duration.ofMinutes(3)).start()
     sql(
       "create role reader login password 'hunter2'",
       "create table documents (document text)"
