@@ -41,7 +41,7 @@ def test_lag_of_a_query_and_none_of_a_cluster_that_is_down(scene: Scene) -> None
 def _offsets(query: Query) -> Any:
     command = [sys.executable, "-m", "dynamic_kafka", "offsets", str(query.checkpoint.folder)]
     done = subprocess.run(
-        [*command, "--timeout", "5", "--json"], capture_output=True, text=True, timeout=60, check=True
+        [*command, "--timeout", "20", "--json"], capture_output=True, text=True, timeout=180, check=True
     )
     assert done.stderr == ""
     (source,) = json.loads(done.stdout)["sources"]
