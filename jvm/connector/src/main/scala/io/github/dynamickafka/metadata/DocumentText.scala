@@ -42,10 +42,9 @@ private[metadata] object DocumentText {
 
   /** The problem without what could be a piece of a value: `password: *hunter2` is an alias to the parser. */
   private def problem(e: MarkedYAMLException): String =
-    e.getProblem.replaceFirst(
-      "(undefined alias|undefined tag handle) .*",
-      "$1"
-    ).replaceFirst("\\. \\(Do not .*", "")
+    e.getProblem
+      .replaceFirst("(undefined alias|undefined tag handle|Global tag is not allowed)\\b.*", "$1")
+      .replaceFirst("\\. \\(Do not .*", "")
 
   /** YAML 1.1 is nearly a superset of JSON: not of its tabs and of its `\/`, which some writers emit. */
   private def plain(text: String): String =

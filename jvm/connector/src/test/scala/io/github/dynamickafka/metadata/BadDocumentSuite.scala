@@ -216,6 +216,13 @@ class BadDocumentSuite extends AnyFunSuite {
     Bad("merge of text", "version: 1\nstreams:\n  <<: text\n", 3, "'<<' must name a mapping"),
     Bad("secret taken for an alias", "version: 1\nclusters: {a: *hunter2 }", 2, "undefined alias"),
     Bad("secret taken for a tag", "version: 1\nclusters: {a: !hunter2!b }", 2, "undefined tag handle"),
+    Bad(
+      "secret taken for a global tag",
+      "version: 1\nclusters: {a: !!hunter2 b}",
+      2,
+      "no YAML or JSON",
+      "not allowed"
+    ),
     Bad("unquoted secret", "version: 1\nclusters:\n  a: hunter2: x", 3, "mapping values")
   )
 
