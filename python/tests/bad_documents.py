@@ -192,6 +192,12 @@ TABLE = [
     _bad("merge of text", "version: 1\nstreams:\n  <<: text\n", 3, "'<<' must name a mapping"),
     _bad("secret taken for an alias", "version: 1\nclusters: {a: *hunter2 }", 2, "undefined alias"),
     _bad("secret taken for a tag", "version: 1\nclusters: {a: !hunter2!b }", 2, "undefined tag handle"),
-    _bad("secret taken for a global tag", "version: 1\nclusters: {a: !!hunter2 b}", 2, "no YAML or JSON", "not allowed"),
+    _bad(
+        "secret taken for a global tag",
+        "version: 1\nclusters: {a: !!hunter2 b}",
+        2,
+        "no YAML or JSON",
+        "not allowed",
+    ),
     _bad("unquoted secret", "version: 1\nclusters:\n  a: hunter2: x", 3, "mapping values"),
 ]
