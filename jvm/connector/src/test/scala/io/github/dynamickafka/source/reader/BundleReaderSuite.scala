@@ -42,17 +42,21 @@ class BundleReaderSuite extends SourceTest {
   /** A pool of a test's own, and how many consumers it has made. */
   private def withPool(body: (ConsumerPool, AtomicInteger) => Unit): Unit = {
     val opened = new AtomicInteger
+    @volatile var now = 0L
     val pool = new ConsumerPool(
       s => {
         opened.incrementAndGet()
         new RangeConsumer(s, new KafkaConsumer[Array[Byte], Array[Byte]](s.forConsumer))
       },
       capacity = 8,
-      idleMs = 0L,
-      () => 0L
+      idleMs = 3600000L,
+      () => now
     )
     try body(pool, opened)
-    finally pool.sweep()
+    finally {
+      now = 3600000L
+      pool.sweep()
+    }
   }
 
   test("rows are those of Spark's own Kafka source: nulls, headers, timestamps, every column") {
