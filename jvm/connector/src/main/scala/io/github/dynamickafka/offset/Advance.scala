@@ -49,6 +49,11 @@ private[dynamickafka] object Loss {
       s"partition $partition: the next record to read was offset $known, but the partition ends at $end, " +
         "so the topic was probably deleted and made anew"
   }
+  final case class Truncated(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
+    def text: String =
+      s"partition $partition: its log was cut below offset $known, the next one to read, as after an unclean election " +
+        "of its leader, so what was read before and what comes now need not fit"
+  }
   final case class OutOfRange(
       cluster: String,
       topic: String,

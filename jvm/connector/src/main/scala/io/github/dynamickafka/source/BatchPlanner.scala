@@ -15,9 +15,13 @@ import io.github.dynamickafka.source.reader.{BundlePlanner, ExecutorPlaces, Read
 /** Ranges of many clusters to the tasks of one batch, which [[ReaderFactory]] knows how to read. No request is made. */
 private[source] trait BatchPlanner {
 
-  /** @param stream the stream id of a (cluster, topic) */
+  /**
+   * @param order all clusters that are read, also those without a record in this batch
+   * @param stream the stream id of a (cluster, topic)
+   */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
+      order: Seq[String],
       clusters: String => ClusterStream,
       stream: (String, String) => String
   ): Array[InputPartition]
@@ -45,9 +49,10 @@ private[source] object BatchPlanner {
     val places = new ExecutorPlaces(
       source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
     )
-    (ranges, clusters, stream) =>
+    (ranges, order, clusters, stream) =>
       BundlePlanner.partitions(
         ranges,
+        order,
         clusters(_).config.consumer,
         stream,
         settings,

@@ -134,7 +134,8 @@ private[source] final class DynamicMicroBatchStream(
       case _ =>
         val ranges = OffsetRange.between(batch._1, batch._2)
         val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
-        val partitions = planner.partitions(readable, streams(_), memory.streamOf)
+        val partitions =
+          planner.partitions(readable, batch._2.clusters.keys.toSeq, streams(_), memory.streamOf)
         planned = Some(batch -> partitions)
         partitions
     }

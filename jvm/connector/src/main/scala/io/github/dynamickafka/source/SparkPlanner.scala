@@ -16,6 +16,7 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
 
   override def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
+      order: Seq[String],
       clusters: String => ClusterStream,
       stream: (String, String) => String
   ): Array[InputPartition] = {
@@ -40,7 +41,7 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
           }
       }
     }
-    rotate(planned, ranges.keys.toIndexedSeq).toArray
+    rotate(planned, order.toIndexedSeq).toArray
   }
 }
 

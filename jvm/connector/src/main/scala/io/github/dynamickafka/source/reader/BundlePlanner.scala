@@ -10,12 +10,14 @@ import io.github.dynamickafka.offset.OffsetRange
 private[source] object BundlePlanner {
 
   /**
+   * @param order all clusters that are read, also those without a record in this batch
    * @param stream the stream id of a (cluster, topic)
    * @param cores that the session has now
    * @param places executors that tasks can prefer
    */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
+      order: Seq[String],
       consumers: String => ConsumerSettings,
       stream: (String, String) => String,
       settings: ReadSettings,
@@ -25,7 +27,8 @@ private[source] object BundlePlanner {
   ): Array[InputPartition] = {
     val parts = splits(ranges.values.toSeq)
     val bundles = if (splits.asked) parts.map(_.map(Seq(_))) else Bundles(parts, cores)(_.size)
-    ranges.toSeq.zip(bundles).zipWithIndex.flatMap { case (((id, whole), ofCluster), turn) =>
+    val turns = order.zipWithIndex.toMap
+    ranges.toSeq.zip(bundles).flatMap { case ((id, whole), ofCluster) =>
       val consumer = consumers(id)
       val undivided = whole.toSet
       ofCluster.map { bundle =>
@@ -34,7 +37,7 @@ private[source] object BundlePlanner {
           bundle.map(range => StreamRange(stream(id, range.topic), range)),
           settings,
           // The parts of one partition would all come to one executor.
-          Some(bundle.head).filter(undivided).flatMap(place(_, turn, places)).toSeq
+          Some(bundle.head).filter(undivided).flatMap(place(_, turns(id), places)).toSeq
         )
       }
     }.toArray

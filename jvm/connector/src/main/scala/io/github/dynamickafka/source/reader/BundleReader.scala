@@ -14,7 +14,6 @@ import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.Loss
 import io.github.dynamickafka.source.ClusterFailure
 
 /**
@@ -49,6 +48,7 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
 
   @volatile private var consumer: Option[RangeConsumer] = None
   private var sound = true
+  private var finished = false
   @volatile private var closed = false
   @volatile private var waiting = false
 
@@ -67,14 +67,16 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     closed = true
     // Whoever waits for records has the lock; a consumer that was woken is not used again.
     if (waiting) consumer.foreach(_.wakeUp())
-    synchronized {
-      consumer.foreach(c => if (sound) pool.release(c) else pool.discard(c))
-      consumer = None
-    }
+    synchronized(giveBack())
+  }
+
+  private def giveBack(): Unit = {
+    consumer.foreach(c => if (sound) pool.release(c) else pool.discard(c))
+    consumer = None
   }
 
   private def refill(): Boolean = synchronized {
-    if (closed) false
+    if (closed || finished) false
     else {
       waiting = true
       sound = false
@@ -83,11 +85,16 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
         catch failure
         finally waiting = false
       sound = !closed
-      slice.foreach { found =>
-        row = rows(found.partition)
-        records = found.records
-        index = found.from
-        end = found.to
+      slice match {
+        case Some(found) =>
+          row = rows(found.partition)
+          records = found.records
+          index = 0
+          end = found.size
+        case None =>
+          finished = true
+          // At once: Spark closes the readers of a task, of which `coalesce` makes many, when the task ends.
+          giveBack()
       }
       slice.isDefined
     }
@@ -108,19 +115,15 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   }
 
   /** Spark interrupts a task's thread only where it was told to; otherwise it has to be asked. */
-  private def check(): Unit = if (task.exists(_.isInterrupted())) throw new TaskKilledException
+  private def check(): Unit = if (closed || task.exists(_.isInterrupted())) throw new TaskKilledException
 
-  private def lost(offsets: LostOffsets): Unit = {
-    val (topic, partition) = (offsets.partition.topic, offsets.partition.partition)
-    val loss =
-      if (offsets.at < offsets.earliest)
-        Loss.Expired(bundle.cluster, topic, partition, offsets.at, offsets.earliest)
-      else Loss.Recreated(bundle.cluster, topic, partition, offsets.at, offsets.end)
-    if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(bundle.cluster, topic, loss.text)
+  private def lost(what: Lost): Unit = {
+    val loss = what.in(bundle.cluster)
+    if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
     log.warn(
       "Kafka cluster '{}', topic '{}': {}; failOnDataLoss is false, so the query goes on",
-      bundle.cluster,
-      topic,
+      loss.cluster,
+      loss.topic,
       loss.text
     )
     metrics.lost()

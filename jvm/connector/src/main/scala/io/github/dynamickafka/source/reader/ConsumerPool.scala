@@ -46,6 +46,7 @@ private[source] final class ConsumerPool(
     }
 
   def release(consumer: RangeConsumer): Unit = {
+    consumer.end()
     val entry = Idle(consumer, consumer.partitions, now())
     val over = synchronized {
       idle = idle :+ entry

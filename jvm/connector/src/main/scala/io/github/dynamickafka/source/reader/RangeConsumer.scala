@@ -7,15 +7,20 @@ import java.{util => ju}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.consumer.{Consumer, ConsumerRecord, OffsetOutOfRangeException}
+import org.apache.kafka.clients.consumer.{
+  Consumer,
+  ConsumerRecord,
+  LogTruncationException,
+  OffsetOutOfRangeException
+}
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.TimeoutException
 
-/** Records `from` to `to` (exclusive, indices) of a list, all of one partition. */
+/** The first `size` of these records, all of one partition. */
 private[source] final case class Slice(
     partition: TopicPartition,
     records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]],
-    from: Int,
-    to: Int
+    size: Int
 )
 
 /**
@@ -31,7 +36,7 @@ private[source] final class RangeConsumer(
 ) {
   import RangeConsumer._
 
-  // Where the client will fetch next, of the partitions that it has. To ask it would block where it does not know.
+  // Where the client goes on, of the partitions that it has; behind that by no record.
   private val positions = mutable.Map.empty[TopicPartition, Long]
   private val rests = mutable.Map.empty[TopicPartition, Rest]
   // Ranges that are not yet fetched to their end, and where they end.
@@ -45,21 +50,27 @@ private[source] final class RangeConsumer(
 
   /** @param ranges the first offset and the one after the last, by partition */
   def begin(ranges: Map[TopicPartition, (Long, Long)]): Unit = {
-    ready.clear()
-    open.clear()
+    end()
+    consumer.resume(consumer.paused)
     rests.filterInPlace((tp, rest) => ranges.get(tp).exists(_._1 == rest.at))
     if (partitions != ranges.keySet) {
       consumer.assign(ranges.keySet.asJava)
       positions.filterInPlace((tp, _) => ranges.contains(tp))
     }
-    consumer.resume(consumer.paused)
     ranges.foreach { case (tp, (from, until)) =>
       open += tp -> until
       rests.remove(tp) match {
-        case Some(rest) => take(tp, rest.records, rest.from, positions(tp))
+        case Some(rest) => take(tp, rest.records)
         case None => if (!positions.get(tp).contains(from)) seek(tp, from)
       }
+      closeIfRead(tp)
     }
+  }
+
+  /** Leaves off, wherever it is: what was not taken is not kept. */
+  def end(): Unit = {
+    ready.clear()
+    open.clear()
   }
 
   /**
@@ -70,16 +81,25 @@ private[source] final class RangeConsumer(
    * @param check called between waits, throws where the task is to end
    * @throws java.util.concurrent.TimeoutException when the cluster gives nothing for so long
    */
-  def next(silenceMs: Long, lost: LostOffsets => Unit, check: () => Unit): Option[Slice] = {
-    val silentFrom = System.nanoTime()
+  def next(silenceMs: Long, lost: Lost => Unit, check: () => Unit): Option[Slice] = {
+    val silence = new Silence
     while (ready.isEmpty && open.nonEmpty) {
       val before = positions.toMap
       try poll()
-      catch { case e: OffsetOutOfRangeException => outOfRange(e, silenceMs, lost) }
+      catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
       check()
-      val silentMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - silentFrom)
-      if (ready.isEmpty && open.nonEmpty && positions == before && silentMs >= silenceMs)
-        throw silence(silentMs)
+      if (ready.nonEmpty || positions != before) silence.broken()
+      else if (silence.lasts(silenceMs)) {
+        val waiting = open.toSeq.map { case (tp, until) => s"$tp at ${positions(tp)} of $until" }.sorted
+        throw new ju.concurrent.TimeoutException(
+          s"nothing within $silenceMs ms from ${waiting.mkString(", ")}"
+        )
+      } else if (silence.isTimeToLook) {
+        silence.gone(open.keySet.toSet -- there()).foreach { tp =>
+          lost(LostPartition(tp, positions(tp)))
+          close(tp)
+        }
+      }
     }
     if (ready.isEmpty) None else Some(ready.dequeue())
   }
@@ -93,24 +113,34 @@ private[source] final class RangeConsumer(
   private def poll(): Unit = {
     val records = consumer.poll(Duration.ofMillis(WaitMs))
     open.keys.toSeq.foreach { tp =>
-      // Known without asking, since each one has been sought.
-      val position = consumer.position(tp)
-      positions(tp) = position
-      take(tp, records.records(tp), 0, position)
+      val found = records.records(tp)
+      if (!found.isEmpty) {
+        positions(tp) = found.get(found.size - 1).offset + 1
+        take(tp, found)
+      }
+    }
+    // Only when all records are taken: this can throw of any partition (KIP-320), and none may be lost by it.
+    open.keys.toSeq.foreach { tp =>
+      try positions(tp) = math.max(positions(tp), consumer.position(tp, Duration.ZERO))
+      catch { case _: TimeoutException => () }
+      closeIfRead(tp)
     }
   }
 
-  /** @param position where the client goes on after these records */
-  private def take(tp: TopicPartition, records: Records, from: Int, position: Long): Unit = {
+  private def take(tp: TopicPartition, records: Records): Unit = {
     val until = open(tp)
-    val to = firstAt(records, from, until)
-    if (to > from) ready += Slice(tp, records, from, to)
-    if (to < records.size) rests(tp) = Rest(until, records, to)
-    if (to < records.size || position >= until) finish(tp)
+    val size = firstAt(records, until)
+    if (size > 0) ready += Slice(tp, records, size)
+    // Copied: the list would keep what the task has read in memory.
+    if (size < records.size) rests(tp) = Rest(until, new ju.ArrayList(records.subList(size, records.size)))
+    closeIfRead(tp)
   }
 
+  private def closeIfRead(tp: TopicPartition): Unit =
+    if (open.get(tp).exists(_ <= positions(tp))) close(tp)
+
   /** Not to be fetched from any more; what is on its way stays with the client. */
-  private def finish(tp: TopicPartition): Unit = {
+  private def close(tp: TopicPartition): Unit = {
     open.remove(tp)
     consumer.pause(ju.Set.of(tp))
   }
@@ -120,66 +150,84 @@ private[source] final class RangeConsumer(
     positions(tp) = offset
   }
 
-  private def outOfRange(e: OffsetOutOfRangeException, waitMs: Long, lost: LostOffsets => Unit): Unit = {
-    val asked = e.offsetOutOfRangePartitions.asScala.collect {
-      case (tp, at) if open.contains(tp) => tp -> at.longValue
-    }
-    val wait = Duration.ofMillis(waitMs)
-    val earliest = consumer.beginningOffsets(asked.keySet.asJava, wait)
-    val ends = consumer.endOffsets(asked.keySet.asJava, wait)
-    asked.foreach { case (tp, at) =>
-      val until = open(tp)
-      val loss = LostOffsets(tp, at, until, earliest.get(tp), ends.get(tp))
-      lost(loss)
-      if (loss.resumeAt >= until) finish(tp)
-      seek(tp, loss.resumeAt)
+  private def outOfRange(e: OffsetOutOfRangeException, lost: Lost => Unit): Unit = {
+    val asked = e.offsetOutOfRangePartitions.keySet.asScala.toSet.filter(open.contains)
+    if (asked.nonEmpty) {
+      val earliest = consumer.beginningOffsets(asked.asJava)
+      val ends = consumer.endOffsets(asked.asJava)
+      asked.foreach { tp =>
+        val loss = LostOffsets(
+          tp,
+          positions(tp),
+          open(tp),
+          earliest.get(tp),
+          ends.get(tp),
+          e.isInstanceOf[LogTruncationException]
+        )
+        if (!loss.isBack) lost(loss)
+        // To the same place too: that ends the comparison with the log that was cut.
+        seek(tp, loss.resumeAt)
+        closeIfRead(tp)
+      }
     }
   }
 
-  private def silence(ms: Long) = {
-    val waiting = open.toSeq.map { case (tp, until) => s"$tp at ${positions(tp)} of $until" }.sorted
-    new java.util.concurrent.TimeoutException(s"nothing within $ms ms from ${waiting.mkString(", ")}")
-  }
+  /** Of what is still to be read, the partitions that the cluster has; all of them where it does not say. */
+  private def there(): Set[TopicPartition] =
+    open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, of) =>
+      try consumer.partitionsFor(topic, Duration.ofMillis(WaitMs)).asScala.map(p =>
+          new TopicPartition(topic, p.partition)
+        )
+      catch { case _: TimeoutException => of }
+    }.toSet
 }
 
 private[source] object RangeConsumer {
   private type Records = ju.List[ConsumerRecord[Array[Byte], Array[Byte]]]
 
   /** Records from `at` on that were fetched for a range which ended before them. */
-  private final case class Rest(at: Long, records: Records, from: Int)
+  private final case class Rest(at: Long, records: Records)
 
   /** Between two looks at whether the task is to end. */
   private val WaitMs = 1000L
 
+  /** Between two looks at whether the partitions are still there. */
+  private val LookEveryMs = 3000L
+
   /** Index of the first record at or behind an offset; offsets of a partition only grow. */
-  private def firstAt(records: Records, from: Int, offset: Long): Int =
-    if (from >= records.size || records.get(records.size - 1).offset < offset) records.size
+  private def firstAt(records: Records, offset: Long): Int =
+    if (records.isEmpty || records.get(records.size - 1).offset < offset) records.size
     else {
-      var (low, high) = (from, records.size - 1)
+      var (low, high) = (0, records.size - 1)
       while (low < high) {
         val middle = (low + high) >>> 1
         if (records.get(middle).offset < offset) low = middle + 1 else high = middle
       }
       low
     }
-}
 
-/**
- * Offsets that a range names and the cluster does not have.
- *
- * @param at the next one to read
- * @param until the end of the range
- * @param earliest the first that is there
- * @param end the one after the last that is there
- */
-private[source] final case class LostOffsets(
-    partition: TopicPartition,
-    at: Long,
-    until: Long,
-    earliest: Long,
-    end: Long
-) {
+  /** For how long a cluster has given nothing, and what has been found out about it meanwhile. */
+  private final class Silence {
+    private var from = now()
+    private var looked = from
+    private var suspected = Set.empty[TopicPartition]
 
-  /** Expired: where records are still there. Made anew, or cut: there is nothing of this range. */
-  def resumeAt: Long = if (at < earliest) math.min(earliest, until) else until
+    def broken(): Unit = {
+      from = now()
+      looked = from
+      suspected = Set.empty
+    }
+    def lasts(ms: Long): Boolean = now() - from >= ms
+    def isTimeToLook: Boolean = now() - looked >= LookEveryMs
+
+    /** What is missing at two looks: a broker that has just started may not know of everything. */
+    def gone(missing: Set[TopicPartition]): Set[TopicPartition] = {
+      looked = now()
+      val sure = missing.intersect(suspected)
+      suspected = missing
+      sure
+    }
+
+    private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
+  }
 }

@@ -145,6 +145,39 @@ class BundleReaderSuite extends SourceTest {
     }
   }
 
+  test("a topic that is deleted after its batch was planned is lost data, not silence") {
+    val topic = newTopicOn(1, red)
+    produce(red, topic, 1, Seq("a", "b"))
+    val range = bundle(red, topic, 60000L, (0, 0L, 2L))
+    red.deleteTopic(topic)
+    withPool { (pool, _) =>
+      val strict = new BundleReader(range, pool)
+      val e = intercept[DynamicKafkaRuntimeException](strict.next())
+      strict.close()
+      assert(e.getCondition == "DYNAMIC_KAFKA.DATA_LOSS")
+      assert(
+        Seq("'red'", topic, "partition 0", "not there any more").forall(e.getMessage.contains),
+        e.getMessage
+      )
+      val lenient = new BundleReader(range.copy(settings = range.settings.copy(failOnDataLoss = false)), pool)
+      assert(!lenient.next())
+      assert(lenient.currentMetricsValues().map(_.value).toSet == Set(1L))
+      lenient.close()
+    }
+  }
+
+  test("a reader that is at its end gives its consumer back, and stays there") {
+    val topic = newTopicOn(2, red)
+    produce(red, topic, 2, Seq("a", "b"))
+    withPool { (pool, opened) =>
+      val readers = (0 to 1).map(p => new BundleReader(bundle(red, topic, 30000L, (p, 0L, 1L)), pool))
+      readers.foreach(reader => assert(reader.next() && !reader.next() && !reader.next()))
+      assert(opened.get == 1 && pool.size == 1)
+      readers.foreach(_.close())
+      assert(pool.size == 1)
+    }
+  }
+
   test("silence of the cluster is an error that names it") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a"))

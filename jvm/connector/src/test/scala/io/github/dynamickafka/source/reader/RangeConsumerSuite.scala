@@ -4,8 +4,15 @@ import java.util.concurrent.TimeoutException
 import java.{util => ju}
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.consumer.{ConsumerRecord, MockConsumer, OffsetResetStrategy}
+import org.apache.kafka.clients.consumer.{
+  ConsumerRecord,
+  LogTruncationException,
+  MockConsumer,
+  OffsetOutOfRangeException,
+  OffsetResetStrategy
+}
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -16,7 +23,7 @@ class RangeConsumerSuite extends AnyFunSuite {
   private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))
 
   /** Tells how often it was asked for records. */
-  private final class Client extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
+  private class Client extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
     var polls = 0
     override def poll(timeout: java.time.Duration) = {
       polls += 1
@@ -33,12 +40,12 @@ class RangeConsumerSuite extends AnyFunSuite {
     client.updateEndOffsets(ju.Map.of(tp, Long.box(end)))
   }
 
-  private val noLoss: LostOffsets => Unit = lost => fail(lost.toString)
+  private val noLoss: Lost => Unit = lost => fail(lost.toString)
 
   private def offsets(slice: Slice): Seq[(Int, Long)] =
-    (slice.from until slice.to).map(i => slice.partition.partition -> slice.records.get(i).offset)
+    (0 until slice.size).map(i => slice.partition.partition -> slice.records.get(i).offset)
 
-  private def drain(c: RangeConsumer, lost: LostOffsets => Unit = noLoss): Seq[(Int, Long)] =
+  private def drain(c: RangeConsumer, lost: Lost => Unit = noLoss): Seq[(Int, Long)] =
     Iterator.continually(c.next(0L, lost, () => ())).takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
 
   test("a range is read to its end, and what came beyond it is the next batch's, without asking again") {
@@ -99,26 +106,68 @@ class RangeConsumerSuite extends AnyFunSuite {
     assert(drain(c) == Seq(0 -> 5L))
   }
 
+  /** What `c` tells and gives when its client finds these offsets out of range, and then has these records. */
+  private def afterLoss(client: Client, c: RangeConsumer, e: OffsetOutOfRangeException)(records: => Unit) = {
+    val told = mutable.Buffer.empty[Lost]
+    client.setPollException(e)
+    client.schedulePollTask(() => ())
+    client.schedulePollTask(() => records)
+    val found = Iterator.continually(c.next(60000L, lost => { told += lost; () }, () => ()))
+      .takeWhile(_.isDefined).flatten.flatMap(offsets).toList
+    (told.toSet, found)
+  }
+
+  private def outOfRange(at: (TopicPartition, Long)*) =
+    new OffsetOutOfRangeException(at.map { case (tp, o) => tp -> Long.box(o) }.toMap.asJava)
+
   test("expired offsets: told, then on with what is there; a topic made anew has nothing of the range") {
-    val told = mutable.Buffer.empty[LostOffsets]
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 3L, 5L)
     bounds(client, p1, 0L, 2L)
     c.begin(Map(p0 -> (1L -> 5L), p1 -> (8L -> 9L)))
-    client.setOffsetsException(null)
-    client.setPollException(
-      new org.apache.kafka.clients.consumer.OffsetOutOfRangeException(
-        ju.Map.of(p0, Long.box(1L), p1, Long.box(8L))
-      )
-    )
-    val found = Iterator.continually {
-      if (told.size == 2 && client.position(p0) == 3L) add(client, p0, 3L, 4L)
-      c.next(0L, lost => { told += lost; () }, () => ())
+    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L))
+    assert(told == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
+  }
+
+  test("offsets that are there when they are looked for are not lost") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 5L)
+    c.begin(Map(p0 -> (3L -> 5L)))
+    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L) && told.isEmpty)
+  }
+
+  test("a log that was cut and has grown again (KIP-320): told, and on at the same offset") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 5L)
+    c.begin(Map(p0 -> (3L -> 5L)))
+    val cut = new LogTruncationException(ju.Map.of(p0, Long.box(3L)), ju.Map.of())
+    val (told, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L))
+    assert(told == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
+  }
+
+  test("what was found out about one partition after a poll loses no record of another") {
+    val client = new Client {
+      var cut = true
+      // The client compares logs when it is asked for a position, and tells of any partition then.
+      override def position(tp: TopicPartition, timeout: java.time.Duration): Long =
+        if (cut) {
+          cut = false
+          throw new LogTruncationException(ju.Map.of(p1, Long.box(9L)), ju.Map.of())
+        } else super.position(tp, timeout)
     }
-    client.schedulePollTask(() => add(client, p0, 3L, 4L))
-    assert(found.takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq.distinct == Seq(0 -> 3L, 0 -> 4L))
-    assert(told.toSet == Set(LostOffsets(p0, 1L, 5L, 3L, 5L), LostOffsets(p1, 8L, 9L, 0L, 2L)))
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 9L)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    add(client, p0, 0L, 1L)
+    assert(c.next(0L, noLoss, () => ()).toSeq.flatMap(offsets) == Seq(0 -> 0L, 0 -> 1L))
+    add(client, p0, 2L, 3L)
+    assert(drain(c) == Seq(0 -> 2L, 0 -> 3L))
   }
 
   test("silence is an error that tells where") {
