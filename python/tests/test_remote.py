@@ -17,11 +17,11 @@ TOKEN = "Bearer ${file:/etc/secrets/registry.properties:token}"
 
 def test_http_service(builder: Builder) -> None:
     service = HttpMetadataService(
-        "https://registry/streams", {"Authorization": TOKEN}, timeout="5s", ttl=timedelta(0)
+        "https://metadata/streams", {"Authorization": TOKEN}, timeout="5s", ttl=timedelta(0)
     )
     assert builder.set_kafka_metadata_service(service).options() == {
         "metadataService": "http",
-        "metadataService.url": "https://registry/streams",
+        "metadataService.url": "https://metadata/streams",
         "metadataService.headers.Authorization": TOKEN,
         "metadataService.timeoutMs": "5000",
         "metadataService.ttlMs": "0",
