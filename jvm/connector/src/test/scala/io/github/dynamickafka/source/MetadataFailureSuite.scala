@@ -3,6 +3,8 @@ package io.github.dynamickafka.source
 import java.util.concurrent.atomic.AtomicInteger
 import java.{util => ju}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
@@ -154,7 +156,7 @@ class MetadataFailureSuite extends SourceTest {
   ) {
     running("clusterRequestTimeoutMs" -> "1000", threshold(1000)) { (s, topic, query) =>
       s.service.behave = () => Thread.sleep(8000)
-      Thread.sleep(150)
+      waitFor("the service hangs")(s.service.isBusy)
       (0 until 3).foreach { i =>
         produce(green, topic, 2, values(s"g$i-", 2))
         assert(elapsedMs(settle(query)) < 3000)
@@ -202,9 +204,10 @@ class MetadataFailureSuite extends SourceTest {
       val asked = s.service.callCount
       assert(asked == 1)
       s.orders(Entry("blue", blue, topic))
-      produce(green, topic, 2, values("g", 2))
-      Thread.sleep(300)
-      settle(query)
+      (0 until 5).foreach { i =>
+        produce(green, topic, 2, values(s"g$i-", 2))
+        settle(query)
+      }
       assert(s.service.callCount == asked)
       assertSame(s.seen, all(topic))
     }
@@ -212,11 +215,11 @@ class MetadataFailureSuite extends SourceTest {
 
   test("each failure restarts the count, and a query that is stopped closes its watch") {
     running() { (s, _, query) =>
+      val watchers = s.service.threads.asScala.toSet
+      assert(watchers.nonEmpty)
       query.stop()
-      Thread.sleep(200)
-      val asked = s.service.callCount
-      Thread.sleep(300)
-      assert(s.service.callCount == asked)
+      def alive = Thread.getAllStackTraces.keySet.asScala.map(_.getName).filter(watchers)
+      eventually(assert(alive.isEmpty))
       assert(!s.service.closed, "an instance belongs to who made it")
     }
   }
@@ -255,19 +258,25 @@ class MetadataFailureSuite extends SourceTest {
     def good() = file.write("orders" -> Seq(Entry("blue", blue, topic)))
     good()
     val query = results.start(fileFrame(file, threshold(100)))
+    // Progress, which tells of failures, comes with records.
+    def failures(value: String): Int = {
+      produce(blue, topic, 1, Seq(value))
+      settle(query)
+      query.lastProgress.sources.head.metrics.get("metadataFailures").toInt
+    }
+    def untilNoticed(value: String) = eventually(assert(failures(value) > 0))
+    def untilGood(value: String) = eventually(assert(failures(value) == 0))
     try {
       settle(query)
       val whole = java.nio.file.Files.readString(file.path)
       Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("9", "\u0000")).foreach { text =>
         java.nio.file.Files.writeString(file.path, text)
-        Thread.sleep(250)
-        produce(blue, topic, 1, Seq(s"with ${text.length}"))
-        settle(query)
+        untilNoticed(s"with ${text.length}")
+        good()
+        untilGood("in between")
       }
       java.nio.file.Files.delete(file.path)
-      Thread.sleep(250)
-      produce(blue, topic, 1, Seq("without"))
-      settle(query)
+      untilNoticed("without")
       good()
       assertSame(results.seen, stored("blue", blue, topic))
       assert(results.logged.retained.isEmpty)

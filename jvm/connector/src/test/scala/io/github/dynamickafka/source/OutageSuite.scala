@@ -223,7 +223,7 @@ class OutageSuite extends SourceTest {
       val query = s.start("clusterFailurePolicy" -> policy, within(60000))
       settle(query)
       frozen {
-        Thread.sleep(500)
+        eventually(assert(query.status.isTriggerActive))
         assert(query.isActive)
         val ms = elapsedMs(query.stop())
         assert(ms < 5000, s"$policy: stop took $ms ms")

@@ -111,6 +111,12 @@ class ReturnSuite extends SourceTest {
     }
   }
 
+  /** By the time at which it was retired, which is in the offset. */
+  private def awaitExpiry(s: Scene, retentionMs: Long): Unit = {
+    val since = s.results.logged.retained("blue").since
+    waitFor("the retention to end")(System.currentTimeMillis() - since >= retentionMs)
+  }
+
   test("after its retention a cluster is new again, and only then") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
@@ -126,7 +132,7 @@ class ReturnSuite extends SourceTest {
       s.change(Entry("green", green, topic))
       settle(query)
       assert(s.results.logged.retained.keySet == Set("blue"))
-      Thread.sleep(1600)
+      awaitExpiry(s, 1500L)
       s.change(both(topic): _*)
       settle(query)
       assertSame(s.seen, all(topic) ++ stored("blue", blue, topic))
@@ -144,7 +150,7 @@ class ReturnSuite extends SourceTest {
       s.change(Entry("green", green, topic))
       settle(query)
       query.stop()
-      Thread.sleep(900)
+      awaitExpiry(s, 800L)
       s.orders(both(topic): _*)
       s.catchUp(retention)
       assertSame(s.seen, all(topic) ++ stored("blue", blue, topic))

@@ -24,6 +24,9 @@ final class ScriptedService extends KafkaMetadataService {
 
   def callCount: Int = calls.get
 
+  /** Whether a call is under way. */
+  def isBusy: Boolean = inside.get > 0
+
   /** Returns when the connector has taken over what the service says now. */
   def awaitAnswers(): Unit = {
     // The first call may have begun before; the third one begins after the second one's answer was taken.

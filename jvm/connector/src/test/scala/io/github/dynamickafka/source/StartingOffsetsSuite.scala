@@ -99,9 +99,11 @@ class StartingOffsetsSuite extends SourceTest {
 
   test("timestamps: the first record of that time, or the end; by partition too") {
     withTopic { (s, topic) =>
-      Thread.sleep(20)
+      // Between the records of before and those of later.
+      val before = System.currentTimeMillis()
+      waitFor("the clock to go on")(System.currentTimeMillis() > before)
       val time = System.currentTimeMillis()
-      Thread.sleep(20)
+      waitFor("the clock to go on")(System.currentTimeMillis() > time)
       produce(blue, topic, 2, values("later", 2))
       s.catchUp("startingTimestamp" -> time.toString)
       assertSame(s.seen, from(topic, ("blue", blue, 5, 5)))
