@@ -20,7 +20,7 @@ final class ScriptedService extends KafkaMetadataService {
   private val calls = new AtomicInteger
   private val inside = new AtomicInteger
   val mostAtOnce = new AtomicInteger
-  val threads = new ConcurrentLinkedQueue[String]
+  val threads = new ConcurrentLinkedQueue[Thread]
 
   def callCount: Int = calls.get
 
@@ -54,7 +54,7 @@ final class ScriptedService extends KafkaMetadataService {
   private def answer[A](value: => A): A = {
     calls.incrementAndGet()
     mostAtOnce.accumulateAndGet(inside.incrementAndGet(), math.max(_, _))
-    threads.add(Thread.currentThread.getName)
+    threads.add(Thread.currentThread)
     try {
       behave()
       value
