@@ -56,6 +56,14 @@ def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected
     return Timing(records, len(batches), durations["addBatch"] / 1e3, total, cpu, durations)
 
 
+def available_now_in(spark: SparkSession, frame: Callable[[], DataFrame], folder: str) -> list[dict[str, Any]]:
+    """Read what is new since this checkpoint to noop; the progress of the batches with records."""
+    collect_garbage(spark)
+    query = noop(frame(), folder).trigger(availableNow=True).start()
+    query.awaitTermination()
+    return [p for p in progress(query) if p["numInputRows"] > 0]
+
+
 def progress(query: StreamingQuery) -> list[dict[str, Any]]:
     """All that Spark still has.
 

@@ -16,6 +16,8 @@ class Sizes:
     rounds: int = 5
     cold_rounds: int = 3
     """Dropped: the JVM has compiled all of the path after about as many."""
+    cost_rounds: int = 15
+    """Kept ones of a ratio near 1, which a few rounds do not tell from noise."""
     scale: tuple[int, ...] = (1, 4, 16, 64)
     """Numbers of cluster ids."""
     scale_records: int = 100
@@ -32,15 +34,16 @@ class Sizes:
     memory_clusters: int = 8
     memory_triggers: tuple[int, int] = (100, 1000)
 
-    def all_rounds(self) -> range:
+    def all_rounds(self, rounds: int | None = None) -> range:
         """The cold ones first."""
-        return range(self.cold_rounds + self.rounds)
+        return range(self.cold_rounds + (self.rounds if rounds is None else rounds))
 
 
 SMOKE = Sizes(
     records=2_000,
     rounds=1,
     cold_rounds=0,
+    cost_rounds=1,
     scale=(1, 2),
     scale_records=8,
     round_trip_ms=5,

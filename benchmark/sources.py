@@ -69,6 +69,7 @@ def product(
     file: Path,
     properties: Mapping[str, str] | None = None,
     discovery_ms: int | None = None,
+    options: Mapping[str, str] | None = None,
 ) -> DataFrame:
     """All clusters as one stream."""
     builder = (
@@ -79,4 +80,6 @@ def product(
     )
     if discovery_ms is not None:
         builder.set_metadata_discovery_interval(discovery_ms)
+    for name, value in (options or {}).items():
+        builder.set_option(name, value)
     return builder.load()

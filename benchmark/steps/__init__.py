@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmark.context import Context
-from benchmark.steps import discovery, memory, offsets, planning, scale, stop, throughput
+from benchmark.steps import cost, discovery, memory, offsets, planning, scale, start, stop, throughput
 
 STEPS: dict[str, Callable[[Context], None]] = {
     "offsets": offsets.run,
     "throughput": throughput.run,
+    "cost": cost.run,
     "scale": scale.run,
     "stop": stop.run,
     "discovery": discovery.run,
     "planning": planning.run,
+    "start": start.run,
     "memory": memory.run,
 }

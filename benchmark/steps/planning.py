@@ -52,7 +52,7 @@ def _measure(bench: Context, count: int, all_of_them: bool) -> list[dict[str, An
 
     with checkpoint() as folder:
         # New records come right after each batch, so that each trigger finds some in every fed cluster.
-        feed = _Feed(clusters, fed)
+        feed = Feed(clusters, fed)
         feed.once()
         with running(noop(product(bench.spark, file.path), folder).start()) as query:
             wanted = bench.sizes.triggers + 2
@@ -67,7 +67,7 @@ def _with_rows(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [b for b in batches if b["numInputRows"] > 0]
 
 
-class _Feed:
+class Feed:
     """One record for each of some topics, on both brokers at once and past the added round trip."""
 
     def __init__(self, clusters: dict[str, Cluster], members: list[Member]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = {"offsets", "throughput", "scale", "stop", "discovery", "planning", "memory"}
+STEPS = {"offsets", "throughput", "cost", "scale", "stop", "discovery", "planning", "start", "memory"}
 
 
 # It takes half a minute by itself, and much more where others keep the machine busy.
