@@ -35,9 +35,15 @@ private[dynamickafka] object ClientDefaults {
   def consumer(chosen: Map[String, String]): Map[String, String] =
     consumerFetch.toMap ++ providers(chosen) ++ chosen
 
+  /**
+   * Out of JMX: to register there is a third of what opening a client costs, and a driver has one for each cluster. A
+   * reporter of `metric.reporters` is used all the same.
+   */
+  private val adminReporting = "auto.include.jmx.reporter" -> "false"
+
   /** @param requestTimeoutMs what one call may take, with the client's own retries */
   def admin(chosen: Map[String, String], requestTimeoutMs: Long): Map[String, String] =
-    timeouts(chosen, requestTimeoutMs) ++ providers(chosen) ++
+    timeouts(chosen, requestTimeoutMs) ++ providers(chosen) + adminReporting ++
       chosen.filterNot { case (name, _) => KafkaProperties.isForConsumersOnly(name) }
 
   /** Kafka refuses a client whose requests may take longer than its calls: a value that the user set moves the other. */

@@ -84,7 +84,8 @@ private[dynamickafka] object OptionsDoc {
         |
         |`request.timeout.ms` and `default.api.timeout.ms` follow from `clusterRequestTimeoutMs`. References such as
         |`$${file:/etc/secrets/blue.properties:password}` are resolved by Kafka's clients: where a property holds one,
-        |`config.providers` is set to Kafka's own `file`, `env` and `dir` unless you have set it.
+        |`config.providers` is set to Kafka's own `file`, `env` and `dir` unless you have set it. The driver's admin clients
+        |are not in JMX unless you set `kafka.auto.include.jmx.reporter=true`.
         |
         |A `kafka.group.id` is a base: each cluster's consumers add the cluster id and a code that changes with the
         |properties of the cluster. `committed` reads the offsets of the group as you named it.

@@ -137,6 +137,12 @@ class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(admin("my.login.setting") == "x" && admin("bootstrap.servers") == "blue:9092")
   }
 
+  test("admin clients stay out of JMX unless the user wants them there; consumers are as Kafka has them") {
+    val name = "auto.include.jmx.reporter"
+    assert(resolve(Nil).admin(name) == "false" && !client().contains(name))
+    assert(resolve(Seq(s"kafka.$name" -> "true")).admin(name) == "true")
+  }
+
   test("properties of the metadata that belong to other readers are left out, and told") {
     val shared = metadata ++ Map("auto.offset.reset" -> "latest", "Enable.Auto.Commit" -> "true")
     assert(ClusterProperties.ignored(shared) == Seq("auto.offset.reset", "enable.auto.commit"))
