@@ -158,7 +158,9 @@ class TopologyChangeSuite extends SourceTest {
       settle(query)
       val text = s.results.loggedText
       val batches = query.lastProgress.batchId
-      Thread.sleep(300)
+      // The same answer a few times more.
+      s.service.awaitAnswers()
+      settle(query)
       assert(s.results.loggedText == text && query.lastProgress.batchId <= batches + 1, "and then it rests")
     }
   }

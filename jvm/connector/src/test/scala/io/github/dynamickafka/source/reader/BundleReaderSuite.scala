@@ -211,11 +211,11 @@ class BundleReaderSuite extends SourceTest {
           (reader, thread, next)
         }
         val (closed, _, first) = waiting()
-        assert(elapsedMs(closed.close()) < 5000)
-        assert(Await.result(first, 5.seconds).isFailure)
+        assert(elapsedMs(closed.close()) < 20000)
+        assert(Await.result(first, 30.seconds).isFailure)
         val (interrupted, thread, second) = waiting()
         thread.interrupt()
-        assert(Await.result(second, 5.seconds).isFailure)
+        assert(Await.result(second, 30.seconds).isFailure)
         interrupted.close()
         assert(pool.size == 0)
       }
