@@ -14,9 +14,9 @@ from tests.harness.waiting import until
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
-TIMEOUT_MS = 2000
+TIMEOUT_MS = 6000
 # Of a machine that others use too.
-SLACK_MS = 1500
+SLACK_MS = 6000
 OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] = {
     "killed": (lambda broker: broker.kill(), lambda broker: broker.restart()),
     "frozen": (lambda broker: broker.freeze(), lambda broker: broker.thaw()),

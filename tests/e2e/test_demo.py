@@ -76,8 +76,8 @@ def test_nothing_outlives_the_demo(tmp_path: Path, signal_number: signal.Signals
     assert sum("demo.driver" in command for command in started.values()) == 1, started
 
     os.kill(demo.pid, signal_number)
-    demo.communicate(timeout=60)
-    _wait_for(lambda: not _still_running(started), 30)
+    demo.communicate(timeout=180)
+    _wait_for(lambda: not _still_running(started), 90)
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:

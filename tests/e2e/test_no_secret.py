@@ -23,7 +23,7 @@ def test_no_secret_in_checkpoint_log_plan_or_error(scene: Scene) -> None:
     for cluster in ("blue", "red"):
         metadata.cluster(cluster, scene.brokers[cluster].bootstrap_servers, **PROPERTIES)
     metadata.write()
-    timeout = {"clusterRequestTimeoutMs": "6000"}
+    timeout = {"clusterRequestTimeoutMs": "20000"}
     query = scene.query(metadata, "reads", **{"kafka.group.id": "secretive"}, **timeout)
     doomed = scene.drivers.doomed()
     scene.produce("blue", topic, 4)

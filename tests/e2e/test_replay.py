@@ -18,8 +18,8 @@ def test_a_logged_batch_is_read_again_whatever_has_gone(scene: Scene) -> None:
         "moved": scene.query(moved),
         "removed": scene.query(removed),
         "down": scene.query(down, streamMetadataDiscoveryFailureThreshold="100000"),
-        "dead": scene.query(dead, clusterRequestTimeoutMs="3000"),
-        "skipped": scene.query(dead, "skipped", clusterRequestTimeoutMs="3000", unreachableReplayPolicy="skip"),
+        "dead": scene.query(dead, clusterRequestTimeoutMs="12000"),
+        "skipped": scene.query(dead, "skipped", clusterRequestTimeoutMs="12000", unreachableReplayPolicy="skip"),
     }
     doomed = scene.drivers.doomed()
     for query in queries.values():

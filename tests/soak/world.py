@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 STREAM = "orders"
 OPTIONS = {
     "clusterFailurePolicy": "skip",
-    "clusterRequestTimeoutMs": "3000",
+    "clusterRequestTimeoutMs": "10000",
     "streamMetadataDiscoveryFailureThreshold": "100000",
     "maxOffsetsPerTrigger": "400",
 }
 # How long a frozen broker is waited for to be noticed: it may have frozen in the middle of being read, and then
 # nothing is told before it thaws.
-FREEZE_S = 4.0
+FREEZE_S = 12.0
 SETTLE_S = 90.0
 
 
