@@ -203,4 +203,32 @@ class TopologyChangeSuite extends SourceTest {
       }
     }
   }
+
+  test("each change is one line in the log: what enters, drains and leaves, and where; no secret") {
+    scene { s =>
+      val (a, b) = (newTopicOn(1, blue, green), newTopicOn(1, red))
+      produce(blue, a, 1, Seq("1", "2", "3"))
+      produce(red, b, 1, Seq("1", "2"))
+      val secret = "pw-of-nobody"
+      def on(entry: Entry) = entry.and("ssl.truststore.password", secret)
+      s.orders(on(Entry("blue", blue, a)), on(Entry("red", red, b)))
+      val query = s.start()
+      val lines = Logs.during(classOf[DynamicMicroBatchStream]) {
+        settle(query)
+        produce(green, a, 1, Seq("1"))
+        s.change(on(Entry("blue", blue, a).draining), on(Entry("red", red, b)))
+        settle(query)
+        s.change(on(Entry("blue", blue, a).draining), on(Entry("green", green, a)))
+        settle(query)
+        produce(green, a, 1, Seq("2", "3"))
+        settle(query)
+      }
+      val changes = lines.filter(_.startsWith("Topology: "))
+      assert(changes.count(_.contains(s"""'blue' drains up to {"$a":{"0":3}}""")) == 1, changes)
+      assert(changes.count(_.contains(s"""'blue' leaves at {"$a":{"0":3}}""")) == 1, changes)
+      assert(changes.contains(s"""Topology: 'green' enters at {"$a":{"0":0}}; 'red' leaves at {"$b":{"0":2}}"""))
+      assert(changes.size == changes.distinct.size && changes.size <= 4, changes)
+      assert(!lines.exists(_.contains(secret)))
+    }
+  }
 }
