@@ -65,6 +65,36 @@ def test_a_start_at_latest_is_kept_when_batch_0_is_not(scene: Scene) -> None:
     assert query.sink.records().total() == 8
 
 
+def test_a_group_is_never_ahead_of_finished_batches(scene: Scene) -> None:
+    topic = scene.topic("blue", "green")
+    group = f"group-{topic}"
+    metadata = scene.metadata("orders", "blue", "green", topic=topic)
+    for cluster in ("blue", "green"):
+        scene.produce(cluster, topic, 30)
+    query = scene.query(metadata, commitOffsets="true", commitGroupId=group, **SLOWLY)
+    doomed = scene.drivers.doomed()
+    query.begin(doomed, fault={"when": "after", "batch": 2})
+    query.await_event("stuck")
+    finished = positions(query.checkpoint.offsets()[1])
+
+    def committed() -> dict[tuple[str, str, int], int]:
+        return {
+            (cluster, name, partition): at
+            for cluster in ("blue", "green")
+            for name, offsets in scene.brokers[cluster].committed_offsets(group).items()
+            for partition, at in offsets.items()
+        }
+
+    until("the group is where batch 1 ends", lambda: committed() == finished)
+    # The sink has the rows of batch 2, and Spark's commit log has not.
+    doomed.kill()
+    assert query.checkpoint.unfinished() == [2]
+    assert committed() == finished
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic), ("green", topic))
+    until("the group is at the end", lambda: committed() == positions(query.checkpoint.last()))
+
+
 def test_while_a_cluster_is_discovered(scene: Scene) -> None:
     """Five queries are at five different points of it when their driver is killed."""
     topic = scene.topic("blue", "green")

@@ -4,7 +4,7 @@ package io.github.dynamickafka.config
 private[dynamickafka] object OptionsDoc {
 
   def render: String =
-    Seq(intro, options, perCluster, notYet, precedence, clientDefaults, services, flink).mkString(
+    Seq(intro, options, perCluster, precedence, clientDefaults, services, flink).mkString(
       "",
       "\n\n",
       "\n"
@@ -25,9 +25,9 @@ private[dynamickafka] object OptionsDoc {
   private def options =
     table(
       Seq("option", "default", "type", "meaning"),
-      SourceOptionSpecs.all
-        .filterNot(UnsupportedOptions.refusedAltogether)
-        .map(spec => Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc))
+      SourceOptionSpecs.all.map(spec =>
+        Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc)
+      )
     ) + "\n\n" +
       """`timestamp:<epoch ms>` is the time of `startingTimestamp` in places that take one text, such as
         |`cluster.<id>.startingOffsets` and the metadata.""".stripMargin
@@ -41,16 +41,6 @@ private[dynamickafka] object OptionsDoc {
        |JSON offsets have no level of the cluster there: `{"orders": {"0": 42}}`. `cluster.<id>.kafka.<property>` sets a
        |property of Kafka's clients for one cluster; the `kafka.` can be left out. Where ids contain each other, the
        |longest known id that a key starts with is meant.""".stripMargin
-
-  private def notYet =
-    s"""## Not supported yet
-       |
-       |Refused with an error that says so: ${UnsupportedOptions.notYet.keys.map(
-        notYetText
-      ).toSeq.sorted.mkString(", ")}.""".stripMargin
-
-  private def notYetText(spec: OptionSpec[_]) =
-    if (UnsupportedOptions.refusedAltogether(spec)) s"`${spec.name}`" else s"`${spec.name}=true`"
 
   private val precedence =
     """## Precedence
@@ -88,7 +78,7 @@ private[dynamickafka] object OptionsDoc {
         |are not in JMX unless you set `kafka.auto.include.jmx.reporter=true`.
         |
         |A `kafka.group.id` is a base: each cluster's consumers add the cluster id and a code that changes with the
-        |properties of the cluster. `committed` reads the offsets of the group as you named it.
+        |properties of the cluster. `committed` and `commitOffsets` mean the group as you named it.
         |
         |Spark shows the options of a query in plans and in its UI, and hides only values whose names match
         |`spark.redaction.regex`; `kafka.sasl.jaas.config` does not. Keep secrets in the metadata, or refer to them.

@@ -66,14 +66,11 @@ private[dynamickafka] object RawOptions {
     )
   }
 
-  private def specOf(name: String, value: String): OptionSpec[_] = {
-    val spec = SourceOptionSpecs.find(name).getOrElse {
+  private def specOf(name: String, value: String): OptionSpec[_] =
+    SourceOptionSpecs.find(name).getOrElse {
       UnsupportedOptions.checkForeign(name, value)
       throw Errors.unknownOption(name, Suggestions.forOption(name))
     }
-    UnsupportedOptions.checkSupported(spec, name, value)
-    spec
-  }
 
   /**
    * Checks what can be told of a key while the cluster ids are not known: the rest is checked when they are.

@@ -281,8 +281,8 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether the offsets of each finished batch are committed to `commitGroupId` on each cluster, for tools that show " +
-      "lag. The checkpoint stays what counts."
+    "Whether the offsets of each finished batch are committed on each cluster, for tools that show lag: to the group " +
+      "`commitGroupId`, else to `kafka.group.id`. The checkpoint stays what counts."
   )
 
   val CommitGroupId: OptionSpec[String] = OptionSpec(
@@ -290,7 +290,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "-",
-    "The consumer group whose offsets `startingOffsets=committed` reads."
+    "The consumer group that `startingOffsets=committed` reads and `commitOffsets` writes, the same name on each " +
+      "cluster. Without it, `kafka.group.id` is the group."
   )
 
   val all: Seq[OptionSpec[_]] = Seq(

@@ -69,6 +69,7 @@ private[dynamickafka] final case class DiscoveryOptions(
  * @param committedFallback what `committed` means for a partition without an offset, wherever it is written; None:
  *                          it fails
  * @param commitGroupId the group that `committed` reads; None: the `kafka.group.id` of each cluster
+ * @param commit whether finished batches are committed to that group
  */
 private[dynamickafka] final case class OffsetsOptions(
     starting: OffsetsPolicy,
@@ -76,7 +77,8 @@ private[dynamickafka] final case class OffsetsOptions(
     newTopic: OffsetsPolicy,
     ending: Option[OffsetsPolicy],
     committedFallback: Option[OffsetsPolicy] = None,
-    commitGroupId: Option[String] = None
+    commitGroupId: Option[String] = None,
+    commit: Boolean = false
 ) {
 
   /** For a policy of one cluster or of the metadata: `committed` falls back as the query says. */

@@ -110,7 +110,8 @@ private[dynamickafka] object SourceOptionsParser {
       raw.get(NewTopicStartingOffsets),
       ending,
       committedFallback = raw.get(CommittedOffsetsFallback),
-      commitGroupId = raw.find(CommitGroupId)
+      commitGroupId = raw.find(CommitGroupId),
+      commit = raw.get(CommitOffsets)
     )
     checkGroup(raw, offsets)
     offsets.copy(
@@ -132,6 +133,12 @@ private[dynamickafka] object SourceOptionsParser {
 
     val kafkaGroup = (raw.kafka.keys ++ raw.cluster.keys.map(k => s".$k")).map(_.toLowerCase(Locale.ROOT))
     val hasKafkaGroup = kafkaGroup.exists(k => k == "group.id" || k.endsWith(".group.id"))
+    if (offsets.commit && offsets.commitGroupId.isEmpty && !hasKafkaGroup)
+      throw Errors.invalidOption(
+        CommitOffsets.name,
+        "true",
+        s"there is no consumer group to commit to: set '${CommitGroupId.name}' or 'kafka.group.id'."
+      )
     committed.headOption match {
       case Some(name) if offsets.commitGroupId.isEmpty && !hasKafkaGroup =>
         throw Errors.invalidOption(
@@ -139,12 +146,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"there is no consumer group to read offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
-          s"it would have no effect: it is read where '${StartingOffsets.name}' is 'committed', and committing to it " +
-            "is not supported yet."
+          s"it would have no effect: it is read where '${StartingOffsets.name}' is 'committed', and committed to where " +
+            s"'${CommitOffsets.name}' is true."
         )
       case _ =>
     }

@@ -6,15 +6,6 @@ import io.github.dynamickafka.error.Errors
 
 /** What is refused although it has a name: the reasons, and what to use instead. */
 private[dynamickafka] object UnsupportedOptions {
-  import SourceOptionSpecs._
-
-  /** Options of ours that are declared but do not work yet. Delete a line when its option does. */
-  val notYet: Map[OptionSpec[_], String => Boolean] = Map(
-    CommitOffsets -> (value => value.equalsIgnoreCase("true"))
-  )
-
-  /** Whether no value of it is taken. */
-  def refusedAltogether(spec: OptionSpec[_]): Boolean = notYet.get(spec).exists(_(""))
 
   /** Names that users bring along from other sources, and what takes their place here. */
   private val foreign: Map[String, String] = Map(
@@ -50,10 +41,6 @@ private[dynamickafka] object UnsupportedOptions {
 
   private val sharedBootstrap =
     "addresses belong to a cluster: the metadata service gives them, or 'cluster.<id>.kafka.bootstrap.servers'."
-
-  def checkSupported(spec: OptionSpec[_], writtenAs: String, value: String): Unit =
-    if (notYet.get(spec).exists(_(value.trim)))
-      throw Errors.invalidOption(writtenAs, value, "it is not supported yet.")
 
   /** @param name an option that is none of ours */
   def checkForeign(name: String, value: String): Unit =

@@ -8,6 +8,7 @@ import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.errors.{TopicAuthorizationException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 
@@ -88,6 +89,20 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
         else listed(topics, listings)
       }
     }
+
+  /**
+   * Offsets for a group, as from outside of it (KIP-396): it must have no members. Needs `READ` on the group and on
+   * each topic. Partitions that the cluster does not know are left out.
+   */
+  def commit(group: String, positions: Positions): CompletableFuture[Unit] = {
+    val offsets = positions.iterator.map { case (topic, p, at) =>
+      new TopicPartition(topic, p) -> new OffsetAndMetadata(at)
+    }.toMap
+    val result = admin.alterConsumerGroupOffsets(group, offsets.asJava)
+    allPresent(offsets.map { case (tp, _) => tp -> future(result.partitionResult(tp)) }).thenApply[Unit](_ =>
+      ()
+    )
+  }
 
   /** Waits for nothing that is still under way. */
   def close(): Unit = admin.close(Duration.ZERO)

@@ -8,7 +8,9 @@ import javax.net.ssl.SSLException
 import org.apache.kafka.common.errors.{
   AuthenticationException,
   AuthorizationException,
-  TopicAuthorizationException
+  GroupAuthorizationException,
+  TopicAuthorizationException,
+  UnknownMemberIdException
 }
 
 import io.github.dynamickafka.config.{ClusterProperties, Redaction}
@@ -59,6 +61,9 @@ private[source] object ClusterFailure {
   private def ofOne(error: Throwable): String = error match {
     case e: TopicAuthorizationException if !e.unauthorizedTopics.isEmpty =>
       s"no right to topic ${e.unauthorizedTopics.asScala.toSeq.sorted.map(t => s"'$t'").mkString(", ")}"
+    case e: GroupAuthorizationException if e.groupId != null => s"no right to group '${e.groupId}'"
+    // Only of commits, which come from outside of the group.
+    case _: UnknownMemberIdException => "the group has members of its own, and takes offsets from nobody else"
     // All that the cluster tells of it; the rest is in its own log.
     case e: SSLException if String.valueOf(e.getMessage).matches(CertificateAlert) =>
       s"${e.getMessage}: the cluster does not accept the client's certificate, which has expired, is missing, or is " +

@@ -27,6 +27,7 @@ private[source] final class ClusterStream(
   private var admin: Option[ClusterAdmin] = None
   private var stream: Option[MicroBatchStream] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
+  @volatile private var lane: Option[CommitLane] = None
 
   def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = withAdmin(_.ask(question))
 
@@ -56,7 +57,22 @@ private[source] final class ClusterStream(
 
   def readerFactory: PartitionReaderFactory = wrapped.createReaderFactory()
 
+  def commit(group: String, positions: Positions): CompletableFuture[Unit] =
+    withAdmin(_.commit(group, positions))
+
+  /** Where the offsets of finished batches are handed over; made by the query's thread, once. */
+  def commits(make: => CommitLane): CommitLane = lane.getOrElse {
+    val made = make
+    lane = Some(made)
+    made
+  }
+
+  /** Whether the end of a commit would be waited for. */
+  def isCommitting: Boolean = lane.exists(_.isBusy)
+
+  /** Waits for a commit that is under way, at the longest for its own limit. */
   def close(): Unit = {
+    lane.foreach(_.finish().join())
     synchronized(admin).foreach(_.close())
     stream.foreach(_.stop())
   }

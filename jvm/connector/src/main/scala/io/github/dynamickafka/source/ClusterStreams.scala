@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.ClusterView
+import io.github.dynamickafka.offset.{ClusterView, Positions}
 
 /**
  * The open clusters of one query. Opens and closes only what changed, asks all of them at once.
@@ -102,15 +102,44 @@ private[source] final class ClusterStreams(
     outcome(answer).map(_ => ())
   }
 
+  /**
+   * Hands these offsets over to the cluster's consumer group, and waits for nothing. A cluster that is not open has
+   * left, or is not needed yet; one that closes does so after its last commit.
+   */
+  def commit(id: String, positions: Positions, tally: CommitTally): Unit = streams.get(id).foreach { stream =>
+    stream.commits(lane(stream, tally)).offer(positions)
+  }
+
+  private def lane(stream: ClusterStream, tally: CommitTally): CommitLane = {
+    val config = stream.config
+    val group = config.committedGroup.getOrElse("")
+    def send(positions: Positions): CompletableFuture[Unit] =
+      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup)
+      else
+        async(() => stream.commit(group, positions))
+          .orTimeout(config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    new CommitLane(
+      send,
+      error =>
+        error.map(ClusterAdmin.cause).fold(tally.succeeded(stream.id, group))(e =>
+          tally.failed(stream.id, group, describe(e, config))
+        ),
+      () => now()
+    )
+  }
+
   /** Kafka's own ids of these clusters, as far as they have told them. */
   def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
     ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
 
   override def close(): Unit = {
+    val waitMs = if (streams.valuesIterator.exists(_.isCommitting)) CommitWaitMs else CloseWaitMs
     close(streams.values)
     streams = Map.empty
-    awaitClosed()
-    pool.shutdown()
+    val closed = CompletableFuture.allOf(closing.toSeq: _*)
+    awaitClosed(closed, waitMs)
+    // Not before: a commit that waited for another one is still to be sent.
+    val _ = closed.whenComplete((_, _) => pool.shutdown())
   }
 
   /** Off the query's thread: to open a client can take a while. */
@@ -203,8 +232,8 @@ private[source] final class ClusterStreams(
       )
     }
 
-  private def awaitClosed(): Unit =
-    try { val _ = CompletableFuture.allOf(closing.toSeq: _*).get(CloseWaitMs, TimeUnit.MILLISECONDS) }
+  private def awaitClosed(closed: CompletableFuture[Void], waitMs: Long): Unit =
+    try { val _ = closed.get(waitMs, TimeUnit.MILLISECONDS) }
     catch {
       case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing")
       // A stopped query's thread may come here interrupted; the clients close on.
@@ -217,6 +246,9 @@ private[source] object ClusterStreams {
 
   private val CheckEveryMs = 50L
   private val CloseWaitMs = 800L
+
+  /** Of a stop that would else leave the last batch uncommitted: a process may end right after it. */
+  private val CommitWaitMs = 3000L
 
   private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
 
@@ -232,3 +264,7 @@ private[source] object ClusterStreams {
     Redaction.scrub(text, config.properties.client)
   }
 }
+
+/** A commit for a cluster of which no option names the group. */
+private[source] final class NoGroup
+    extends RuntimeException("it has no group: set 'commitGroupId', or 'kafka.group.id' for all clusters")

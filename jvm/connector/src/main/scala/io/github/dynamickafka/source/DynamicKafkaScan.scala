@@ -24,7 +24,8 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     val streams = open(source, checkpointLocation)
     val configs = new ClusterConfigs(options)
     configs.refuseEndings()
-    new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source))
+    val watch = new QueryWatch(options.offsets.commit, checkpointLocation, streams, feed)
+    new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source), watch)
   }
 
   override def toBatch(): Batch = {

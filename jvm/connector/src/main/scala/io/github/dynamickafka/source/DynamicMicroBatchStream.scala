@@ -41,7 +41,8 @@ private[source] final class DynamicMicroBatchStream(
     feed: TopologyFeed,
     streams: ClusterStreams,
     memory: CheckpointMemory,
-    planner: BatchPlanner
+    planner: BatchPlanner,
+    watch: QueryWatch
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
@@ -64,7 +65,9 @@ private[source] final class DynamicMicroBatchStream(
   /** Where batch 0 starts: decided once, and durable before it is told to Spark. */
   override def initialOffset(): Offset = {
     memory.refusePlainKafka()
-    memory.initial.getOrElse(resolveInitial()).offset
+    val offset = memory.initial.getOrElse(resolveInitial()).offset
+    watch.begins(offset)
+    offset
   }
 
   private def resolveInitial(): InitialOffset = {
@@ -104,6 +107,7 @@ private[source] final class DynamicMicroBatchStream(
     val look = step.look(start, entering, pinned)
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
+    watch.looked(start, look)
     losses.judge(look.advance.losses, System.currentTimeMillis(), waitForTopics = !availableNow)
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
@@ -136,6 +140,7 @@ private[source] final class DynamicMicroBatchStream(
         val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
         val partitions =
           planner.partitions(readable, batch._2.clusters.keys.toSeq, streams(_), memory.streamOf)
+        watch.planned(batch._2, readable)
         planned = Some(batch -> partitions)
         partitions
     }
@@ -147,21 +152,26 @@ private[source] final class DynamicMicroBatchStream(
     // Whatever it is, an exception would end the query.
     val consumed =
       Try(latestConsumedOffset.map[CompositeOffset](offset => CompositeOffsetJson.read(offset.json)))
+    // A batch is reported when it is finished.
+    consumed.toOption.flatMap(found => Option(found.orElse(null))).foreach(watch.finished)
     SourceMetrics(
       consumed.toOption.fold(CompositeOffset.empty)(_.orElse(CompositeOffset.empty)),
       last.fold(SortedMap.empty[String, Positions])(look => TriggerStep.ends(look.views)),
       last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,
-      feed.failures
+      feed.failures,
+      watch.commitCounts
     )
   }
 
-  override def commit(end: Offset): Unit = ()
+  override def commit(end: Offset): Unit = watch.finished(end.asInstanceOf[CompositeOffset])
 
   override def stop(): Unit =
     try feed.close()
-    finally streams.close()
+    finally
+      try watch.close()
+      finally streams.close()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 

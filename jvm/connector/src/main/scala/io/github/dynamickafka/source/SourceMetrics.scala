@@ -24,13 +24,10 @@ private[source] object SourceMetrics {
       clusters: Set[String],
       unreachable: Set[String],
       metadataAgeMs: Long,
-      metadataFailures: Int
+      metadataFailures: Int,
+      commits: CommitCounts
   ): ju.Map[String, String] = {
-    val lags = consumed.clusters.map { case (id, positions) =>
-      id -> positions.iterator.map { case (topic, p, at) =>
-        ends.get(id).flatMap(_.get(topic, p)).fold(0L)(end => math.max(0L, end - at))
-      }.toSeq
-    }
+    val lags = SourceMetrics.lags(consumed, ends)
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
       "minOffsetsBehindLatest" -> all.minOption.getOrElse(0L).toString,
@@ -43,11 +40,18 @@ private[source] object SourceMetrics {
       "unreachableClusters" -> unreachable.size.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
-      // Always there (clarification 11), though nothing is committed to groups yet.
-      "commitsSucceeded" -> "0",
-      "commitsFailed" -> "0"
+      "commitsSucceeded" -> commits.succeeded.toString,
+      "commitsFailed" -> commits.failed.toString
     )
     val byCluster = clusters.map(id => s"pendingRecords.$id" -> lags.getOrElse(id, Nil).sum.toString)
     (general ++ byCluster).asJava
   }
+
+  /** How far each partition is behind its last known end, by cluster. */
+  def lags(consumed: CompositeOffset, ends: SortedMap[String, Positions]): SortedMap[String, Seq[Long]] =
+    consumed.clusters.map { case (id, positions) =>
+      id -> positions.iterator.map { case (topic, p, at) =>
+        ends.get(id).flatMap(_.get(topic, p)).fold(0L)(end => math.max(0L, end - at))
+      }.toSeq
+    }
 }

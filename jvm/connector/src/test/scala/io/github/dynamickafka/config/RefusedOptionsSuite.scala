@@ -71,8 +71,8 @@ class RefusedOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("cluster.blue", "x", "'cluster.<id>.kafka.<property>'"),
     ("cluster.blue.", "x", "'cluster.<id>.kafka.<property>'"),
     ("cluster..x", "x", "'cluster.<id>.kafka.<property>'"),
-    // not yet
-    ("commitOffsets", "true", "not supported yet"),
+    ("commitOffsets", "true", "set 'commitGroupId' or 'kafka.group.id'"),
+    ("commitOffsets", "yes", "neither 'true' nor 'false'"),
     // limits
     ("minPartitions", "0", "1"),
     ("maxRecordsPerPartition", "none", "1"),
@@ -89,7 +89,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     }
   }
 
-  test("commitOffsets=false is nothing that would not be supported") {
+  test("commitOffsets=false asks for no group") {
     assert(parse("commitOffsets" -> "false") == parse())
   }
 

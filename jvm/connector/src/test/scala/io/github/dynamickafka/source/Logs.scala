@@ -5,22 +5,23 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 
 import org.apache.logging.log4j.Level
+import org.apache.logging.log4j.LogManager
 import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 import org.apache.logging.log4j.core.{LogEvent, Logger}
-import org.apache.logging.log4j.LogManager
 
 /** What a class logs, from level info on. */
 object Logs {
 
   def during(of: Class[_])(body: => Any): Seq[String] = {
     val lines = new ConcurrentLinkedQueue[String]
-    val appender = new AbstractAppender(s"during-${of.getSimpleName}", null, null, true, Property.EMPTY_ARRAY) {
-      override def append(event: LogEvent): Unit = {
-        if (event.getLevel.isMoreSpecificThan(Level.INFO)) lines.add(event.getMessage.getFormattedMessage)
-        ()
+    val appender =
+      new AbstractAppender(s"during-${of.getSimpleName}", null, null, true, Property.EMPTY_ARRAY) {
+        override def append(event: LogEvent): Unit = {
+          if (event.getLevel.isMoreSpecificThan(Level.INFO)) lines.add(event.getMessage.getFormattedMessage)
+          ()
+        }
       }
-    }
     appender.start()
     val logger = LogManager.getLogger(of).asInstanceOf[Logger]
     logger.addAppender(appender)

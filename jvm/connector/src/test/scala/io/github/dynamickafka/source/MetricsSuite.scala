@@ -46,7 +46,11 @@ class MetricsSuite extends SourceTest {
       Seq("pendingRecords", "maxOffsetsBehindLatest", "pendingRecords.blue").foreach(k =>
         assert(last(k) == "0")
       )
-      Seq("unreachableClusters", "metadataFailures", "commitsFailed").foreach(k => assert(last(k) == "0"))
+      Seq("unreachableClusters", "metadataFailures", "retainedClusters", "drainingClusters").foreach(k =>
+        assert(last(k) == "0")
+      )
+      // No group was asked for.
+      assert(last("commitsSucceeded") == "0" && last("commitsFailed") == "0")
       assert(last("metadataAgeMs").toLong >= 0 && last("metadataAgeMs").toLong < 60000)
     }
   }
@@ -71,6 +75,39 @@ class MetricsSuite extends SourceTest {
       assert(
         !s.metrics(query).contains("pendingRecords.blue") && s.metrics(query).contains("pendingRecords.green")
       )
+    }
+  }
+
+  test("failures of metadata and clusters are counted while they last, and commits from the start on") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, red)
+      s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
+      val query = s.start(
+        "clusterFailurePolicy" -> "skip",
+        "clusterRequestTimeoutMs" -> "1000",
+        "streamMetadataDiscoveryFailureThreshold" -> "100000",
+        "commitOffsets" -> "true",
+        "commitGroupId" -> s"group-$topic"
+      )
+      settle(query)
+      def shows(key: String)(expected: Long => Boolean): Unit = eventually {
+        produce(blue, topic, 1, values("tick", 1))
+        val all = s.metrics(query)
+        assert(documented.subsetOf(all.keySet), all)
+        assert(expected(all(key).toLong), all)
+      }
+      shows("commitsSucceeded")(_ >= 2L)
+      s.service.behave = () => throw new IllegalStateException("the service is down")
+      shows("metadataFailures")(_ >= 2L)
+      val age = s.metrics(query)("metadataAgeMs").toLong
+      shows("metadataAgeMs")(_ > age)
+      s.service.behave = () => ()
+      shows("metadataFailures")(_ == 0L)
+      red.kill()
+      try shows("unreachableClusters")(_ == 1L)
+      finally red.restart()
+      shows("unreachableClusters")(_ == 0L)
+      assert(query.isActive)
     }
   }
 

@@ -6,8 +6,10 @@ import java.util.concurrent.CompletableFuture
 import scala.collection.immutable.SortedMap
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, ReadMaxRows}
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
@@ -159,13 +161,28 @@ class PurePartsSuite extends AnyFunSuite {
       draining = SortedMap("gone" -> positions(("t", 0, 9L)))
     )
     val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
-    val metrics = SourceMetrics(consumed, ends, Set("blue", "new"), Set("new"), 12L, 3)
+    val metrics = SourceMetrics(consumed, ends, Set("blue", "new"), Set("new"), 12L, 3, CommitCounts(5L, 2L))
     assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
     assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
     assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")
     assert(metrics.get("drainingClusters") == "1" && metrics.get("unreachableClusters") == "1")
-    val nothing = SourceMetrics(CompositeOffset.empty, SortedMap.empty, Set.empty, Set.empty, 0L, 0)
+    val nothing =
+      SourceMetrics(CompositeOffset.empty, SortedMap.empty, Set.empty, Set.empty, 0L, 0, CommitCounts.none)
     assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
+  }
+
+  test("what Spark's own reader counts is forwarded") {
+    final case class Count(name: String, value: Long) extends CustomTaskMetric
+    val counts = Array[CustomTaskMetric](Count("dataLoss", 3L), Count("offsetOutOfRange", 2L))
+    val inner = new PartitionReader[InternalRow] {
+      override def next(): Boolean = false
+      override def get(): InternalRow = throw new NoSuchElementException
+      override def close(): Unit = ()
+      override def currentMetricsValues(): Array[CustomTaskMetric] = counts
+    }
+    val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
+    val partition = ClusterPartition("a", "h:1", "s", Set("t"), new InputPartition {}, reader, Nil)
+    assert(new ClusterReader(partition, inner).currentMetricsValues.toSeq == counts.toSeq)
   }
 
   test("the same partition of many clusters does not come to one executor") {

@@ -168,6 +168,38 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     refusedAtOnce("CLUSTER_AUTHORIZATION_FAILED", auditor(topic), committed: _*)("'guarded'", s"group-$topic")
   }
 
+  test(
+    "commits without a right to the group: counted and named, and the query goes on; with READ they are taken"
+  ) {
+    scene { s =>
+      val topic = newTopicOn(1, guarded)
+      val group = s"group-$topic"
+      guarded.addAcl("auditor", topic, AclOperation.READ)
+      s.orders(auditor(topic))
+      produce(guarded, topic, 1, values("a", 2))
+      val lines = Logs.during(classOf[CommitTally]) {
+        val query = s.start("commitOffsets" -> "true", "commitGroupId" -> group)
+        eventually {
+          produce(guarded, topic, 1, values("b", 1))
+          settle(query)
+          assert(s.metrics(query)("commitsFailed").toLong >= 2L)
+        }
+        assert(query.isActive && guarded.committedOffsets(group).isEmpty)
+        guarded.addGroupAcl("auditor", group, AclOperation.READ)
+        eventually {
+          produce(guarded, topic, 1, values("c", 1))
+          settle(query)
+          assert(guarded.committedOffsets(group).get(topic).contains(guarded.endOffsets(topic)))
+        }
+        assertSame(s.seen, stored("guarded", guarded, topic))
+      }
+      // However often it failed.
+      assert(lines.size == 2, lines)
+      assert(Seq("'guarded'", s"no right to group '$group'").forall(lines.head.contains), lines.head)
+      assert(lines.last.contains("again") && !lines.exists(_.contains(Auditors)))
+    }
+  }
+
   test("skip: a cluster that refuses the query is out until it lets it in, and loses nothing") {
     scene { s =>
       val topic = newTopicOn(2, tls, guarded)

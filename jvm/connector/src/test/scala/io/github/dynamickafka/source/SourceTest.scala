@@ -35,7 +35,7 @@ final case class Seen(
 trait SourceTest extends AnyFunSuite with Eventually {
 
   implicit override val patienceConfig: PatienceConfig =
-    PatienceConfig(timeout = Span(30, Seconds), interval = Span(20, Millis))
+    PatienceConfig(timeout = Span(300, Seconds), interval = Span(20, Millis))
 
   lazy val spark: SparkSession = SourceTest.spark
   def blue: KafkaCluster = SourceTest.clusters(0)
@@ -112,7 +112,7 @@ trait SourceTest extends AnyFunSuite with Eventually {
     catch { case _: TimeoutException => fail(s"the query does not come to rest: ${query.lastProgress}") }
   }
 
-  private val SettleWithin = 60.seconds
+  private val SettleWithin = 300.seconds
 
   def elapsedMs(body: => Any): Long = {
     val from = System.nanoTime()
@@ -122,7 +122,7 @@ trait SourceTest extends AnyFunSuite with Eventually {
 
   @tailrec final def waitFor(
       what: String,
-      until: Long = System.nanoTime() + 30000000000L
+      until: Long = System.nanoTime() + 300000000000L
   )(c: => Boolean): Unit =
     if (!c) {
       if (System.nanoTime() > until) fail(s"not in time: $what")
@@ -139,7 +139,14 @@ object SourceTest {
   lazy val spark: SparkSession = SparkSession.builder()
     .master("local[2]")
     .appName("dynamic-kafka-test")
-    .config("spark.ui.enabled", "false")
+    // The suites that look at it ask for what users see.
+    .config("spark.ui.port", "0")
+    .config("spark.ui.showConsoleProgress", "false")
+    .config(
+      "spark.metrics.conf.*.sink.prometheusServlet.class",
+      "org.apache.spark.metrics.sink.PrometheusServlet"
+    )
+    .config("spark.metrics.conf.*.sink.prometheusServlet.path", "/metrics/prometheus")
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.sql.streaming.metricsEnabled", "true")

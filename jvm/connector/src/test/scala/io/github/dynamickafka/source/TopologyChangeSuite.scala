@@ -226,7 +226,9 @@ class TopologyChangeSuite extends SourceTest {
       val changes = lines.filter(_.startsWith("Topology: "))
       assert(changes.count(_.contains(s"""'blue' drains up to {"$a":{"0":3}}""")) == 1, changes)
       assert(changes.count(_.contains(s"""'blue' leaves at {"$a":{"0":3}}""")) == 1, changes)
-      assert(changes.contains(s"""Topology: 'green' enters at {"$a":{"0":0}}; 'red' leaves at {"$b":{"0":2}}"""))
+      assert(
+        changes.contains(s"""Topology: 'green' enters at {"$a":{"0":0}}; 'red' leaves at {"$b":{"0":2}}""")
+      )
       assert(changes.size == changes.distinct.size && changes.size <= 4, changes)
       assert(!lines.exists(_.contains(secret)))
     }

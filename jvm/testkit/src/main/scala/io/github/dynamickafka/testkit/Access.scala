@@ -26,14 +26,14 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
     Poll.until(s"$user can log in at $bootstrapServers")(logsIn(client))
   }
 
-  def add(user: String, topic: String, operations: Seq[AclOperation]): Unit = {
-    val resource = new ResourcePattern(ResourceType.TOPIC, topic, PatternType.LITERAL)
+  def add(user: String, what: ResourceType, name: String, operations: Seq[AclOperation]): Unit = {
+    val resource = new ResourcePattern(what, name, PatternType.LITERAL)
     val acls = operations.map { operation =>
       val entry = new AccessControlEntry(s"User:$user", "*", operation, AclPermissionType.ALLOW)
       new AclBinding(resource, entry)
     }
     AdminClients.result(admin.createAcls(acls.asJava).all())
-    Poll.until(s"$user has rights on $topic at $bootstrapServers") {
+    Poll.until(s"$user has rights on $name at $bootstrapServers") {
       acls.forall(acl => !AdminClients.result(admin.describeAcls(acl.toFilter).values()).isEmpty)
     }
   }

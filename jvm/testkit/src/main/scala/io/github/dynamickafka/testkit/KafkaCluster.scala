@@ -7,6 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.acl.AclOperation
+import org.apache.kafka.common.resource.ResourceType
 
 /**
  * A Kafka cluster of one broker, which is a process of its own.
@@ -115,7 +116,13 @@ final class KafkaCluster private (
   /** Allows a user these operations on a topic, which need not be there. */
   def addAcl(user: String, topic: String, operations: AclOperation*): Unit = {
     requireServing()
-    access.add(user, topic, operations)
+    access.add(user, ResourceType.TOPIC, topic, operations)
+  }
+
+  /** Allows a user these operations on a consumer group, which need not be there. */
+  def addGroupAcl(user: String, group: String, operations: AclOperation*): Unit = {
+    requireServing()
+    access.add(user, ResourceType.GROUP, group, operations)
   }
 
   /** SIGKILL: the broker has no moment to say good-bye. */
