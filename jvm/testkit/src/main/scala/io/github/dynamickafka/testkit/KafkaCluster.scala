@@ -70,6 +70,10 @@ final class KafkaCluster private (
   def deleteRecords(topic: String, partition: Int, beforeOffset: Long): Unit =
     admin.deleteRecords(topic, partition, beforeOffset)
 
+  /** Commits for a consumer group, which has no member. */
+  def commitOffsets(group: String, topic: String, offsets: Map[Int, Long]): Unit =
+    admin.commitOffsets(group, topic, offsets)
+
   /** Offsets that a consumer group has committed, by topic and partition. */
   def committedOffsets(group: String): Map[String, Map[Int, Long]] = admin.committedOffsets(group)
 

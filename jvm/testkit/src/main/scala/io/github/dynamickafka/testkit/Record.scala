@@ -1,11 +1,16 @@
 package io.github.dynamickafka.testkit
 
-/** A record to produce, with UTF-8 texts. A null value is a tombstone. */
+/**
+ * A record to produce, with UTF-8 texts. A null value is a tombstone.
+ *
+ * @param timestamp epoch milliseconds; None: now
+ */
 final case class Record(
     partition: Int,
     key: Option[String],
     value: String,
-    headers: Map[String, String] = Map.empty
+    headers: Map[String, String] = Map.empty,
+    timestamp: Option[Long] = None
 )
 
 /** A record as the broker holds it. The value of a tombstone is null. */

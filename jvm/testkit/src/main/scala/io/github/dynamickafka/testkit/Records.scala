@@ -33,7 +33,14 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
     val sent: Seq[Future[RecordMetadata]] = records.map { record =>
       val headers = record.headers.map { case (key, value) => header(key, value) }
       producer.send(
-        new ProducerRecord(topic, Int.box(record.partition), record.key.orNull, record.value, headers.asJava)
+        new ProducerRecord(
+          topic,
+          Int.box(record.partition),
+          record.timestamp.map(Long.box).orNull,
+          record.key.orNull,
+          record.value,
+          headers.asJava
+        )
       )
     }
     producer.flush()

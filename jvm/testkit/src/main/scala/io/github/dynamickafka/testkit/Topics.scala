@@ -3,6 +3,7 @@ package io.github.dynamickafka.testkit
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin._
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
@@ -45,6 +46,11 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
     val asked = Map(new TopicPartition(name, partition) -> RecordsToDelete.beforeOffset(beforeOffset))
     result(admin.deleteRecords(asked.asJava).all())
     ()
+  }
+
+  def commitOffsets(group: String, topic: String, offsets: Map[Int, Long]): Unit = {
+    val positions = offsets.map { case (p, o) => new TopicPartition(topic, p) -> new OffsetAndMetadata(o) }
+    val _ = result(admin.alterConsumerGroupOffsets(group, positions.asJava).all())
   }
 
   def committedOffsets(group: String): Map[String, Map[Int, Long]] =
