@@ -104,6 +104,7 @@ def test_json(checkpoint: Path, brokers: dict[str, Ends]) -> None:
         "state": "draining",
         "entered": None,
         "target": 2,
+        "stop": None,
         "since_ms": None,
         "end": 2,
         "lag": 1,
@@ -213,3 +214,19 @@ def test_a_topology_that_cannot_be_understood(checkpoint: Path) -> None:
         assert result.exit_code == 1
         assert says in result.stderr
     assert run(checkpoint, "--no-lag").exit_code == 0
+
+
+def test_where_reading_ends(checkpoint: Path) -> None:
+    log(checkpoint, 7, (RESOURCES / "offset-version-1-ends.json").read_text().strip())
+    assert [line.split(maxsplit=4) for line in run(checkpoint, "--no-lag").stdout.splitlines()[5:]] == [
+        ["blue", "orders", "0", "42", "reading, ends at 42"],
+        ["blue", "orders", "1", "7", "reading, ends at 9"],
+        ["green", "orders", "0", "5", "reading, ends at 5"],
+    ]
+    (source,) = json.loads(run(checkpoint, "--no-lag", "--json").stdout)["sources"]
+    assert [position["stop"] for position in source["positions"]] == [42, 9, 5]
+
+
+def test_ends_that_are_damaged(checkpoint: Path) -> None:
+    log(checkpoint, 7, '{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest","offsets":{},"x":1}}}}')
+    assert "unknown field 'x' in ends.a.t" in run(checkpoint, "--no-lag").stderr

@@ -10,7 +10,7 @@ from typing import Any
 from dynamic_kafka._checkpoint.error import CheckpointError
 
 VERSION = 1
-_SECTIONS = ("version", "clusters", "entered", "retained", "draining")
+_SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
 
 Positions = dict[str, dict[int, int]]
 """Offsets by topic and partition."""
@@ -39,6 +39,7 @@ class CompositeOffset:
     entered: dict[str, Positions] = field(default_factory=dict)
     retained: dict[str, Retained] = field(default_factory=dict)
     draining: dict[str, Positions] = field(default_factory=dict)
+    ends: dict[str, Positions] = field(default_factory=dict)
 
 
 def is_composite(text: str) -> bool:
@@ -75,6 +76,7 @@ def read(text: str) -> CompositeOffset:
         entered=_by_cluster(root, "entered"),
         retained={id: _retained(id, below) for id, below in retained.items()},
         draining=_by_cluster(root, "draining"),
+        ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
     )
 
 
@@ -94,6 +96,16 @@ def _retained(cluster: str, node: Any) -> Retained:
         positions=_positions(fields.get("topics"), f"{where}.topics"),
         drained=frozenset(map(str, fields.get("drained", ()))),
     )
+
+
+def _ends(cluster: str, node: Any) -> Positions:
+    where = f"ends.{cluster}"
+    topics = _mapping(node, where)
+    for topic, entry in topics.items():
+        unknown = [name for name in _mapping(entry, f"{where}.{topic}") if name not in ("by", "offsets")]
+        if unknown:
+            raise CheckpointError(f"the offset has an unknown field '{unknown[0]}' in {where}.{topic}")
+    return _positions({topic: entry.get("offsets") for topic, entry in topics.items()}, where)
 
 
 def _positions(node: Any, where: str) -> Positions:

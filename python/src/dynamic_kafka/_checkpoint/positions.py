@@ -24,6 +24,7 @@ class Position:
             here if it returns; ``drained``: has left after it was read to its target.
         entered: Where it begins, if it is the last batch that introduces it or brings it back.
         target: Where draining ends.
+        stop: Where reading ends, as ``endingOffsets`` or the metadata want it. None: nowhere.
         since_ms: When what is retained has left its cluster, epoch milliseconds.
         end: The offset that the next record in Kafka will have. None: not known.
         lag: Records between position and end. None: not known.
@@ -36,6 +37,7 @@ class Position:
     state: State
     entered: int | None = None
     target: int | None = None
+    stop: int | None = None
     since_ms: int | None = None
     end: int | None = None
     lag: int | None = None
@@ -61,8 +63,9 @@ def _read(offset: CompositeOffset) -> Iterator[Position]:
             targets = offset.draining.get(cluster, {}).get(topic, {})
             for partition, at in partitions.items():
                 target = targets.get(partition)
+                stop = offset.ends.get(cluster, {}).get(topic, {}).get(partition)
                 state: State = "reading" if target is None else "draining"
-                yield Position(cluster, topic, partition, at, state, entered.get(partition), target)
+                yield Position(cluster, topic, partition, at, state, entered.get(partition), target, stop)
 
 
 def _left(offset: CompositeOffset) -> Iterator[Position]:

@@ -112,6 +112,8 @@ def _state(position: Position) -> str:
     state: str = position.state
     if position.target is not None:
         state += f" to {position.target}"
+    if position.stop is not None:
+        state += f", ends at {position.stop}"
     if position.since_ms is not None:
         state += f" since {_time(position.since_ms)}"
     if position.entered is not None:

@@ -107,15 +107,23 @@ private[dynamickafka] object ClusterProperties {
       knownIds
     ).isEmpty).toSeq.sorted.map(OptionName.Cluster + _)
 
-  private[config] def ofCluster(clusterId: String, policy: OffsetsPolicy, writtenAs: String): OffsetsPolicy =
+  private[config] def ofCluster(
+      clusterId: String,
+      policy: OffsetsPolicy,
+      writtenAs: String
+  ): OffsetsPolicy = {
+    def own(byCluster: OffsetsPolicy.ByCluster) = {
+      byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
+        throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
+      }
+      byCluster.map { case (_, topics) => clusterId -> topics }
+    }
     policy match {
-      case OffsetsPolicy.Exact(byCluster) =>
-        byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
-          throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
-        }
-        OffsetsPolicy.Exact(byCluster.map { case (_, topics) => clusterId -> topics })
+      case OffsetsPolicy.Exact(byCluster) => OffsetsPolicy.Exact(own(byCluster))
+      case OffsetsPolicy.TimestampByPartition(byCluster) => OffsetsPolicy.TimestampByPartition(own(byCluster))
       case other => other
     }
+  }
 
   private def ownKeys(
       options: ClusterOptions,

@@ -10,17 +10,16 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.offset.OffsetsPolicy
 
 /**
- * The text forms of an [[OffsetsPolicy]]: `earliest`, `latest`, `committed`, `timestamp:<epoch ms>`, and JSON by
- * cluster, topic and partition, or without the level of the cluster. The same in options and in metadata. Every
+ * The text forms of an [[OffsetsPolicy]]: `earliest`, `latest`, `committed`, `timestamp:<epoch ms>`, JSON by cluster,
+ * topic and partition, or without the level of the cluster, and `timestamp:<JSON>`, whose numbers are times. The same in options and in metadata. Every
  * function answers the policy, or what is wrong and where in the text.
  */
 private[dynamickafka] object OffsetsParser {
   import OffsetsPolicy._
 
   type Result = Either[String, OffsetsPolicy]
-  private type ByCluster = Map[String, Map[String, Map[Int, Long]]]
-
   private val TimestampForm = "(?:timestamp:)?(\\d+)".r
+  private val TimestampJson = "(?is)timestamp:\\s*(\\{.*)".r
 
   private val mapper = new ObjectMapper()
     .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
@@ -32,7 +31,7 @@ private[dynamickafka] object OffsetsParser {
       text,
       fallback,
       "'earliest', 'latest', 'committed', 'timestamp:<epoch ms>' nor JSON",
-      offsets(EarliestOffset)
+      Some(EarliestOffset)
     )
 
   /** For clusters and topics that appear later: their offsets cannot be told in advance. */
@@ -41,11 +40,7 @@ private[dynamickafka] object OffsetsParser {
       text,
       fallback,
       "'earliest', 'latest', 'committed' nor 'timestamp:<epoch ms>'",
-      _ =>
-        Left(
-          "JSON is for what is known by name: use 'startingOffsets', or 'cluster.<id>.startingOffsets' for a " +
-            "cluster that is still to come."
-        )
+      lowest = None
     )
 
   def ending(text: String, fallback: Option[OffsetsPolicy] = None): Result =
@@ -53,7 +48,7 @@ private[dynamickafka] object OffsetsParser {
       text,
       fallback,
       "'latest', 'committed', 'timestamp:<epoch ms>' nor JSON",
-      offsets(LatestOffset)
+      Some(LatestOffset)
     ).filterOrElse(
       _ != Earliest,
       "nothing would be read: it is none of 'latest', 'committed', 'timestamp:<epoch ms>' or JSON."
@@ -70,7 +65,7 @@ private[dynamickafka] object OffsetsParser {
     case Committed(_) => "committed"
     case Timestamp(epochMs) => s"timestamp:$epochMs"
     case Exact(byCluster) => byTopic(byCluster)
-    case TimestampByPartition(byCluster) => byTopic(byCluster)
+    case TimestampByPartition(byCluster) => "timestamp:" + byTopic(byCluster)
   }
 
   private def byTopic(byCluster: ByCluster): String = {
@@ -82,11 +77,12 @@ private[dynamickafka] object OffsetsParser {
     mapper.writeValueAsString(root)
   }
 
+  /** @param lowest offset that JSON may have; None: it may not be JSON */
   private def parse(
       text: String,
       fallback: Option[OffsetsPolicy],
       forms: String,
-      whenJson: String => Result
+      lowest: Option[Long]
   ): Result = {
     val trimmed = text.trim
     trimmed.toLowerCase(Locale.ROOT) match {
@@ -94,10 +90,16 @@ private[dynamickafka] object OffsetsParser {
       case "latest" => Right(Latest)
       case "committed" => Right(Committed(fallback))
       case TimestampForm(ms) => ms.toLongOption.map(Timestamp).toRight(s"$ms is too large for a time.")
-      case _ if trimmed.startsWith("{") => whenJson(trimmed)
+      case _ if trimmed.startsWith("{") => lowest.toRight(NoJson).flatMap(offsets(_)(trimmed))
+      case TimestampJson(_) =>
+        lowest.toRight(NoJson).flatMap(_ => timestamps(trimmed.dropWhile(_ != '{')))
       case _ => Left(s"it is neither $forms.")
     }
   }
+
+  private val NoJson =
+    "JSON is for what is known by name: use 'startingOffsets', or 'cluster.<id>.startingOffsets' for a " +
+      "cluster that is still to come."
 
   private def offsets(lowest: Long)(text: String): Result = {
     val special = if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"

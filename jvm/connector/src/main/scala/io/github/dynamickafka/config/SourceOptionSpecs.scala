@@ -53,7 +53,8 @@ private[dynamickafka] object SourceOptionSpecs {
     None,
     "-",
     "Starts every partition at its first record of this time or later, at its end where there is none. Goes before " +
-      "`startingOffsetsByTimestamp` and `startingOffsets`."
+      "`startingOffsetsByTimestamp` and `startingOffsets`.",
+    perCluster = true
   )
 
   val StartingOffsetsByTimestamp: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -62,7 +63,8 @@ private[dynamickafka] object SourceOptionSpecs {
     None,
     "-",
     "As `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
-      "Goes before `startingOffsets`."
+      "Goes before `startingOffsets`.",
+    perCluster = true
   )
 
   val CommittedOffsetsFallback: OptionSpec[Option[OffsetsPolicy]] = OptionSpec(
@@ -97,7 +99,8 @@ private[dynamickafka] object SourceOptionSpecs {
     None,
     "streaming: no end; batch: `latest`",
     "Where reading ends; -1 is latest in JSON. A streaming query stays up and idles at its ends, and with " +
-      "`Trigger.AvailableNow` it ends there. A partition that is not named has no end.",
+      "`Trigger.AvailableNow` it ends there. `latest` is what is there when the query, or the cluster, first starts. " +
+      "A partition that is not named has no end.",
     perCluster = true
   )
 
@@ -106,8 +109,9 @@ private[dynamickafka] object SourceOptionSpecs {
     epochMs,
     None,
     "-",
-    "Ends every partition before its first record of this time or later. Goes before `endingOffsetsByTimestamp` and " +
-      "`endingOffsets`."
+    "Ends every partition before its first record of this time or later; until there is one, a streaming query reads " +
+      "on. Goes before `endingOffsetsByTimestamp` and `endingOffsets`.",
+    perCluster = true
   )
 
   val EndingOffsetsByTimestamp: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -115,7 +119,8 @@ private[dynamickafka] object SourceOptionSpecs {
     timestamps,
     None,
     "-",
-    "As `endingTimestamp`, by cluster, topic and partition. Goes before `endingOffsets`."
+    "As `endingTimestamp`, by cluster, topic and partition. Goes before `endingOffsets`.",
+    perCluster = true
   )
 
   val DiscoveryIntervalMs: OptionSpec[Long] = OptionSpec(

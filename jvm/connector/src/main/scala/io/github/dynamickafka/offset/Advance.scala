@@ -15,12 +15,14 @@ private[dynamickafka] object ClusterView {
    * @param earliest first offsets that are still there, likewise
    * @param entering entering positions of the topics that enter; where a partition is not named: its earliest
    * @param missing topics that the cluster does not have
+   * @param endings ends of partitions for which none was fixed before; where a partition is not named, it has none
    */
   final case class Reachable(
       ends: Positions,
       earliest: Positions,
       entering: Positions = Positions.empty,
-      missing: Set[String] = Set.empty
+      missing: Set[String] = Set.empty,
+      endings: Positions = Positions.empty
   ) extends ClusterView
 }
 
@@ -96,7 +98,8 @@ private[dynamickafka] final case class Advance(
     waiting: Seq[(String, String)],
     carried: SortedMap[String, Positions],
     retained: SortedMap[String, Retained],
-    draining: SortedMap[String, Positions]
+    draining: SortedMap[String, Positions],
+    ends: Ends.ByCluster = Ends.none
 ) {
 
   /** The offset when `granted(i)` records of `spans(i)` are read. */
@@ -105,7 +108,7 @@ private[dynamickafka] final case class Advance(
       (s.cluster, s.topic, s.partition, s.from + n)
     }
     val from = spans.iterator.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, s.from))
-    CompositeOffset(Advance.merge(carried, byCluster(to)), byCluster(from), retained, draining)
+    CompositeOffset(Advance.merge(carried, byCluster(to)), byCluster(from), retained, draining, ends)
   }
 
   private def byCluster(all: Iterator[(String, String, Int, Long)]): SortedMap[String, Positions] =
@@ -127,27 +130,50 @@ private[dynamickafka] object Advance {
         case view: ClusterView.Reachable => new ReachableCluster(id, start, work, view).part
       })
     }
+    val retained = parts.foldLeft(transition.retained) { case (all, (id, part)) =>
+      putBack(all, id, part.notBack)
+    }
     Advance(
       spans = parts.valuesIterator.flatMap(_.spans).toIndexedSeq,
       losses = parts.valuesIterator.flatMap(_.losses).toSeq,
       waiting = parts.iterator.flatMap { case (id, part) => part.waiting.map(id -> _) }.toSeq,
       carried = nonEmpty(parts.map { case (id, part) => id -> part.carried }),
-      retained = parts.foldLeft(transition.retained) { case (all, (id, part)) =>
-        putBack(all, id, part.notBack)
-      },
-      draining = nonEmpty(parts.map { case (id, part) => id -> part.targets })
+      retained = retained,
+      draining = nonEmpty(parts.map { case (id, part) => id -> part.targets }),
+      ends = ends(start, parts, retained)
     )
   }
 
-  /** @param notBack what would return but cannot yet: it stays retained */
+  /**
+   * @param notBack what would return but cannot yet: it stays retained
+   * @param judged topics whose ends are told by `ends`; of others they stay as they were
+   */
   private final case class Part(
       spans: Seq[Span] = Nil,
       losses: Seq[Loss] = Nil,
       waiting: Seq[String] = Nil,
       carried: Positions = Positions.empty,
       notBack: Option[Retained] = None,
-      targets: Positions = Positions.empty
+      targets: Positions = Positions.empty,
+      judged: Set[String] = Set.empty,
+      ends: Ends.ByTopic = SortedMap.empty
   )
+
+  /** An end outlives its partition's absence, and is forgotten with its position. */
+  private def ends(
+      start: CompositeOffset,
+      parts: SortedMap[String, Part],
+      retained: SortedMap[String, Retained]
+  ): Ends.ByCluster = {
+    val kept = start.ends.map { case (id, topics) =>
+      val part = parts.getOrElse(id, Part())
+      val known = part.carried.topics ++ retained.get(id).fold(Set.empty[String])(_.positions.topics)
+      id -> topics.filter { case (topic, _) => known(topic) && !part.judged(topic) }
+    }
+    parts.foldLeft(kept) { case (all, (id, part)) =>
+      all.updated(id, all.getOrElse(id, SortedMap.empty[String, TopicEnds]) ++ part.ends)
+    }.filter(_._2.nonEmpty)
+  }
 
   private def stillRetained(id: String, start: CompositeOffset, positions: Positions): Option[Retained] =
     if (positions.isEmpty) None
@@ -169,14 +195,15 @@ private[dynamickafka] object Advance {
   ) {
     private val positions = work.staying ++ work.returning
     private val gone = positions.topics.intersect(view.missing)
+    private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) }
+      .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
+      .filter(_._2.offsets.nonEmpty)
 
     def part: Part = {
       val reading = work.topics -- view.missing
       val pieces = reading.toSeq.sorted.map(topic => topic -> partitions(topic))
       val spans = pieces.flatMap { case (_, (found, _, _)) => found }
-      val targets = spans.filter(s => work.newlyDraining(s.topic)).map { s =>
-        (s.topic, s.partition, math.max(s.from, view.ends.get(s.topic, s.partition).getOrElse(s.from)))
-      }
+      val targets = spans.filter(s => work.newlyDraining(s.topic)).map(s => (s.topic, s.partition, s.end))
       Part(
         spans = spans,
         losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ pieces.flatMap { case (_, (_, losses, _)) =>
@@ -188,7 +215,10 @@ private[dynamickafka] object Advance {
             left.map { case (p, o) => (topic, p, o) }
           }),
         notBack = stillRetained(id, start, work.returning.filterTopics(gone)),
-        targets = reachable(work.targets) ++ Positions.from(targets) ++ whereTheyAre(gone.filter(work.drains))
+        targets =
+          reachable(work.targets) ++ Positions.from(targets) ++ whereTheyAre(gone.filter(work.drains)),
+        judged = reading,
+        ends = ends
       )
     }
 
@@ -229,16 +259,27 @@ private[dynamickafka] object Advance {
     /** A topic that drains and is gone has nothing left to be read: it has reached its target. */
     private def whereTheyAre(topics: Set[String]): Positions = work.staying.filterTopics(topics)
 
-    /** A target past the end (the topic was made anew while it drained) would never be reached. */
+    /**
+     * A target past the end would never be reached: the topic was made anew while it drained, or it has got an end
+     * where reading stops.
+     */
     private def reachable(targets: Positions): Positions =
       Positions.from(targets.iterator.map { case (topic, p, target) =>
-        (topic, p, view.ends.get(topic, p).fold(target)(math.min(_, target)))
+        (
+          topic,
+          p,
+          view.ends.get(topic, p).fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
+        )
       })
+
+    private def stop(topic: String, partition: Int): Long =
+      ends.get(topic).flatMap(_.offsets.get(partition)).getOrElse(Long.MaxValue)
 
     private def span(topic: String, partition: Int, from: Long, enters: Boolean): Span = {
       val end = view.ends.get(topic, partition).getOrElse(from)
       val target = work.targets.get(topic, partition).getOrElse(Long.MaxValue)
-      Span(id, topic, partition, from, math.max(from, math.min(end, target)), enters)
+      val last = math.min(math.min(end, target), stop(topic, partition))
+      Span(id, topic, partition, from, math.max(from, last), enters)
     }
   }
 

@@ -15,12 +15,14 @@ import org.apache.spark.sql.connector.read.streaming.Offset
  *                batch that ends here. They win over the start of the batch
  * @param retained positions of what has left the topology
  * @param draining last targets of what is read to its end and then left
+ * @param ends where reading ends for good, by cluster and topic
  */
 private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
     entered: SortedMap[String, Positions] = SortedMap.empty,
     retained: SortedMap[String, Retained] = SortedMap.empty,
-    draining: SortedMap[String, Positions] = SortedMap.empty
+    draining: SortedMap[String, Positions] = SortedMap.empty,
+    ends: Ends.ByCluster = Ends.none
 ) extends Offset {
 
   /** Canonical: equal offsets give equal text. Spark compares offsets by it. */
@@ -30,7 +32,10 @@ private[dynamickafka] final case class CompositeOffset(
 
   /** True where a batch that ends here instead of at `start` would change nothing that lasts. */
   def sameAs(start: CompositeOffset): Boolean =
-    entered.isEmpty && clusters == start.clusters && retained == start.retained && draining == start.draining
+    entered.isEmpty && clusters == start.clusters && retained == start.retained &&
+      draining == start.draining && ends == start.ends
+
+  def endsOf(cluster: String): Ends.ByTopic = ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
 }
 
 private[dynamickafka] object CompositeOffset {

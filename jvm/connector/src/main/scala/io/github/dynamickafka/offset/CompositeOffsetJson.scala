@@ -22,7 +22,7 @@ private[dynamickafka] object CompositeOffsetJson {
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
     .enable(DeserializationFeature.FAIL_ON_READING_DUP_TREE_KEY)
 
-  private val sections = Set("version", "clusters", "entered", "retained", "draining")
+  private val sections = Set("version", "clusters", "entered", "retained", "draining", "ends")
 
   def write(offset: CompositeOffset): String = {
     val out = new StringWriter
@@ -55,6 +55,10 @@ private[dynamickafka] object CompositeOffsetJson {
       json.writeFieldName("draining")
       writeByCluster(json, offset.draining)
     }
+    if (offset.ends.nonEmpty) {
+      json.writeFieldName("ends")
+      writeEnds(json, offset.ends)
+    }
     json.writeEndObject()
     json.close()
     out.toString
@@ -78,13 +82,34 @@ private[dynamickafka] object CompositeOffsetJson {
     json.writeEndObject()
   }
 
+  private def writeEnds(json: JsonGenerator, ends: Ends.ByCluster): Unit = {
+    json.writeStartObject()
+    ends.foreach { case (cluster, topics) =>
+      json.writeObjectFieldStart(cluster)
+      topics.foreach { case (topic, of) =>
+        json.writeObjectFieldStart(topic)
+        json.writeStringField("by", of.by)
+        json.writeFieldName("offsets")
+        writePartitions(json, of.offsets)
+        json.writeEndObject()
+      }
+      json.writeEndObject()
+    }
+    json.writeEndObject()
+  }
+
   private def writePositions(json: JsonGenerator, positions: Positions): Unit = {
     json.writeStartObject()
     positions.byTopic.foreach { case (topic, partitions) =>
-      json.writeObjectFieldStart(topic)
-      partitions.foreach { case (partition, offset) => json.writeNumberField(partition.toString, offset) }
-      json.writeEndObject()
+      json.writeFieldName(topic)
+      writePartitions(json, partitions)
     }
+    json.writeEndObject()
+  }
+
+  private def writePartitions(json: JsonGenerator, partitions: SortedMap[Int, Long]): Unit = {
+    json.writeStartObject()
+    partitions.foreach { case (partition, offset) => json.writeNumberField(partition.toString, offset) }
     json.writeEndObject()
   }
 
@@ -110,7 +135,8 @@ private[dynamickafka] object CompositeOffsetJson {
       clusters = readByCluster(root, "clusters"),
       entered = readByCluster(root, "entered"),
       retained = readRetained(root),
-      draining = readByCluster(root, "draining")
+      draining = readByCluster(root, "draining"),
+      ends = readEnds(root)
     )
   }
 
@@ -147,15 +173,36 @@ private[dynamickafka] object CompositeOffsetJson {
       })
     }
 
+  private def readEnds(root: JsonNode): Ends.ByCluster =
+    Option(root.get("ends")).fold(Ends.none) { node =>
+      SortedMap.from(fields(obj(node, "ends")).map { case (cluster, topics) =>
+        cluster -> SortedMap.from(fields(obj(topics, s"ends.$cluster")).map { case (topic, entry) =>
+          topic -> readTopicEnds(entry, s"ends.$cluster.$topic")
+        })
+      })
+    }
+
+  private def readTopicEnds(entry: JsonNode, where: String): TopicEnds = {
+    fields(obj(entry, where)).find { case (name, _) => !Set("by", "offsets")(name) }.foreach {
+      case (name, _) => throw Errors.invalidOffset(s"unknown field '$name' in $where")
+    }
+    if (!entry.path("by").isTextual) throw Errors.invalidOffset(s"no text 'by' in $where")
+    if (!entry.has("offsets")) throw Errors.invalidOffset(s"no field 'offsets' in $where")
+    TopicEnds(entry.get("by").textValue, readPartitions(entry.get("offsets"), s"$where.offsets"))
+  }
+
   private def readPositions(node: JsonNode, where: String): Positions =
     Positions(fields(obj(node, where)).map { case (topic, partitions) =>
-      topic -> SortedMap.from(fields(obj(partitions, s"$where.$topic")).map { case (partition, offset) =>
-        val at = s"$where.$topic.$partition"
-        partition.toIntOption.filter(_ >= 0).getOrElse {
-          throw Errors.invalidOffset(s"'$partition' at $at is not a partition number")
-        } -> number(offset, at)
-      })
+      topic -> readPartitions(partitions, s"$where.$topic")
     }.toSeq)
+
+  private def readPartitions(node: JsonNode, where: String): SortedMap[Int, Long] =
+    SortedMap.from(fields(obj(node, where)).map { case (partition, offset) =>
+      val at = s"$where.$partition"
+      partition.toIntOption.filter(_ >= 0).getOrElse {
+        throw Errors.invalidOffset(s"'$partition' at $at is not a partition number")
+      } -> number(offset, at)
+    })
 
   private def obj(node: JsonNode, where: String): JsonNode =
     if (node.isObject) node else throw Errors.invalidOffset(s"$where is not a JSON object")

@@ -4,6 +4,10 @@ package io.github.dynamickafka.offset
 private[dynamickafka] sealed trait OffsetsPolicy extends Product with Serializable
 
 private[dynamickafka] object OffsetsPolicy {
+
+  /** Numbers by cluster, topic and partition. */
+  type ByCluster = Map[String, Map[String, Map[Int, Long]]]
+
   case object Earliest extends OffsetsPolicy
   case object Latest extends OffsetsPolicy
 
@@ -14,16 +18,27 @@ private[dynamickafka] object OffsetsPolicy {
   final case class Timestamp(epochMs: Long) extends OffsetsPolicy
 
   /** As [[Timestamp]], by cluster, topic and partition. */
-  final case class TimestampByPartition(byCluster: Map[String, Map[String, Map[Int, Long]]])
-      extends OffsetsPolicy
+  final case class TimestampByPartition(byCluster: ByCluster) extends OffsetsPolicy
 
   /**
    * By cluster, topic and partition; -2 is earliest and -1 latest, as in Spark's own Kafka source. The cluster
    * [[AnyCluster]] stands for a JSON without cluster level, allowed where the topology has one cluster.
    */
-  final case class Exact(byCluster: Map[String, Map[String, Map[Int, Long]]]) extends OffsetsPolicy
+  final case class Exact(byCluster: ByCluster) extends OffsetsPolicy
 
   val AnyCluster = "*"
+
+  /** The same, where what is said without the level of the cluster is about this one. */
+  def about(cluster: String, policy: OffsetsPolicy): OffsetsPolicy = {
+    def named(all: ByCluster) = all.map { case (id, topics) =>
+      (if (id == AnyCluster) cluster else id) -> topics
+    }
+    policy match {
+      case Exact(all) => Exact(named(all))
+      case TimestampByPartition(all) => TimestampByPartition(named(all))
+      case other => other
+    }
+  }
   val EarliestOffset: Long = -2L
   val LatestOffset: Long = -1L
 }

@@ -23,13 +23,15 @@ private[dynamickafka] final case class Transition(
  * @param entering topics without a position, and where they start
  * @param targets last targets of draining topics that have one
  * @param newlyDraining topics whose end offsets of now become their last target
+ * @param ending topics that end somewhere
  */
 private[dynamickafka] final case class ClusterTransition(
     staying: Positions,
     returning: Positions = Positions.empty,
     entering: SortedMap[String, OffsetsPolicy] = SortedMap.empty,
     targets: Positions = Positions.empty,
-    newlyDraining: Set[String] = Set.empty
+    newlyDraining: Set[String] = Set.empty,
+    ending: SortedMap[String, Ending] = SortedMap.empty
 ) {
   def topics: Set[String] = staying.topics ++ returning.topics ++ entering.keySet
   def drains(topic: String): Boolean = newlyDraining(topic) || targets.topics(topic)
@@ -43,17 +45,19 @@ private[dynamickafka] object Reconcile {
    * @param drainRemoved what leaves the topology is read to its end first
    * @param entry where a topic starts that has no position: cluster id, the topic's name and metadata, and
    *              whether other topics of the cluster are known already
+   * @param ending where a topic ends, if it does: cluster id and the topic's metadata
    */
   final case class Rules(
       retentionMs: Long,
       drainRemoved: Boolean,
-      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
+      ending: (String, TopologyTopic) => Option[OffsetsPolicy] = (_, _) => None
   )
 
   /** @param now epoch milliseconds */
   def apply(start: CompositeOffset, topology: Topology, now: Long, rules: Rules): Transition = {
     val ids = start.clusters.keySet ++ start.retained.keySet ++ topology.clusters.keySet
-    val parts = ids.toSeq.map(id => id -> cluster(id, start, topology, now, rules))
+    val parts = ids.toSeq.map(id => id -> cluster(id, start, topology, now, rules, alone = ids.size == 1))
     Transition(
       clusters = SortedMap.from(parts.collect { case (id, (work, _)) if work.topics.nonEmpty => id -> work }),
       retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept })
@@ -65,7 +69,8 @@ private[dynamickafka] object Reconcile {
       start: CompositeOffset,
       topology: Topology,
       now: Long,
-      rules: Rules
+      rules: Rules,
+      alone: Boolean
   ): (ClusterTransition, Option[Retained]) = {
     val named = topology.clusters.get(id).fold(SortedMap.empty[String, TopologyTopic])(_.topics)
     def isDraining(topic: String) = named.get(topic).exists(_.draining)
@@ -95,12 +100,19 @@ private[dynamickafka] object Reconcile {
 
     val reading = stay ++ back ++ fresh
     val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
+    val ending = reading.iterator.flatMap { t =>
+      val before = start.endsOf(id).get(t)
+      named.get(
+        t
+      ).fold(Ends.kept(before))(m => Ends.of(id, t, rules.ending(id, m), before, alone)).map(t -> _)
+    }
     val work = ClusterTransition(
       staying = live.filterTopics(stay),
       returning = kept.fold(Positions.empty)(_.positions.filterTopics(back)),
       entering = SortedMap.from(entering),
       targets = targets,
-      newlyDraining = reading.filter(t => toItsEnd(t) && !targets.topics(t))
+      newlyDraining = reading.filter(t => toItsEnd(t) && !targets.topics(t)),
+      ending = SortedMap.from(ending)
     )
     (work, retain(kept, live.filterTopics(leave), back, isDraining, now, rules.retentionMs))
   }

@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.errors.{TopicAuthorizationException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 
-import io.github.dynamickafka.offset.{ClusterView, OffsetsPolicy, Positions}
+import io.github.dynamickafka.offset.{ClusterView, Ending, OffsetsPolicy, Positions}
 
 /**
  * What a trigger asks one cluster.
@@ -21,11 +21,13 @@ import io.github.dynamickafka.offset.{ClusterView, OffsetsPolicy, Positions}
  * @param known partitions that are read already: their offsets are asked for without waiting for the
  *              description of the topics, which saves a round trip
  * @param entering topics without a position, and where they start
+ * @param ending topics that end somewhere; what is fixed of it is not asked for again
  */
 private[source] final case class ClusterQuestion(
     topics: Set[String],
     known: Positions,
-    entering: Map[String, OffsetsPolicy]
+    entering: Map[String, OffsetsPolicy],
+    ending: Map[String, Ending] = Map.empty
 )
 
 /**
@@ -57,15 +59,20 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     listed(question.topics, list(known -- absent)).thenCompose { case (present, listings) =>
       absent = known -- present
       val asked = listings.filter { case (tp, _) => present(tp) }
-      then2(offsets(asked), entering(question, present)) { (offsets, entering) =>
-        val (ends, earliest) = offsets
+      // Only when the ends are known: a record that comes meanwhile is before neither of them or behind both.
+      val found = offsets(asked).thenCompose[((Offsets, Offsets), Offsets)](offsets =>
+        ending(question, present).thenApply(offsets -> _)
+      )
+      then2(found, entering(question, present)) { (found, entering) =>
+        val ((ends, earliest), ending) = found
         val vanished = present.filter(tp => !ends.contains(tp) || !earliest.contains(tp)).map(_.topic)
         val here = (tp: TopicPartition) => present(tp) && !vanished(tp.topic)
         ClusterView.Reachable(
           ends = positions(ends, here),
           earliest = positions(earliest, here),
           entering = positions(entering.map { case (tp, o) => tp -> at(o, tp, ends, earliest) }, here),
-          missing = (question.topics -- present.map(_.topic)) ++ vanished
+          missing = (question.topics -- present.map(_.topic)) ++ vanished,
+          endings = positions(ending.map { case (tp, o) => tp -> at(o, tp, ends, earliest) }, here)
         )
       }
     }
@@ -156,10 +163,25 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     val parts = byPolicy.toSeq.map { case (policy, topics) =>
       enteringAt(policy, present.filter(tp => topics.contains(tp.topic)))
     }
+    together(parts)
+  }
+
+  /** Ends of partitions that have none yet, likewise. Without the time of a record there is no end by time. */
+  private def ending(question: ClusterQuestion, present: Set[TopicPartition]): CompletableFuture[Offsets] = {
+    val open = present.toSeq.flatMap { tp =>
+      question.ending.get(tp.topic).filter(!_.fixed.contains(tp.partition)).flatMap(_.policy).map(_ -> tp)
+    }
+    together(open.groupMap(_._1)(_._2).toSeq.map {
+      case (policy @ (_: OffsetsPolicy.Timestamp | _: OffsetsPolicy.TimestampByPartition), tps) =>
+        enteringAt(policy, tps.toSet).thenApply[Offsets](_.filter(_._2 != OffsetsPolicy.LatestOffset))
+      case (policy, tps) => enteringAt(policy, tps.toSet)
+    })
+  }
+
+  private def together(parts: Seq[CompletableFuture[Offsets]]): CompletableFuture[Offsets] =
     CompletableFuture.allOf(parts: _*).thenApply[Offsets](_ =>
       parts.foldLeft(Map.empty: Offsets)(_ ++ _.join())
     )
-  }
 
   private def enteringAt(policy: OffsetsPolicy, tps: Set[TopicPartition]): CompletableFuture[Offsets] = {
     def everywhere(offset: Long) =

@@ -7,6 +7,7 @@ import io.github.dynamickafka.offset.OffsetsPolicy
 
 /** What options and metadata together say of each cluster; the precedence is that of [[ClusterProperties]]. */
 private[source] final class ClusterConfigs(options: SourceOptions) {
+  import ClusterConfigs._
 
   /**
    * @param known ids of all clusters there are, to tell whose a `cluster.<id>.` option is
@@ -30,7 +31,7 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
 
   /** Where a topic starts when the query starts. */
   def starting(id: String, known: Set[String], topic: TopologyTopic): OffsetsPolicy =
-    own(id, known, SourceOptionSpecs.StartingOffsets, topic.startingOffsets)
+    own(id, known, StartingForms, topic.startingOffsets)
       .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting, known))
 
   /**
@@ -46,31 +47,23 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
       clusterIsKnown: Boolean,
       unresolvedAtStart: Boolean
   ): OffsetsPolicy =
-    own(id, known, SourceOptionSpecs.StartingOffsets, topic.startingOffsets).getOrElse {
+    own(id, known, StartingForms, topic.startingOffsets).getOrElse {
       if (clusterIsKnown) options.offsets.newTopic
       else if (unresolvedAtStart)
         ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting, known)
       else options.offsets.newCluster
     }
 
-  /** Where a bounded read ends. */
-  def ending(id: String, known: Set[String], topic: TopologyTopic): OffsetsPolicy =
-    own(id, known, SourceOptionSpecs.EndingOffsets, topic.stoppingOffsets)
-      .orElse(options.offsets.ending.map(ofOneCluster(SourceOptionSpecs.EndingOffsets, _, known)))
-      .getOrElse(OffsetsPolicy.Latest)
+  /** Where reading ends; None: nowhere. */
+  def ending(id: String, known: Set[String], topic: TopologyTopic): Option[OffsetsPolicy] =
+    own(id, known, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
+
+  /** Refuses ends that are about one cluster, without its id, where there are several. Only for a first start. */
+  def checkEnding(known: Set[String]): Unit =
+    options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _, known))
 
   def maxOffsetsPerTrigger(id: String, known: Set[String]): Option[Long] =
     ClusterProperties.connectorValue(options.clusters, id, known, SourceOptionSpecs.MaxOffsetsPerTrigger)
-
-  /** Where reading ends is for batch reads: a query that streams must not overlook it. */
-  def refuseEndings(): Unit = {
-    val name = SourceOptionSpecs.EndingOffsets.name
-    val own =
-      options.clusters.perCluster.keys.find(_.toLowerCase.endsWith(s".$name".toLowerCase)).map("cluster." + _)
-    options.offsets.ending.map(_ => name).orElse(own).foreach { option =>
-      throw Errors.invalidOption(option, "", "it is for batch reads; a streaming read cannot end by it yet.")
-    }
-  }
 
   private def ofOneCluster(spec: OptionSpec[_], policy: OffsetsPolicy, known: Set[String]): OffsetsPolicy = {
     val byTopic = policy match {
@@ -93,13 +86,33 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
   private def own(
       id: String,
       known: Set[String],
-      spec: OptionSpec[OffsetsPolicy],
+      forms: Forms,
       metadata: Option[OffsetsPolicy]
   ): Option[OffsetsPolicy] =
-    ClusterProperties.offsets(
-      options.clusters,
-      id,
-      known,
-      spec
-    ).orElse(metadata).map(options.offsets.withFallback)
+    ClusterProperties.connectorValue(options.clusters, id, known, forms.timestamp)
+      .map(OffsetsPolicy.Timestamp)
+      .orElse(ClusterProperties.offsets(options.clusters, id, known, forms.byTimestamp))
+      .orElse(ClusterProperties.offsets(options.clusters, id, known, forms.offsets))
+      .orElse(metadata.map(OffsetsPolicy.about(id, _)))
+      .map(options.offsets.withFallback)
+}
+
+private[source] object ClusterConfigs {
+
+  /** The options that say the same in different forms; the first one that is set counts. */
+  private final case class Forms(
+      timestamp: OptionSpec[Long],
+      byTimestamp: OptionSpec[OffsetsPolicy],
+      offsets: OptionSpec[OffsetsPolicy]
+  )
+  private val StartingForms = Forms(
+    SourceOptionSpecs.StartingTimestamp,
+    SourceOptionSpecs.StartingOffsetsByTimestamp,
+    SourceOptionSpecs.StartingOffsets
+  )
+  private val EndingForms = Forms(
+    SourceOptionSpecs.EndingTimestamp,
+    SourceOptionSpecs.EndingOffsetsByTimestamp,
+    SourceOptionSpecs.EndingOffsets
+  )
 }

@@ -73,8 +73,14 @@ private[source] final class DynamicBatch(
   /** Where reading stops in clusters whose end is not simply their latest offset. */
   private def endings(topology: Topology, streams: ClusterStreams): Map[String, Positions] = {
     val known = topology.clusters.keySet.toSet
+    configs.checkEnding(known)
     val rules =
-      Reconcile.Rules(-1, drainRemoved = false, (id, _, topic, _) => configs.ending(id, known, topic))
+      Reconcile.Rules(
+        -1,
+        drainRemoved = false,
+        (id, _, topic, _) =>
+          configs.ending(id, known, topic).getOrElse(OffsetsPolicy.Latest)
+      )
     val all = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val other = all.clusters.filter(_._2.entering.valuesIterator.exists(_ != OffsetsPolicy.Latest))
     if (other.isEmpty) Map.empty

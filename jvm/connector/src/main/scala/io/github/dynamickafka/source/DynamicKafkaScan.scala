@@ -23,7 +23,6 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     val feed = new TopologyFeed(watcher(hadoop, options), () => memory.topology.map(_.current))
     val streams = open(source, checkpointLocation)
     val configs = new ClusterConfigs(options)
-    configs.refuseEndings()
     val watch = new QueryWatch(options.offsets.commit, checkpointLocation, streams, feed)
     new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source), watch)
   }

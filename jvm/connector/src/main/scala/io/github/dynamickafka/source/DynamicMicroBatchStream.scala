@@ -72,6 +72,7 @@ private[source] final class DynamicMicroBatchStream(
 
   private def resolveInitial(): InitialOffset = {
     val _ = feed.first()
+    configs.checkEnding(knownClusters())
     val look =
       step.look(CompositeOffset.empty, (id, topic, _) => configs.starting(id, knownClusters(), topic), None)
     if (options.failOnDataLoss) {

@@ -43,7 +43,6 @@ private[source] final class TriggerStep(
 
   // With secrets, which is why the checkpoint is not the place for them.
   private var lastKnown = Map.empty[String, Map[String, String]]
-  private var toldEndings = Set.empty[String]
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
@@ -60,7 +59,8 @@ private[source] final class TriggerStep(
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
-      (id, _, topic, known) => entry(id, topic, known)
+      (id, _, topic, known) => entry(id, topic, known),
+      (id, topic) => configs.ending(id, topology.clusters.keySet.toSet, topic)
     )
     val transition = Reconcile(start, topology, System.currentTimeMillis(), rules)
     streams.set(configsOf(transition, topology))
@@ -75,7 +75,6 @@ private[source] final class TriggerStep(
         if (!options.allowDuplicateClusters) refuseDuplicates(transition, found)
         val advance = Advance(start, transition, found)
         tellWaiting(advance.waiting)
-        tellEndings(topology)
         Look(topology, transition, found, advance)
     }
   }
@@ -100,7 +99,7 @@ private[source] final class TriggerStep(
   }
 
   private def question(work: ClusterTransition) =
-    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering)
+    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending)
 
   private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
     val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq
@@ -111,18 +110,6 @@ private[source] final class TriggerStep(
         throw Errors.duplicateCluster(both(0), both(1), kafkaId, shared.toSeq)
       }
     }
-  }
-
-  private def tellEndings(topology: Topology): Unit = {
-    val ending =
-      topology.clusters.filter(_._2.topics.valuesIterator.exists(_.stoppingOffsets.isDefined)).keySet.toSet
-    (ending -- toldEndings).foreach(id =>
-      log.warn(
-        "Kafka cluster '{}' has stopping offsets in the metadata: they are for batch reads and not looked at here",
-        id
-      )
-    )
-    toldEndings = ending
   }
 
   private def tellWaiting(waiting: Seq[(String, String)]): Unit = {

@@ -63,6 +63,13 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks
     assert(CompositeOffsetJson.read(golden).json == golden)
   }
 
+  test("so does the one with ends, which is of version 1 too: who does not know them refuses it") {
+    val golden = resource("offset-version-1-ends.json")
+    val read = CompositeOffsetJson.read(golden)
+    assert(read.json == golden)
+    assert(read.endsOf("blue")("orders") == TopicEnds("latest", SortedMap(0 -> 42L, 1 -> 9L)))
+  }
+
   test("an offset of a future version is refused, naming both versions") {
     val e = intercept[DynamicKafkaRuntimeException](
       CompositeOffsetJson.read(resource("offset-version-future.json"))
@@ -92,6 +99,10 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks
       """{"version":1,"clusters":{},"retained":{"a":{"since":1}}}""",
       """{"version":1,"clusters":{},"retained":{"a":{"since":1,"topics":{},"until":2}}}""",
       """{"version":1,"clusters":{}} x""",
+      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest"}}}}""",
+      """{"version":1,"clusters":{},"ends":{"a":{"t":{"offsets":{"0":1}}}}}""",
+      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest","offsets":{"0":-1}}}}}""",
+      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest","offsets":{},"since":1}}}}""",
       """{"clusters":{"a":1}}"""
     ).foreach(text => assert(conditionOf(text) == "INVALID_OFFSET", text))
     Seq(

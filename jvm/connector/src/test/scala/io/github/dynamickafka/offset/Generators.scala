@@ -26,10 +26,18 @@ object Generators {
     drained <- Gen.someOf(kept.topics)
   } yield Retained(since, kept, drained.toSet)
 
+  val topicEnds: Gen[TopicEnds] = for {
+    by <- Gen.oneOf("latest", "committed", "timestamp:1763700000000", """{"0":-1,"7":"x"}""")
+    partitions <- Gen.mapOf(Gen.zip(Gen.choose(0, 20), offset))
+  } yield TopicEnds(by, SortedMap.from(partitions))
+
+  val ends: Gen[Ends.ByTopic] = Gen.mapOf(Gen.zip(topic, topicEnds)).map(SortedMap.from(_))
+
   val compositeOffset: Gen[CompositeOffset] = for {
     clusters <- byCluster(positions)
     entered <- byCluster(positions)
     retained <- byCluster(retained)
     draining <- byCluster(positions)
-  } yield CompositeOffset(clusters, entered, retained, draining)
+    ends <- byCluster(ends)
+  } yield CompositeOffset(clusters, entered, retained, draining, ends)
 }

@@ -17,7 +17,8 @@ class ReconcilePropertySuite extends AnyFunSuite {
   private val clusterIds = Seq("a", "a-b", "c")
   private val topicNames = Seq("t", "b-t", "u")
 
-  private final class Model(seed: Long) {
+  /** @param bounded every partition ends at what is there when it is first seen */
+  private final class Model(seed: Long, val bounded: Boolean = false) {
     val random = new Random(seed)
     var now = 1000000L
     var kafka = Map.empty[(String, String), Map[Int, Long]]
@@ -32,10 +33,14 @@ class ReconcilePropertySuite extends AnyFunSuite {
     var read = Map.empty[(String, String, Int), Vector[(Long, Long)]]
     var turn = 0L
 
+    /** Ends, as they were first fixed. */
+    var ends = Map.empty[(String, String, Int), Long]
+
     val rules: Reconcile.Rules = Reconcile.Rules(
       retentionMs = -1,
       drainRemoved = random.nextBoolean(),
-      entry = (_, _, _, _) => OffsetsPolicy.Earliest
+      entry = (_, _, _, _) => OffsetsPolicy.Earliest,
+      ending = (_, _) => Option.when(bounded)(OffsetsPolicy.Latest)
     )
 
     def chance(percent: Int): Boolean = random.nextInt(100) < percent
@@ -68,7 +73,14 @@ class ReconcilePropertySuite extends AnyFunSuite {
       if (down(id)) ClusterView.Unreachable
       else {
         val ends = Positions.from(for (t <- work.topics.toSeq; (p, end) <- kafka((id, t))) yield (t, p, end))
-        ClusterView.Reachable(ends, Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 0L) }))
+        val open = ends.iterator.filter { case (t, p, _) =>
+          work.ending.get(t).exists(e => e.policy.isDefined && !e.fixed.contains(p))
+        }
+        ClusterView.Reachable(
+          ends,
+          earliest = Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 0L) }),
+          endings = Positions.from(open)
+        )
       }
 
     /** A trigger: logged, and then perhaps read; a batch that is not read is planned again after a restart. */
@@ -91,6 +103,11 @@ class ReconcilePropertySuite extends AnyFunSuite {
         assert(r.until <= kafka((id, r.topic))(r.partition), "read past the end")
       }
       committed = logged
+      for ((c, topics) <- logged.ends; (t, of) <- topics; (p, end) <- of.offsets) {
+        val first = ends.getOrElse((c, t, p), end)
+        assert(first == end, s"$c $t-$p had its end at $first, and now at $end")
+        ends += (c, t, p) -> end
+      }
     }
   }
 
@@ -110,17 +127,21 @@ class ReconcilePropertySuite extends AnyFunSuite {
         )
         until
       }
-      assert(joined == end, s"$c $t-$p was read to $joined of $end")
+      val last = if (model.bounded) model.ends((c, t, p)) else end
+      assert(joined == last, s"$c $t-$p was read to $joined of $last")
     }
     assert(model.committed.retained.isEmpty && model.committed.draining.isEmpty)
   }
 
-  test("nothing lost, nothing twice, under any order of changes") {
+  for ((name, bounded) <- Seq(
+      "nothing lost, nothing twice, under any order of changes" -> false,
+      "an end that is fixed stays, and all is read up to it, under any order of changes" -> true
+    )) test(name) {
     val first = sys.props.get("dynamickafka.seed").fold(System.nanoTime())(_.toLong)
     (0L until 400L).foreach { i =>
       val seed = first + i
       withClue(s"-Ddynamickafka.seed=$seed: ") {
-        val model = new Model(seed)
+        val model = new Model(seed, bounded)
         (1 to 60).foreach { _ =>
           if (model.chance(50)) model.change()
           model.trigger()
