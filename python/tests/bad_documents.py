@@ -124,8 +124,22 @@ TABLE = [
     _entry("bad state", "\n        topics: [a]\n        state: drained", 9, "'drained' is a bad state"),
     _entry("null state", "\n        topics: [a]\n        state:", 9, "key 'state'"),
     _entry("unknown key", "\n        topics: [a]\n        sate: x", 9, "mean 'state'?"),
-    _entry("topic_pattern", "\n        topic_pattern: a.*", 8, "not supported yet"),
-    _entry("partitions", " {topics: [a], partitions: [0]}", 7, "not supported yet"),
+    _entry("two ways", "\n        topics: [a]\n        topic_pattern: a.*", 9, "is given beside 'topics'"),
+    _entry("pattern and partitions", "\n        topic_pattern: a\n        partitions: {a: [0]}", 9, "beside"),
+    _entry("blank pattern", "\n        topic_pattern: ''", 8, "regular expression"),
+    _entry("pattern is a list", "\n        topic_pattern: [a]", 8, "must be text, but is a list"),
+    _entry("partitions without topics", "\n        partitions: [0]", 8, "must be a mapping, but is a list"),
+    _entry("no partitions", "\n        partitions: {}", 8, "partitions of at least one topic"),
+    _entry("partitions of a bad topic", "\n        partitions: {b b: [0]}", 8, "'b b' is a bad topic name"),
+    _entry("partitions of a topic: none", "\n        partitions:\n          a: []", 9, "at least one partition"),
+    _entry("a partition is no number", "\n        partitions:\n          a: [0,\n            x]", 10, "number"),
+    _entry("a negative partition", "\n        partitions:\n          a:\n          - -1", 10, "from 0 on"),
+    _entry(
+        "a partition twice", "\n        partitions:\n          a: [0, 1,\n            00]", 10, "0 is given twice"
+    ),
+    _entry(
+        "times by partition", ' {topics: [a], stopping_offsets: \'timestamp:{"a": {"0": -1}}\'}', 7, "a time in"
+    ),
     _entry("bad offsets", " {topics: [a], starting_offsets: erliest}", 7, "'erliest'"),
     _entry("negative time", " {topics: [a], stopping_offsets: -1}", 7, "'-1' is a bad end"),
     _entry("empty offsets", " {topics: [a], starting_offsets: {}}", 7, "offsets by topic"),

@@ -298,3 +298,27 @@ def test_without_the_libraries(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert program.main() == 2
     text = "The command line needs click, PyYAML: pip install 'dynamic-kafka[cli]'\n"
     assert capsys.readouterr().err == text
+
+
+def test_topics_by_pattern_and_by_partition(file: Path) -> None:
+    other = changed(
+        file,
+        ("green: {topics: [payments]}", "green: {topic_pattern: 'payments-.*'}"),
+        ("blue: {topics: [orders, more]", "blue: {partitions: {orders: [0, 2]}"),
+    )
+    assert run("streams", other).stdout.splitlines()[1:] == [
+        "orders    blue     draining  orders (0, 2)",
+        "orders    green    active    orders",
+        "payments  green    active    matching payments-.*",
+    ]
+    assert run_json("streams", other)["streams"][1]["clusters"] == [
+        {"cluster": "green", "state": "active", "topics": [], "topic_pattern": "payments-.*"}
+    ]
+    assert "  partitions          orders (0, 2)" in run("describe", other, "orders").stdout.splitlines()
+    assert run_json("describe", other, "orders")["clusters"]["blue"]["partitions"] == {"orders": [0, 2]}
+    assert run("diff", file, other).stdout.splitlines() == [
+        "- stream orders, cluster blue, topic more leaves",
+        "~ stream orders, cluster blue, partitions orders changes: all -> 0, 2",
+        "- stream payments, cluster green, topic payments leaves",
+        "~ stream payments, cluster green, topic_pattern changes: none -> payments-.*",
+    ]

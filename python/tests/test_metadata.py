@@ -110,3 +110,22 @@ def test_what_is_no_model() -> None:
         ClusterMetadata(["orders"], SERVERS, state="gone")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stream 'orders', cluster 'blue'"):
         KafkaStream("orders", {"blue": {"topics": ["orders"]}})  # type: ignore[dict-item]
+
+
+def test_topics_by_pattern_and_by_partition() -> None:
+    pattern = ClusterMetadata(properties=SERVERS, topic_pattern="orders-.*")
+    some = ClusterMetadata((), SERVERS, partitions={"orders": [2, 0]})
+    streams = document([KafkaStream("a", {"blue": pattern}), KafkaStream("b", {"blue": some})])["streams"]
+    assert streams["a"]["clusters"]["blue"] == {"topic_pattern": "orders-.*", "state": "active"}
+    assert streams["b"]["clusters"]["blue"] == {"partitions": {"orders": [0, 2]}, "state": "active"}
+    assert "topic_pattern='orders-.*'" in repr(pattern)
+    assert "partitions={'orders': (0, 2)}" in repr(some)
+    assert hash(pattern) != hash(some)
+    assert some == ClusterMetadata((), SERVERS, partitions={"orders": (0, 2)})
+
+
+def test_one_way_to_tell_the_topics() -> None:
+    with pytest.raises(ValueError, match="not topics and topic_pattern"):
+        ClusterMetadata(["orders"], SERVERS, topic_pattern="orders")
+    with pytest.raises(ValueError, match=r"partitions of topic 'orders' are numbers from 0 on"):
+        ClusterMetadata((), SERVERS, partitions={"orders": [-1]})

@@ -236,3 +236,20 @@ def test_the_schema_is_one() -> None:
     schema = json.loads(schema_text())
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_topics_by_pattern_and_by_partition() -> None:
+    text = GOOD.replace("topics: [orders]", r"topic_pattern: 'orders-\p{Alnum}+'").replace(
+        "topics: [payments, payments.v2]", "partitions: {payments: [3, 0], payments.v2: ['1']}"
+    )
+    document = read(text)
+    assert not document.errors
+    orders = document.streams["orders"].clusters["blue"]
+    assert (orders.topics, orders.topic_pattern, orders.partitions) == ((), r"orders-\p{Alnum}+", None)
+    green = document.streams["payments"].clusters["green"]
+    assert (green.topics, green.partitions) == ((), {"payments": (0, 3), "payments.v2": (1,)})
+
+
+def test_times_by_partition() -> None:
+    times = '\'timestamp:{"a": {"0": 1763700000000}}\''
+    assert not read(GOOD.replace("{topics: [orders]}", f"{{topics: [a], starting_offsets: {times}}}")).errors

@@ -33,8 +33,33 @@ ODD = [
     "- {streamId: a, clusterMetadataList: [{clusterId: +1, bootstrapServers: b, topics: [a]}]}",
     *(GOOD.replace("[orders]", topics) for topics in ("[1e5]", "[12:30]", "[yes]", "['7']", '["a\\n"]', "[..]")),
     *(
+        GOOD.replace("topics: [orders]", way)
+        for way in (
+            "topic_pattern: a.*",
+            "topic_pattern: 5",
+            "topic_pattern: 2026-01-01",
+            "topic_pattern:",
+            "partitions: {a: [0, '1', +2], 7: [3]}",
+            "partitions: {a: [1.0]}",
+            "partitions: {a: [0x10]}",
+            "partitions: {a: [true]}",
+            "partitions: {a: [2147483648]}",
+            "partitions: {a: 0}",
+            "partitions: {a: [~]}",
+            "partitions: {a: [0]}, topics: [a]",
+        )
+    ),
+    *(
         GOOD.replace("stopping_offsets: latest", f"stopping_offsets: {position}")
-        for position in ("LATEST", "earliest", "timestamp:5", "{a: {0: -1}}", "{a: {0: -2}}", "{a: {00: 1, 0: 1}}")
+        for position in (
+            "LATEST",
+            "earliest",
+            "timestamp:5",
+            '\'timestamp: {"a": {"0": 5}}\'',
+            "{a: {0: -1}}",
+            "{a: {0: -2}}",
+            "{a: {00: 1, 0: 1}}",
+        )
     ),
 ]
 

@@ -48,8 +48,16 @@ def document_text(streams: Iterable[KafkaStream]) -> str:
     return json.dumps(document(streams), separators=(",", ":"))
 
 
+def _topics(metadata: ClusterMetadata) -> dict[str, Any]:
+    if metadata.topic_pattern is not None:
+        return {"topic_pattern": metadata.topic_pattern}
+    if metadata.partitions is not None:
+        return {"partitions": {topic: list(numbers) for topic, numbers in metadata.partitions.items()}}
+    return {"topics": list(metadata.topics)}
+
+
 def _entry(cluster: str, metadata: ClusterMetadata) -> dict[str, Any]:
-    entry: dict[str, Any] = {"topics": list(metadata.topics), "state": metadata.state}
+    entry: dict[str, Any] = {**_topics(metadata), "state": metadata.state}
     for name in ("starting_offsets", "stopping_offsets"):
         offsets = getattr(metadata, name)
         if isinstance(offsets, OffsetsInitializer):

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dynamic_kafka._values import option_text
 from dynamic_kafka.offsets import OffsetsInitializer
 
 State = Literal["active", "draining"]
+SUBSCRIPTIONS = ("topics", "topic_pattern", "partitions")
 
 
 @dataclass(frozen=True, repr=False)
 class ClusterMetadata:
     """What a stream has on one cluster. Immutable; its repr shows no property but the bootstrap servers.
+
+    The topics are told in one of three ways: ``topics``, ``topic_pattern`` or ``partitions``.
 
     Attributes:
         topics: Topics of the stream on this cluster.
@@ -23,13 +26,17 @@ class ClusterMetadata:
             ``committed``, JSON by cluster, or an OffsetsInitializer. None: the query's options decide.
         stopping_offsets: Where reading ends, in the same forms. None: the query's options decide.
         state: ``active`` (default), or ``draining``: read up to the end it has now, then retired.
+        topic_pattern: A Java regular expression: every topic whose whole name matches, as topics come and go.
+        partitions: Some partitions of topics, by topic.
     """
 
-    topics: Collection[str]
-    properties: Mapping[str, str]
+    topics: Collection[str] = ()
+    properties: Mapping[str, str] = field(default_factory=dict)
     starting_offsets: str | OffsetsInitializer | None = None
     stopping_offsets: str | OffsetsInitializer | None = None
     state: State = "active"
+    topic_pattern: str | None = None
+    partitions: Mapping[str, Collection[int]] | None = None
 
     def __post_init__(self) -> None:
         """Takes copies, so that later changes of what was given in change nothing here."""
@@ -39,19 +46,46 @@ class ClusterMetadata:
         properties = {str(key): option_text(str(key), value) for key, value in self.properties.items()}
         object.__setattr__(self, "topics", tuple(topics))
         object.__setattr__(self, "properties", properties)
+        if self.partitions is not None:
+            partitions = {topic: _numbers(topic, numbers) for topic, numbers in self.partitions.items()}
+            object.__setattr__(self, "partitions", partitions)
+        given = [name for name in SUBSCRIPTIONS if getattr(self, name)]
+        if len(given) > 1:
+            raise ValueError(f"only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}")
         if self.state not in ("active", "draining"):
             raise ValueError(f"state is 'active' or 'draining', not {self.state!r}")
 
     def __hash__(self) -> int:
-        """By topics and state; properties and offsets only take part in equality."""
-        return hash((self.topics, self.state))
+        """By what is subscribed to and state; properties and offsets only take part in equality."""
+        return hash((self.topics, self.topic_pattern, tuple(self.partitions or ()), self.state))
+
+    @property
+    def subscription(self) -> tuple[str, str]:
+        """Which of the three ways tells the topics, and what it tells, for people."""
+        if self.topic_pattern is not None:
+            return "topic_pattern", self.topic_pattern
+        if self.partitions is not None:
+            parts = (f"{topic} ({', '.join(map(str, numbers))})" for topic, numbers in self.partitions.items())
+            return "partitions", ", ".join(parts)
+        return "topics", ", ".join(self.topics)
 
     def __repr__(self) -> str:
         """Without credentials."""
         return (
-            f"ClusterMetadata(topics={list(self.topics)}, "
+            f"ClusterMetadata({self._told()}, "
             f"bootstrap.servers={self.properties.get('bootstrap.servers')!r}, state={self.state!r})"
         )
+
+    def _told(self) -> str:
+        if self.topic_pattern is not None:
+            return f"topic_pattern={self.topic_pattern!r}"
+        return f"topics={list(self.topics)}" if self.partitions is None else f"partitions={self.partitions}"
+
+
+def _numbers(topic: str, numbers: Collection[int]) -> tuple[int, ...]:
+    if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
+        raise ValueError(f"partitions of topic '{topic}' are numbers from 0 on, not {list(numbers)}")
+    return tuple(sorted(set(numbers)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._cli.arguments import as_json, metadata_file, streams_of
-from dynamic_kafka._cli.output import print_json
+from dynamic_kafka._cli.output import print_json, topics_json
 from dynamic_kafka._cli.redaction import shown_all
 from dynamic_kafka._metadata_file.schema import did_you_mean
 from dynamic_kafka.model import ClusterMetadata
@@ -35,7 +35,7 @@ def describe(file: Path, stream: str, as_json: bool) -> None:
     click.echo(f"stream {stream}")
     for id, entry in clusters.items():
         click.echo(f"\ncluster {id}")
-        lines = [("state", entry.state), ("topics", ", ".join(entry.topics)), *_offsets(entry).items()]
+        lines = [("state", entry.state), entry.subscription, *_offsets(entry).items()]
         lines += shown_all(entry.properties).items()
         width = max(len(name) for name, _ in lines)
         for name, value in lines:
@@ -50,4 +50,4 @@ def _offsets(entry: ClusterMetadata) -> dict[str, str | None]:
 
 def _json(entry: ClusterMetadata) -> dict[str, object]:
     properties = shown_all(entry.properties)
-    return {"state": entry.state, "topics": list(entry.topics), **_offsets(entry), "properties": properties}
+    return {"state": entry.state, **topics_json(entry), **_offsets(entry), "properties": properties}

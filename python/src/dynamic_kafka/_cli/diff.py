@@ -13,6 +13,7 @@ from dynamic_kafka._cli.redaction import shown
 from dynamic_kafka._metadata_file.changes import Change, changes
 
 _INVALID = 2
+_KEYS = ("offsets", "pattern")
 _SIGNS = {"enters": "+", "leaves": "-"}
 
 
@@ -49,9 +50,9 @@ def _line(change: Change) -> str:
         if name is not None
     ]
     if change.name is not None:
-        place.append(change.name if change.what == "offsets" else f"{change.what} {change.name}")
+        place.append(change.name if change.what in _KEYS else f"{change.what} {change.name}")
     line = f"{_SIGNS.get(change.how, '~')} {', '.join(place)} {change.how}"
-    if change.what not in ("property", "offsets"):
+    if change.what not in ("property", "partitions", *_KEYS):
         return line
     values = [("none" if value is None else value) for value in (change.old, change.new)]
     return f"{line}: {' -> '.join(values if change.how == 'changes' else filter(None, (change.old, change.new)))}"

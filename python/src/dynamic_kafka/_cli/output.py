@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import click
 
 from dynamic_kafka._metadata_file.problem import Problem
+from dynamic_kafka.model import ClusterMetadata
 
 
 def print_json(value: object) -> None:
@@ -44,3 +45,13 @@ def print_table(
 def count(number: int, thing: str) -> str:
     """``1 stream``, ``2 streams``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def topics_json(entry: ClusterMetadata) -> dict[str, object]:
+    """What a stream has on a cluster: ``topics``, and the pattern or the partitions where these tell them."""
+    found: dict[str, object] = {"topics": list(entry.topics)}
+    if entry.topic_pattern is not None:
+        found["topic_pattern"] = entry.topic_pattern
+    if entry.partitions is not None:
+        found["partitions"] = {topic: list(numbers) for topic, numbers in entry.partitions.items()}
+    return found

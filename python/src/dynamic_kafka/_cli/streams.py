@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._cli.arguments import as_json, metadata_file, streams_of
-from dynamic_kafka._cli.output import print_json, print_table
+from dynamic_kafka._cli.output import print_json, print_table, topics_json
+from dynamic_kafka.model import ClusterMetadata
 
 
 @click.command()
@@ -21,7 +22,7 @@ def streams(file: Path, as_json: bool) -> None:
             {
                 "stream": stream.stream_id,
                 "clusters": [
-                    {"cluster": id, "state": entry.state, "topics": list(entry.topics)}
+                    {"cluster": id, "state": entry.state, **topics_json(entry)}
                     for id, entry in stream.clusters.items()
                 ],
             }
@@ -31,6 +32,10 @@ def streams(file: Path, as_json: bool) -> None:
         return
     rows: list[tuple[str, ...]] = []
     for stream in found:
-        rows += [(stream.stream_id, id, e.state, ", ".join(e.topics)) for id, e in stream.clusters.items()]
+        rows += [(stream.stream_id, id, e.state, _topics(e)) for id, e in stream.clusters.items()]
         rows += [] if stream.clusters else [(stream.stream_id, "", "", "")]
     print_table(("stream", "cluster", "state", "topics"), rows)
+
+
+def _topics(entry: ClusterMetadata) -> str:
+    return f"matching {entry.topic_pattern}" if entry.topic_pattern is not None else entry.subscription[1]

@@ -9,7 +9,9 @@ from typing import Literal
 from dynamic_kafka.model import ClusterMetadata, KafkaStream
 
 Streams = Mapping[str, KafkaStream]
-What = Literal["cluster", "property", "stream", "cluster of stream", "topic", "state", "offsets"]
+What = Literal[
+    "cluster", "property", "stream", "cluster of stream", "topic", "partitions", "pattern", "state", "offsets"
+]
 How = Literal["enters", "leaves", "changes", "drains", "is active again"]
 
 
@@ -22,7 +24,7 @@ class Change:
         how: What happens to it.
         stream: The stream, if it is about one.
         cluster: The cluster, if it is about one.
-        name: Of the topic, the property, or the key of the offsets.
+        name: Of the topic, the property, or the key of the offsets or the pattern.
         old: The value before. The value of a property can be a secret.
         new: The value now. The same.
     """
@@ -83,13 +85,27 @@ def _entry(stream: str, cluster: str, old: ClusterMetadata, new: ClusterMetadata
     if old.state != new.state:
         how: How = "drains" if new.state == "draining" else "is active again"
         yield Change("state", how, stream, cluster, None, old.state, new.state)
-    for topic in sorted({*old.topics} ^ {*new.topics}):
-        yield Change("topic", _moved(topic, old.topics), stream, cluster, topic)
+    before, now = _topics(old), _topics(new)
+    for topic in sorted(before.keys() | now.keys()):
+        if topic not in before or topic not in now:
+            yield Change("topic", _moved(topic, before), stream, cluster, topic)
+        elif before[topic] != now[topic]:
+            yield Change("partitions", "changes", stream, cluster, topic, before[topic], now[topic])
+    if old.topic_pattern != new.topic_pattern:
+        patterns = old.topic_pattern, new.topic_pattern
+        yield Change("pattern", "changes", stream, cluster, "topic_pattern", *patterns)
     for name in ("starting_offsets", "stopping_offsets"):
-        before, now = getattr(old, name), getattr(new, name)
-        if before != now:
-            yield Change("offsets", "changes", stream, cluster, name, before, now)
+        given = getattr(old, name), getattr(new, name)
+        if given[0] != given[1]:
+            yield Change("offsets", "changes", stream, cluster, name, *given)
+
+
+def _topics(entry: ClusterMetadata) -> dict[str, str]:
+    """Topics that are named, and which of their partitions."""
+    if entry.partitions is None:
+        return dict.fromkeys(entry.topics, "all")
+    return {topic: ", ".join(map(str, numbers)) for topic, numbers in entry.partitions.items()}
 
 
 def _moved(name: str, old: object) -> How:
-    return "leaves" if isinstance(old, Mapping | tuple) and name in old else "enters"
+    return "leaves" if isinstance(old, Mapping) and name in old else "enters"

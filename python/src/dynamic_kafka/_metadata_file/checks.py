@@ -8,7 +8,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from dynamic_kafka._metadata_file.place import Path
-from dynamic_kafka._metadata_file.positions import BadPositionError, check_start, check_stop, whole_number
+from dynamic_kafka._metadata_file.positions import (
+    LARGEST_PARTITION,
+    BadPositionError,
+    check_start,
+    check_stop,
+    whole_number,
+)
 from dynamic_kafka._metadata_file.schema import did_you_mean
 from dynamic_kafka._metadata_file.tree import Date, Tree
 
@@ -42,6 +48,7 @@ def _version1(tree: Tree) -> Found:
             if cluster not in known:
                 yield path, f"there is no cluster '{cluster}' under 'clusters'.{did_you_mean(cluster, known)}"
             yield from _topics(entry, path)
+            yield from _partitions(tree, entry, path)
             for key in POSITIONS.keys() & _mapping(entry).keys():
                 yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
 
@@ -114,9 +121,25 @@ def _bad_flink_id(cluster: str, path: Path, entry: dict[str, Any]) -> tuple[Path
 
 
 def _topics(entry: Any, path: Path) -> Found:
+    if isinstance(_mapping(entry).get("topic_pattern"), Date):
+        yield (*path, "topic_pattern"), "must be text, but is a date: put it in quotes"
     for index, topic in enumerate(_list(_mapping(entry).get("topics"))):
         if isinstance(topic, Date):
             yield (*path, "topics", index), "must be text, but is a date: put it in quotes"
+
+
+def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
+    for topic, numbers in _mapping(_mapping(entry).get("partitions")).items():
+        seen: set[int] = set()
+        for index in range(len(_list(numbers))):
+            at = (*path, "partitions", topic, index)
+            number = whole_number(tree.text(at), LARGEST_PARTITION)
+            if number is None or number < 0:
+                yield at, "must be the number of a partition, from 0 on"
+            elif number in seen:
+                yield at, f"partition {number} is given twice"
+            else:
+                seen.add(number)
 
 
 def _mapping(value: Any) -> dict[str, Any]:

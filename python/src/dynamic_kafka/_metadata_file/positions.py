@@ -10,7 +10,12 @@ from typing import Any
 EARLIEST = -2
 LATEST = -1
 _LARGEST = 2**63 - 1
-_LARGEST_PARTITION = 2**31 - 1
+LARGEST_PARTITION = 2**31 - 1
+_EXPECTED = {
+    0: "a time in milliseconds since 1970",
+    LATEST: "an offset of 0 or more or -1 (latest)",
+    EARLIEST: "an offset of 0 or more, -1 (latest) or -2 (earliest)",
+}
 _WORDS = ("earliest", "latest", "committed")
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
@@ -51,8 +56,9 @@ def _check(text: str, lowest: int) -> None:
     trimmed = text.strip()
     if trimmed.lower() in _WORDS:
         return
-    if trimmed.startswith("{"):
-        _check_json(trimmed, lowest)
+    times = re.match(r"timestamp:\s*(?=\{)", trimmed, re.IGNORECASE)
+    if trimmed.startswith("{") or times:
+        _check_json(trimmed[times.end() :] if times else trimmed, 0 if times else lowest)
         return
     timestamp = re.fullmatch(r"(?:timestamp:)?([0-9]+)", trimmed.lower())
     if timestamp is None:
@@ -98,12 +104,11 @@ def _check_topics(where: str, topics: Mapping[str, Any], lowest: int) -> None:
 def _check_partitions(where: str, partitions: Mapping[str, Any], lowest: int) -> None:
     seen = set()
     for name, offset in partitions.items():
-        partition = whole_number(name, _LARGEST_PARTITION)
+        partition = whole_number(name, LARGEST_PARTITION)
         if partition is None or partition < 0:
             raise BadPositionError(f"{where}: '{name}' is no partition number")
         if not _is_offset(offset, lowest):
-            special = ", -1 (latest) or -2 (earliest)" if lowest == EARLIEST else " or -1 (latest)"
-            raise BadPositionError(f"{where}, partition {name}: it must be an offset of 0 or more{special}")
+            raise BadPositionError(f"{where}, partition {name}: it must be {_EXPECTED[lowest]}")
         # "0" and "00" are different keys for JSON and the same partition.
         if partition in seen:
             raise BadPositionError(f"{where} names partition {partition} twice")

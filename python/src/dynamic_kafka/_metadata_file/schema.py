@@ -18,6 +18,7 @@ from jsonschema.validators import extend
 from dynamic_kafka._metadata_file.place import Path, place_of
 from dynamic_kafka._metadata_file.problem import Problem
 from dynamic_kafka._metadata_file.tree import Tree, Unsupported
+from dynamic_kafka.model import SUBSCRIPTIONS
 
 _TYPES = {
     "object": "a mapping",
@@ -82,12 +83,21 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
                 if name not in instance:
                     yield path, f"'{name}' is missing"
         case "additionalProperties":
-            known = [name for name, of in schema["properties"].items() if of != {"$ref": "#/$defs/later"}]
+            known = list(schema["properties"])
             names = ", ".join(f"'{name}'" for name in known)
             for name in instance:
                 if name not in schema["properties"]:
                     hint = did_you_mean(name, known)
                     yield (*path, name), f"there is no such key here, the keys are {names}.{hint}"
+        case "oneOf" if isinstance(instance, Mapping):
+            # Of an entry: exactly one of the three ways to tell its topics.
+            given = [name for name in instance if name in SUBSCRIPTIONS]
+            if given:
+                yield (*path, given[1]), f"is given beside '{given[0]}', and {schema['description']}"
+            else:
+                yield path, f"'topics' is missing; {schema['description']}"
+        case "oneOf":
+            pass  # Its type says it.
         case "uniqueItems":
             for index, topic in enumerate(instance):
                 if topic in instance[:index]:

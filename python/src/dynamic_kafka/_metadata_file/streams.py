@@ -27,11 +27,13 @@ def _version1(tree: Tree) -> list[KafkaStream]:
         for cluster, entry in stream["clusters"].items():
             path = ("streams", id, "clusters", cluster)
             clusters[cluster] = ClusterMetadata(
-                entry["topics"],
+                entry.get("topics", ()),
                 properties[cluster],
                 _position(tree, path, entry, "starting_offsets", "startingOffsets"),
                 _position(tree, path, entry, "stopping_offsets", "stoppingOffsets"),
                 cast(State, entry.get("state", "active")),
+                entry.get("topic_pattern"),
+                _partitions(tree, path, entry),
             )
         streams.append(KafkaStream(id, clusters))
     return streams
@@ -43,6 +45,15 @@ def _position(tree: Tree, path: Path, entry: dict[str, Any], *spellings: str) ->
             at = (*path, key)
             return positions_json(tree, at, entry[key]) if isinstance(entry[key], dict) else tree.text(at)
     return None
+
+
+def _partitions(tree: Tree, path: Path, entry: dict[str, Any]) -> dict[str, list[int]] | None:
+    if "partitions" not in entry:
+        return None
+    return {
+        topic: [int(tree.text((*path, "partitions", topic, index))) for index in range(len(numbers))]
+        for topic, numbers in entry["partitions"].items()
+    }
 
 
 def _flink(tree: Tree) -> list[KafkaStream]:

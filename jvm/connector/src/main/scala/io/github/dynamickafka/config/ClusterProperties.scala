@@ -9,7 +9,7 @@ import io.github.dynamickafka.offset.OffsetsPolicy
  *  1. the option `cluster.<id>.kafka.<property>`, or `cluster.<id>.<property>`
  *  1. what the metadata service says about the cluster
  *  1. the option `kafka.<property>`
- *  1. the defaults of [[ClientDefaults]]
+ *  1. the option `clientIdPrefix`, and the defaults of [[ClientDefaults]]
  *
  * Holds secrets; `toString` prints none. Two equal values lead to equal consumers.
  *
@@ -38,6 +38,7 @@ private[dynamickafka] final case class ClusterProperties private (
 private[dynamickafka] object ClusterProperties {
   val BootstrapServers = "bootstrap.servers"
   private val GroupId = "group.id"
+  private val ClientId = "client.id"
 
   /**
    * @param knownIds the ids of all clusters that are known, this one among them: they decide which option belongs to
@@ -53,7 +54,9 @@ private[dynamickafka] object ClusterProperties {
     val own = ownKeys(options, clusterId, knownIds).flatMap { case (name, value) =>
       property(clusterId, name).map(_ -> value)
     }
-    val chosen = canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata)) ++ canonical(own)
+    val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$clusterId").toMap
+    val chosen =
+      named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata)) ++ canonical(own)
     val group = chosen.get(GroupId).filter(_.nonEmpty)
     val client = ClientDefaults.consumer(chosen)
     ClusterProperties(

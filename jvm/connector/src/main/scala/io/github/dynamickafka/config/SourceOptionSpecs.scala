@@ -272,6 +272,15 @@ private[dynamickafka] object SourceOptionSpecs {
     "Whether rows have the column `headers`."
   )
 
+  val ClientIdPrefix: OptionSpec[String] = OptionSpec(
+    "clientIdPrefix",
+    text,
+    None,
+    "a name of its own for each client",
+    "How the `client.id` of all clients starts; `-<cluster id>` follows. All clients of a cluster share it then, which is " +
+      "what quotas and request logs of brokers go by. Without effect on a cluster with `kafka.client.id`."
+  )
+
   val GroupIdPrefix: OptionSpec[String] = OptionSpec(
     "groupIdPrefix",
     text,
@@ -329,6 +338,7 @@ private[dynamickafka] object SourceOptionSpecs {
     MinPartitions,
     MaxRecordsPerPartition,
     IncludeHeaders,
+    ClientIdPrefix,
     GroupIdPrefix,
     CommitOffsets,
     CommitGroupId

@@ -105,7 +105,8 @@ private[dynamickafka] final case class ClusterOptions(
     skipUnreachableReplay: Boolean,
     groupIdPrefix: Option[String],
     shared: Map[String, String],
-    perCluster: Map[String, String]
+    perCluster: Map[String, String],
+    clientIdPrefix: Option[String] = None
 ) {
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }

@@ -35,7 +35,8 @@ private[dynamickafka] object SourceOptionsParser {
         skipUnreachableReplay = raw.get(UnreachableReplayPolicy),
         groupIdPrefix = raw.find(GroupIdPrefix),
         shared = raw.kafka,
-        perCluster = raw.cluster
+        perCluster = raw.cluster,
+        clientIdPrefix = raw.find(ClientIdPrefix)
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.metadata
 
+import scala.collection.immutable.SortedSet
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.config.OffsetsParser
@@ -9,11 +10,16 @@ import io.github.dynamickafka.offset.OffsetsPolicy
 /** Judges what a metadata service answered, whoever wrote it. Fails with METADATA_INVALID, naming stream and cluster. */
 private[metadata] object AnswerCheck {
 
-  /** What one stream has on one cluster, checked. */
+  /**
+   * What one stream has on one cluster, checked.
+   *
+   * @param topics with the partitions that are to be read of each; None: all of them
+   */
   final case class Entry(
       stream: String,
       cluster: String,
-      topics: Seq[String],
+      topics: Map[String, Option[SortedSet[Int]]],
+      pattern: Option[String],
       properties: Map[String, String],
       draining: Boolean,
       starting: Option[OffsetsPolicy],
@@ -54,20 +60,42 @@ private[metadata] object AnswerCheck {
     val properties = cluster.getProperties.asScala.toMap
     if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
       fail(s"$where, key '${DocumentParts.Bootstrap}'", "it is missing or blank")
-    val topics = cluster.getTopics.asScala.toSeq
-    if (topics.isEmpty) fail(s"$where, key 'topics'", "it names no topic")
-    topics.find(!Names.isTopic(_)).foreach { bad =>
-      fail(s"$where, key 'topics'", s"'$bad' is a bad topic name: ${Names.TopicRule}")
-    }
     Entry(
       stream,
       id,
-      topics,
+      topics(where, cluster),
+      Option(cluster.topicPattern),
       properties,
       draining(where, cluster.state),
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_))
     )
+  }
+
+  private def topics(where: String, cluster: ClusterMetadata): Map[String, Option[SortedSet[Int]]] = {
+    val all = cluster.getTopics.asScala.toSeq
+    val some = cluster.getPartitions.asScala.toSeq.map { case (topic, numbers) =>
+      topic -> SortedSet.from(numbers.asScala.map(_.intValue))
+    }
+    val ways = Seq(
+      "topics" -> all.nonEmpty,
+      "topic_pattern" -> (cluster.topicPattern != null),
+      "partitions" -> some.nonEmpty
+    ).collect { case (name, true) => name }
+    val rule = "there is one of 'topics', 'topic_pattern' and 'partitions'"
+    if (ways.isEmpty) fail(s"$where, key 'topics'", s"it names no topic; $rule")
+    if (ways.size > 1) fail(s"$where, key '${ways(1)}'", s"it is given beside '${ways.head}', and $rule")
+    (all ++ some.map(_._1)).find(!Names.isTopic(_)).foreach { bad =>
+      fail(s"$where, key '${ways.head}'", s"'$bad' is a bad topic name: ${Names.TopicRule}")
+    }
+    some.find { case (_, numbers) => numbers.isEmpty || numbers.head < 0 }.foreach { case (topic, numbers) =>
+      fail(
+        s"$where, key 'partitions'",
+        s"topic '$topic' has to name partitions, from 0 on, and has ${numbers.mkString("[", ", ", "]")}"
+      )
+    }
+    Option(cluster.topicPattern).flatMap(Names.badPattern).foreach(fail(s"$where, key 'topic_pattern'", _))
+    (all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) }).toMap
   }
 
   private def draining(where: String, state: String): Boolean = state match {

@@ -7,20 +7,34 @@ import scala.jdk.CollectionConverters._
 /**
  * What a stream has on one cluster. Immutable. `toString` prints no property but the bootstrap servers.
  *
- * @param topics topics of the stream on this cluster
+ * The topics are told in one of three ways: `topics`, `topicPattern` or `partitions`.
+ *
+ * @param topics topics of the stream on this cluster; none where they are told in another way
  * @param properties Kafka client properties, without the `kafka.` prefix; `bootstrap.servers` is required
  * @param startingOffsets where the topics start when they are new to the query, in the forms of the option
  *                        `startingOffsets`; null: the query's option decides
  * @param stoppingOffsets where reading ends, in the forms of the option `endingOffsets`; null: the option decides
  * @param state `active` or `draining`
+ * @param topicPattern a Java regular expression: every topic whose whole name matches, as topics come and go; null: none
+ * @param partitions some partitions of topics, by topic; null: none
  */
 final class ClusterMetadata(
     topics: ju.Collection[String],
     properties: ju.Map[_, _],
     val startingOffsets: String,
     val stoppingOffsets: String,
-    val state: String
+    val state: String,
+    val topicPattern: String,
+    partitions: ju.Map[String, _ <: ju.Collection[Integer]]
 ) extends Serializable {
+
+  def this(
+      topics: ju.Collection[String],
+      properties: ju.Map[_, _],
+      startingOffsets: String,
+      stoppingOffsets: String,
+      state: String
+  ) = this(topics, properties, startingOffsets, stoppingOffsets, state, null, null)
 
   def this(topics: ju.Collection[String], properties: ju.Map[_, _]) =
     this(topics, properties, null, null, ClusterMetadata.Active)
@@ -35,13 +49,29 @@ final class ClusterMetadata(
     copy
   }
 
+  private val partitionMap = {
+    val copy = new ju.LinkedHashMap[String, ju.Set[Integer]]
+    if (partitions != null) partitions.asScala.foreach { case (topic, numbers) =>
+      copy.put(topic, ju.Collections.unmodifiableSet(new ju.TreeSet[Integer](numbers)))
+    }
+    copy
+  }
+
   def getTopics: ju.Set[String] = ju.Collections.unmodifiableSet(topicSet)
   def getProperties: ju.Map[String, String] = ju.Collections.unmodifiableMap(propertyMap)
   def getStartingOffsets: String = startingOffsets
   def getStoppingOffsets: String = stoppingOffsets
   def getState: String = state
+  def getTopicPattern: String = topicPattern
+  def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
 
-  private def identity = (getTopics, getProperties, startingOffsets, stoppingOffsets, state)
+  private def identity =
+    (getTopics, getProperties, startingOffsets, stoppingOffsets, state, topicPattern, getPartitions)
+
+  private def subscription =
+    if (topicPattern != null) s"topicPattern=$topicPattern"
+    else if (!partitionMap.isEmpty) s"partitions=$partitionMap"
+    else s"topics=${topicSet.asScala.mkString("[", ",", "]")}"
 
   override def equals(other: Any): Boolean = other match {
     case that: ClusterMetadata => identity == that.identity
@@ -49,11 +79,21 @@ final class ClusterMetadata(
   }
   override def hashCode: Int = identity.hashCode
   override def toString: String =
-    s"ClusterMetadata(topics=${topicSet.asScala.mkString("[", ",", "]")}, " +
+    s"ClusterMetadata($subscription, " +
       s"bootstrap.servers=${propertyMap.get("bootstrap.servers")}, state=$state)"
 }
 
 object ClusterMetadata {
   val Active = "active"
   val Draining = "draining"
+
+  /** Every topic whose whole name matches this Java regular expression. */
+  def ofPattern(topicPattern: String, properties: ju.Map[_, _]): ClusterMetadata =
+    new ClusterMetadata(ju.List.of(), properties, null, null, Active, topicPattern, null)
+
+  /** These partitions, by topic. */
+  def ofPartitions(
+      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
+      properties: ju.Map[_, _]
+  ): ClusterMetadata = new ClusterMetadata(ju.List.of(), properties, null, null, Active, null, partitions)
 }

@@ -23,4 +23,21 @@ private[metadata] object DocumentParts {
     if (found.isEmpty) node.fail("must name at least one topic")
     found
   }
+
+  def partitions(node: DocumentNode): ju.Map[String, ju.Collection[Integer]] = {
+    val found = new ju.LinkedHashMap[String, ju.Collection[Integer]]
+    node.items("topic").foreach { case (topic, numbers) =>
+      if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is a bad topic name: ${Names.TopicRule}")
+      val of = new ju.LinkedHashSet[Integer]
+      numbers.elements.foreach { element =>
+        val number = element.scalar.toIntOption.filter(_ >= 0)
+          .getOrElse(element.fail("must be the number of a partition, from 0 on"))
+        if (!of.add(number)) element.fail(s"partition $number is given twice")
+      }
+      if (of.isEmpty) numbers.fail("must name at least one partition")
+      found.put(topic, of)
+    }
+    if (found.isEmpty) node.fail("must name partitions of at least one topic")
+    found
+  }
 }

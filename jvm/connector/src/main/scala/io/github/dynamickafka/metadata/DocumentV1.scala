@@ -13,8 +13,8 @@ import io.github.dynamickafka.config.OffsetsParser
 private[metadata] object DocumentV1 {
 
   private val Top = Seq("version", "clusters", "streams")
-  private val Later = Seq("topic_pattern", "partitions")
-  private val Entry = Seq("topics", "state", "starting_offsets", "stopping_offsets")
+  private val Ways = Seq("topics", "topic_pattern", "partitions")
+  private val Entry = Ways ++ Seq("state", "starting_offsets", "stopping_offsets")
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
 
@@ -63,15 +63,30 @@ private[metadata] object DocumentV1 {
   }
 
   private def clusterMetadata(entry: DocumentNode, properties: Properties): ClusterMetadata = {
-    val fields = entry.fields(Entry ++ CamelCase.values ++ Later)
-    Later.flatMap(fields.get).foreach(_.fail("is not supported yet; list the topics under 'topics'"))
+    val fields = entry.fields(Entry ++ CamelCase.values)
+    oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
     new ClusterMetadata(
-      DocumentParts.topics(fields.getOrElse("topics", entry.fail("'topics' is missing"))),
+      fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
       properties.asJava,
       offsets(fields, "starting_offsets").orNull,
       offsets(fields, "stopping_offsets").orNull,
-      fields.get("state").map(state).getOrElse(ClusterMetadata.Active)
+      fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
+      fields.get("topic_pattern").map(pattern).orNull,
+      fields.get("partitions").map(DocumentParts.partitions).orNull
     )
+  }
+
+  private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
+    val rule = "there is one of 'topics', 'topic_pattern' and 'partitions'"
+    if (ways.isEmpty) entry.fail(s"'topics' is missing; $rule")
+    val ordered = ways.sortBy(_._2.line)
+    ordered.drop(1).headOption.foreach(_._2.fail(s"is given beside '${ordered.head._1}', and $rule"))
+  }
+
+  private def pattern(node: DocumentNode): String = {
+    val text = node.text
+    Names.badPattern(text).foreach(node.fail(_))
+    text
   }
 
   private def state(node: DocumentNode): String = {

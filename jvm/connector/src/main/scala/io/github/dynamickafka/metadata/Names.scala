@@ -1,11 +1,26 @@
 package io.github.dynamickafka.metadata
 
+import java.util.regex.{Pattern, PatternSyntaxException}
+
 import io.github.dynamickafka.config.{ClusterKeys, Suggestions}
 
 /** What names may look like, and which one was probably meant. */
 private[dynamickafka] object Names {
 
   val ClusterIdRule = "a cluster id is 1 to 128 letters, digits, '.', '_' or '-'"
+
+  /** What is wrong with the regular expression of a topic pattern, if something is. */
+  def badPattern(text: String): Option[String] =
+    if (text.isBlank) Some("must be a regular expression that whole names of topics match")
+    else
+      try {
+        Pattern.compile(text)
+        None
+      } catch {
+        case e: PatternSyntaxException =>
+          Some(s"'$text' is no regular expression: ${e.getDescription} near index ${e.getIndex}")
+      }
+
   val TopicRule = "a topic name is 1 to 249 letters, digits, '.', '_' or '-', and neither '.' nor '..'"
 
   private val TopicName = "[A-Za-z0-9._-]{1,249}".r

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.metadata
 
-import scala.collection.immutable.{SortedMap, TreeMap}
+import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
 
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
@@ -27,7 +27,12 @@ private[dynamickafka] object Resolution {
     val subscribed = select(subscription, allowMissingStreams, streams)
     val entries = subscribed.flatMap(AnswerCheck.entries)
     val clusters = entries.groupBy(_.cluster).map { case (id, ofCluster) =>
-      id -> TopologyCluster(id, topics(ofCluster), AnswerCheck.sameProperties(ofCluster))
+      id -> TopologyCluster(
+        id,
+        topics(ofCluster),
+        AnswerCheck.sameProperties(ofCluster),
+        ofCluster.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true))))
+      )
     }
     // Asked only once the rest is known to be good: the question may be a remote call.
     Topology(clusters.to(TreeMap).filter { case (id, _) => active(id) })
@@ -53,17 +58,13 @@ private[dynamickafka] object Resolution {
     filled
   }
 
-  /** The first stream that names a topic has it; it is drained when all that name it want that. */
-  private def topics(entries: Seq[AnswerCheck.Entry]): SortedMap[String, TopologyTopic] =
-    entries.flatMap(e => e.topics.map(_ -> e)).groupMap(_._1)(_._2).map { case (topic, naming) =>
-      val byStream = naming.sortBy(_.stream)
-      topic -> TopologyTopic(
-        stream = byStream.head.stream,
-        draining = byStream.forall(_.draining),
-        startingOffsets = byStream.flatMap(_.starting).headOption,
-        stoppingOffsets = byStream.flatMap(_.stopping).headOption
-      )
-    }.to(TreeMap)
+  private def topics(entries: Seq[AnswerCheck.Entry]): SortedMap[String, TopologyTopic] = {
+    val named = for (e <- entries; (name, partitions) <- e.topics) yield name -> topic(e, partitions)
+    named.groupMap(_._1)(_._2).map { case (name, naming) => name -> TopologyTopic.merge(naming) }.to(TreeMap)
+  }
+
+  private def topic(entry: AnswerCheck.Entry, partitions: Option[SortedSet[Int]]) =
+    TopologyTopic(entry.stream, entry.draining, entry.starting, entry.stopping, partitions)
 
   private def missing(stream: String, reason: String) =
     Errors.metadataInvalid(

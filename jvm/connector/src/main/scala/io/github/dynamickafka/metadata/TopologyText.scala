@@ -9,7 +9,9 @@ private[metadata] object TopologyText {
     val changes = Seq(
       "new" -> ids.filter(id => !old.contains(id)),
       "gone" -> ids.filter(id => !now.clusters.contains(id)),
-      "other topics" -> both(old.keySet, now).filter(id => old(id).topics != now.clusters(id).topics),
+      "other topics" -> both(old.keySet, now).filter(id =>
+        old(id).topics != now.clusters(id).topics || old(id).patterns != now.clusters(id).patterns
+      ),
       "other properties" -> both(old.keySet, now).filter(id =>
         old(id).properties != now.clusters(id).properties
       )
@@ -24,7 +26,13 @@ private[metadata] object TopologyText {
     if (topology.clusters.isEmpty) "no active cluster"
     else
       topology.clusters.values.map { cluster =>
-        val topics = cluster.topics.map { case (topic, t) => if (t.draining) s"$topic draining" else topic }
+        val topics = cluster.topics.map { case (topic, t) => told(topic, t) } ++
+          cluster.patterns.map(p => told(s"matching ${p.regex}", p.topic))
         s"${cluster.id} [${topics.mkString(", ")}]"
       }.mkString(", ")
+
+  private def told(name: String, topic: TopologyTopic): String = {
+    val some = topic.partitions.fold("")(_.mkString(" (", ", ", ")"))
+    if (topic.draining) s"$name$some draining" else s"$name$some"
+  }
 }

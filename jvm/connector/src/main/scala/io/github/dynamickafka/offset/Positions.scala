@@ -26,6 +26,14 @@ private[dynamickafka] final case class Positions private (byTopic: SortedMap[Str
   def filterTopics(keep: String => Boolean): Positions =
     new Positions(byTopic.filter { case (topic, _) => keep(topic) })
 
+  def filter(keep: (String, Int) => Boolean): Positions =
+    new Positions(byTopic.map { case (topic, partitions) =>
+      topic -> partitions.filter { case (p, _) => keep(topic, p) }
+    }.filter(_._2.nonEmpty))
+
+  /** Without the partitions of `that`. */
+  def --(that: Positions): Positions = filter((topic, p) => that.get(topic, p).isEmpty)
+
   /** Both; where a partition is in both, the offset of `that`. */
   def ++(that: Positions): Positions =
     that.byTopic.foldLeft(this) { case (all, (topic, partitions)) =>

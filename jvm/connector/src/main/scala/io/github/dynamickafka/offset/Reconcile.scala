@@ -16,7 +16,7 @@ private[dynamickafka] final case class Transition(
 )
 
 /**
- * One cluster of a [[Transition]]. The topics of the first three are disjoint.
+ * One cluster of a [[Transition]]. The partitions of the first three are disjoint.
  *
  * @param staying topics that are being read, where reading is
  * @param returning topics that come back, at their retained positions
@@ -24,6 +24,7 @@ private[dynamickafka] final case class Transition(
  * @param targets last targets of draining topics that have one
  * @param newlyDraining topics whose end offsets of now become their last target
  * @param ending topics that end somewhere
+ * @param only topics of which not all partitions are read, and which are
  */
 private[dynamickafka] final case class ClusterTransition(
     staying: Positions,
@@ -31,7 +32,8 @@ private[dynamickafka] final case class ClusterTransition(
     entering: SortedMap[String, OffsetsPolicy] = SortedMap.empty,
     targets: Positions = Positions.empty,
     newlyDraining: Set[String] = Set.empty,
-    ending: SortedMap[String, Ending] = SortedMap.empty
+    ending: SortedMap[String, Ending] = SortedMap.empty,
+    only: Map[String, Set[Int]] = Map.empty
 ) {
   def topics: Set[String] = staying.topics ++ returning.topics ++ entering.keySet
   def drains(topic: String): Boolean = newlyDraining(topic) || targets.topics(topic)
@@ -74,7 +76,10 @@ private[dynamickafka] object Reconcile {
   ): (ClusterTransition, Option[Retained]) = {
     val named = topology.clusters.get(id).fold(SortedMap.empty[String, TopologyTopic])(_.topics)
     def isDraining(topic: String) = named.get(topic).exists(_.draining)
-    val live = start.position(id)
+    // Partitions that are not read any more leave as topics do.
+    def reads(topic: String, p: Int) = named.get(topic).forall(_.reads(p))
+    val live = start.position(id).filter(reads)
+    val dropped = start.position(id) -- live
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
     val kept = start.retained.get(id).map { r =>
       // That a topic was drained outlasts its offsets: while it is still draining, it has not left and come back.
@@ -94,12 +99,15 @@ private[dynamickafka] object Reconcile {
     // Topics that are named and not being read: they return, enter, or stay away since they were drained.
     val absent = named.keySet.toSet -- live.topics
     val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
-    val (back, fresh) = (absent -- away).partition(t => kept.exists(_.positions.topics(t)))
-    val clusterIsKnown = live.nonEmpty || kept.exists(_.positions.nonEmpty)
+    val returnable = kept.fold(Positions.empty)(_.positions.filter(reads))
+    val (back, fresh) = (absent -- away).partition(returnable.topics)
+    // A topic with a target is read up to there, and nothing else of it.
+    val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
+    val returning = returnable.filterTopics(t => back(t) || (stay(t) && !targets.topics(t)))
+    val clusterIsKnown = start.position(id).nonEmpty || kept.exists(_.positions.nonEmpty)
     val entering = fresh.iterator.map(t => t -> rules.entry(id, t, named(t), clusterIsKnown))
 
     val reading = stay ++ back ++ fresh
-    val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
     val ending = reading.iterator.flatMap { t =>
       val before = start.endsOf(id).get(t)
       named.get(
@@ -108,25 +116,30 @@ private[dynamickafka] object Reconcile {
     }
     val work = ClusterTransition(
       staying = live.filterTopics(stay),
-      returning = kept.fold(Positions.empty)(_.positions.filterTopics(back)),
+      returning = returning,
       entering = SortedMap.from(entering),
       targets = targets,
       newlyDraining = reading.filter(t => toItsEnd(t) && !targets.topics(t)),
-      ending = SortedMap.from(ending)
+      ending = SortedMap.from(ending),
+      only = named.collect {
+        case (t, topic) if reading(t) && topic.partitions.isDefined =>
+          t -> topic.partitions.fold(Set.empty[Int])(_.toSet)
+      }
     )
-    (work, retain(kept, live.filterTopics(leave), back, isDraining, now, rules.retentionMs))
+    (work, retain(kept, live.filterTopics(leave), dropped, returning, isDraining, now, rules.retentionMs))
   }
 
   private def retain(
       kept: Option[Retained],
       leaving: Positions,
-      returning: Set[String],
+      dropped: Positions,
+      returning: Positions,
       isDraining: String => Boolean,
       now: Long,
       retentionMs: Long
   ): Option[Retained] = {
-    val old = kept.map(_.positions.filterTopics(t => !returning(t))).getOrElse(Positions.empty)
-    val fresh = if (retentionMs == 0) Positions.empty else leaving
+    val old = kept.map(_.positions -- returning).getOrElse(Positions.empty)
+    val fresh = if (retentionMs == 0) Positions.empty else leaving ++ dropped
     val all = old ++ fresh
     val drained = (kept.fold(Set.empty[String])(_.drained) ++ leaving.topics).filter(isDraining)
     if (all.isEmpty && drained.isEmpty) None

@@ -151,7 +151,8 @@ private[source] object RememberedTopology {
     end.position(id).topics ++ end.retained.get(id).fold(Set.empty[String])(_.positions.topics)
 
   private def without(cluster: TopologyCluster, current: Option[TopologyCluster], named: Set[String]) =
-    cluster.copy(topics = cluster.topics.filter { case (t, _) =>
-      named(t) && !current.exists(_.topics.contains(t))
-    })
+    cluster.copy(
+      topics = cluster.topics.filter { case (t, _) => named(t) && !current.exists(_.topics.contains(t)) },
+      patterns = Nil
+    )
 }

@@ -22,12 +22,14 @@ import io.github.dynamickafka.offset.{ClusterView, Ending, OffsetsPolicy, Positi
  *              description of the topics, which saves a round trip
  * @param entering topics without a position, and where they start
  * @param ending topics that end somewhere; what is fixed of it is not asked for again
+ * @param only topics of which not all partitions are read, and which are
  */
 private[source] final case class ClusterQuestion(
     topics: Set[String],
     known: Positions,
     entering: Map[String, OffsetsPolicy],
-    ending: Map[String, Ending] = Map.empty
+    ending: Map[String, Ending] = Map.empty,
+    only: Map[String, Set[Int]] = Map.empty
 )
 
 /**
@@ -51,12 +53,16 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
    */
   def kafkaClusterId: CompletableFuture[String] = future(admin.describeCluster().clusterId())
 
+  /** All topics that there are, without Kafka's own. */
+  def topics: CompletableFuture[Set[String]] =
+    future(admin.listTopics().names()).thenApply[Set[String]](_.asScala.toSet)
+
   // Not there when it was last looked for. To list it would not be answered at all: the client asks and asks.
   @volatile private var absent = Set.empty[TopicPartition]
 
   def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
-    listed(question.topics, list(known -- absent)).thenCompose { case (present, listings) =>
+    listed(question, list(known -- absent)).thenCompose { case (present, listings) =>
       absent = known -- present
       val asked = listings.filter { case (tp, _) => present(tp) }
       // Only when the ends are known: a record that comes meanwhile is before neither of them or behind both.
@@ -83,17 +89,19 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
    * by describing the topics again: one that was deleted meanwhile is never answered.
    */
   private def listed(
-      topics: Set[String],
+      question: ClusterQuestion,
       soFar: Listings
   ): CompletableFuture[(Set[TopicPartition], Listings)] =
-    partitions(topics).thenCompose { found =>
-      val present = found.iterator.flatMap { case (topic, ps) => ps.map(new TopicPartition(topic, _)) }.toSet
+    partitions(question.topics).thenCompose { found =>
+      val present = found.iterator.flatMap { case (topic, ps) =>
+        ps.filter(p => question.only.get(topic).forall(_(p))).map(new TopicPartition(topic, _))
+      }.toSet
       val listings = soFar ++ list(present -- soFar.keySet)
       val waitedFor = present.toSeq.flatMap(tp => Seq(listings(tp)._1, listings(tp)._2))
       val done = CompletableFuture.allOf(waitedFor: _*).handle[Unit]((_, _) => ())
       done.completeOnTimeout((), ClusterAdmin.LookAgainMs, TimeUnit.MILLISECONDS).thenCompose { _ =>
         if (waitedFor.forall(_.isDone)) CompletableFuture.completedFuture((present, listings))
-        else listed(topics, listings)
+        else listed(question, listings)
       }
     }
 
@@ -174,7 +182,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     together(open.groupMap(_._1)(_._2).toSeq.map {
       case (policy @ (_: OffsetsPolicy.Timestamp | _: OffsetsPolicy.TimestampByPartition), tps) =>
         enteringAt(policy, tps.toSet).thenApply[Offsets](_.filter(_._2 != OffsetsPolicy.LatestOffset))
-      case (policy, tps) => enteringAt(policy, tps.toSet)
+      case (policy, tps) => enteringAt(policy, tps.toSet, askedBy = "endingOffsets")
     })
   }
 
@@ -183,10 +191,15 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
       parts.foldLeft(Map.empty: Offsets)(_ ++ _.join())
     )
 
-  private def enteringAt(policy: OffsetsPolicy, tps: Set[TopicPartition]): CompletableFuture[Offsets] = {
+  /** @param askedBy the option, for the error text */
+  private def enteringAt(
+      policy: OffsetsPolicy,
+      tps: Set[TopicPartition],
+      askedBy: String = "startingOffsets"
+  ): CompletableFuture[Offsets] = {
     def everywhere(offset: Long) =
       CompletableFuture.completedFuture(tps.iterator.map(_ -> offset).toMap: Offsets)
-    def named(byCluster: Map[String, Map[String, Map[Int, Long]]]): Offsets = {
+    def named(byCluster: OffsetsPolicy.ByCluster): Offsets = {
       val byTopic =
         byCluster.get(cluster).orElse(byCluster.get(OffsetsPolicy.AnyCluster)).getOrElse(Map.empty)
       (for (tp <- tps; o <- byTopic.get(tp.topic).flatMap(_.get(tp.partition))) yield tp -> o).toMap
@@ -198,7 +211,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
       case OffsetsPolicy.Timestamp(epochMs) => byTime(tps.iterator.map(_ -> epochMs).toMap)
       case OffsetsPolicy.TimestampByPartition(byCluster) => byTime(named(byCluster))
       case OffsetsPolicy.Exact(byCluster) => CompletableFuture.completedFuture(named(byCluster))
-      case OffsetsPolicy.Committed(fallback) => committed(tps, fallback)
+      case OffsetsPolicy.Committed(fallback) => committed(tps, fallback, askedBy)
     }
   }
 
@@ -215,7 +228,8 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
 
   private def committed(
       tps: Set[TopicPartition],
-      fallback: Option[OffsetsPolicy]
+      fallback: Option[OffsetsPolicy],
+      askedBy: String
   ): CompletableFuture[Offsets] = {
     val group = config.committedGroup.getOrElse(
       throw new IllegalStateException("committed offsets without a group")
@@ -229,7 +243,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
         case Some(policy) => enteringAt(policy, rest).thenApply[Offsets](found ++ _)
         case None =>
           val names = rest.toSeq.map(_.toString).sorted.mkString(", ")
-          CompletableFuture.failedFuture(new NoCommittedOffset(group, names))
+          CompletableFuture.failedFuture(new NoCommittedOffset(askedBy, group, names))
       }
     }
   }
@@ -285,6 +299,6 @@ private[source] object ClusterAdmin {
   }
 }
 
-/** A start at committed offsets, where there are none and no fallback is set. */
-private[source] final class NoCommittedOffset(val group: String, val partitions: String)
+/** A start or an end at committed offsets, where there are none and no fallback is set. */
+private[source] final class NoCommittedOffset(val option: String, group: String, partitions: String)
     extends RuntimeException(s"group '$group' has no committed offset for $partitions")

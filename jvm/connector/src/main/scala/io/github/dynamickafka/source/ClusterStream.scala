@@ -31,6 +31,8 @@ private[source] final class ClusterStream(
 
   def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = withAdmin(_.ask(question))
 
+  def topics: CompletableFuture[Set[String]] = withAdmin(_.topics)
+
   /** Kafka's own id of the cluster. Asked for once; a failure is not kept. */
   def kafkaClusterId: CompletableFuture[String] = synchronized {
     kafkaId.filterNot(_.isCompletedExceptionally).getOrElse {

@@ -70,26 +70,41 @@ private[source] final class ClusterStreams(
   def ask(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
-  ): Option[Map[String, ClusterView]] = {
-    val reachable = questions.filter { case (id, _) => !stillOut(id) }
-    val answers = reachable.map { case (id, question) =>
+  ): Option[Map[String, ClusterView]] =
+    gather(questions.keySet, superseded) { stream =>
+      // Together, so that both are within one limit.
+      val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
+      stream.ask(questions(stream.id)).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
+    }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
+
+  /**
+   * All topics of these clusters; None in place of those of a cluster that gives no answer. Otherwise as [[ask]].
+   */
+  def topics(
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, Option[Set[String]]]] = gather(ids, superseded)(_.topics)
+
+  private def gather[A](
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  )(ask: ClusterStream => CompletableFuture[A]): Option[Map[String, Option[A]]] = {
+    val reachable = ids.filter(!stillOut(_))
+    val answers = reachable.iterator.map { id =>
       val stream = streams(id)
-      val answer = async { () =>
-        // Together, so that both are within one limit.
-        val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-        stream.ask(question).thenCombine[String, ClusterView.Reachable](kafkaId, (view, _) => view)
-      }
-      id -> answer.orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    }
+      id -> async(() => ask(stream)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }.toMap
     if (!await(answers, superseded)) None
     else {
-      val views = answers.map { case (id, answer) => id -> view(id, answer) }
-      if (superseded(views.collect { case (id, Left(_)) => id }.toSet)) None
-      else Some((questions -- reachable.keySet).map(_._1 -> ClusterView.Unreachable) ++ views.map {
-        case (id, Right(view)) =>
+      val found = answers.map { case (id, answer) => id -> result(id, answer) }
+      if (superseded(found.collect { case (id, Left(_)) => id }.toSet)) None
+      else Some((ids -- reachable).iterator.map(_ -> Option.empty[A]).toMap ++ found.map {
+        case (id, Right(answer)) =>
           answered(id)
-          id -> view
-        case (id, Left(error)) => id -> failed(id, error)
+          id -> Some(answer)
+        case (id, Left(error)) =>
+          notAnswered(id, error)
+          id -> None
       })
     }
   }
@@ -157,10 +172,10 @@ private[source] final class ClusterStreams(
     }
   }
 
-  private def view(id: String, answer: CompletableFuture[ClusterView.Reachable]) = outcome(answer).left.map {
+  private def result[A](id: String, answer: CompletableFuture[A]) = outcome(answer).left.map {
     case e: NoCommittedOffset =>
       throw Errors.invalidOption(
-        "startingOffsets",
+        e.option,
         "committed",
         s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit some",
         e
@@ -168,7 +183,7 @@ private[source] final class ClusterStreams(
     case other => other
   }
 
-  private def failed(id: String, error: Throwable): ClusterView =
+  private def notAnswered(id: String, error: Throwable): Unit =
     if (!skipUnreachable) throw failure(id, error)
     else {
       if (!outages.contains(id)) {
@@ -180,7 +195,6 @@ private[source] final class ClusterStreams(
         )
       }
       outages += id -> outages.get(id).fold(Outage.begin(now(), error))(_.again(now(), error))
-      ClusterView.Unreachable
     }
 
   private def answered(id: String): Unit = outages.get(id).foreach { outage =>

@@ -14,7 +14,6 @@ import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
   OffsetRange,
-  OffsetsPolicy,
   Positions,
   Reconcile,
   Transition
@@ -38,11 +37,20 @@ private[source] final class DynamicBatch(
 
   override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
-  private def plan(topology: Topology, streams: ClusterStreams): Array[InputPartition] = {
-    val known = topology.clusters.keySet.toSet
-    streams.set(configs.all(topology))
-    val rules =
-      Reconcile.Rules(-1, drainRemoved = false, (id, _, topic, _) => configs.starting(id, known, topic))
+  private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
+    val known = answer.clusters.keySet.toSet
+    val ofClusters = configs.all(answer)
+    streams.set(ofClusters)
+    val topology = new TopicPatterns(-1, streams)
+      .expand(answer, CompositeOffset.empty, c => ofClusters(c.id), pinned = true, superseded = _ => false)
+      .fold(answer)(_._1)
+    configs.checkEnding(known)
+    val rules = Reconcile.Rules(
+      -1,
+      drainRemoved = false,
+      (id, _, topic, _) => configs.starting(id, known, topic),
+      (id, topic) => configs.ending(id, known, topic)
+    )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)
     val advance = Advance(CompositeOffset.empty, starts, views)
@@ -55,12 +63,8 @@ private[source] final class DynamicBatch(
       options.failOnDataLoss,
       graceMs = 0L
     ).judge(advance.losses, now = 0L, waitForTopics = false)
-    val stops = endings(topology, streams)
     val ranges = advance.spans.groupBy(_.cluster).map { case (id, spans) =>
-      id -> spans.map { s =>
-        val stop = stops.get(id).flatMap(_.get(s.topic, s.partition)).getOrElse(s.end)
-        OffsetRange(s.topic, s.partition, s.from, math.max(s.from, math.min(s.end, stop)))
-      }.filter(_.size > 0)
+      id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end)).filter(_.size > 0)
     }.filter(_._2.nonEmpty)
     planner.partitions(
       SortedMap.from(ranges),
@@ -70,29 +74,10 @@ private[source] final class DynamicBatch(
     )
   }
 
-  /** Where reading stops in clusters whose end is not simply their latest offset. */
-  private def endings(topology: Topology, streams: ClusterStreams): Map[String, Positions] = {
-    val known = topology.clusters.keySet.toSet
-    configs.checkEnding(known)
-    val rules =
-      Reconcile.Rules(
-        -1,
-        drainRemoved = false,
-        (id, _, topic, _) =>
-          configs.ending(id, known, topic).getOrElse(OffsetsPolicy.Latest)
-      )
-    val all = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
-    val other = all.clusters.filter(_._2.entering.valuesIterator.exists(_ != OffsetsPolicy.Latest))
-    if (other.isEmpty) Map.empty
-    else ask(streams, all.copy(clusters = other)).collect { case (id, view: ClusterView.Reachable) =>
-      id -> view.entering
-    }
-  }
-
   private def ask(streams: ClusterStreams, transition: Transition): Map[String, ClusterView] =
     streams.ask(
       transition.clusters.map { case (id, work: ClusterTransition) =>
-        id -> ClusterQuestion(work.topics, Positions.empty, work.entering)
+        id -> ClusterQuestion(work.topics, Positions.empty, work.entering, work.ending, work.only)
       },
       superseded = _ => false
     ).getOrElse(Map.empty)

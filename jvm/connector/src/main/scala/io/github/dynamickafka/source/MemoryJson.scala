@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source
 
-import scala.collection.immutable.SortedMap
+import scala.collection.immutable.{SortedMap, SortedSet}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.config.OffsetsParser
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 import io.github.dynamickafka.offset.CompositeOffsetJson
 
 /** Codec of the files of [[CheckpointMemory]], version 1; a later version is refused by name. */
@@ -49,29 +49,47 @@ private[source] object MemoryJson {
       val properties = entry.putObject("properties")
       cluster.properties.toSeq.sorted.foreach { case (k, v) => properties.put(k, v) }
       val topics = entry.putObject("topics")
-      cluster.topics.foreach { case (name, topic) =>
-        val t = topics.putObject(name).put("stream", topic.stream)
-        if (topic.draining) t.put("draining", true)
-        topic.startingOffsets.foreach(o => t.put("startingOffsets", OffsetsParser.render(o)))
-        topic.stoppingOffsets.foreach(o => t.put("stoppingOffsets", OffsetsParser.render(o)))
+      cluster.topics.foreach { case (name, topic) => write(topics.putObject(name), topic) }
+      if (cluster.patterns.nonEmpty) {
+        val patterns = entry.putArray("patterns")
+        cluster.patterns.foreach(p => write(patterns.addObject().put("regex", p.regex), p.topic))
       }
     }
+
+  private def write(t: ObjectNode, topic: TopologyTopic): Unit = {
+    t.put("stream", topic.stream)
+    if (topic.draining) t.put("draining", true)
+    topic.startingOffsets.foreach(o => t.put("startingOffsets", OffsetsParser.render(o)))
+    topic.stoppingOffsets.foreach(o => t.put("stoppingOffsets", OffsetsParser.render(o)))
+    topic.partitions.foreach { numbers =>
+      val partitions = t.putArray("partitions")
+      numbers.foreach(partitions.add(_))
+    }
+    if (topic.matched) t.put("matched", true)
+    ()
+  }
 
   private def topology(node: JsonNode): Topology =
     Topology(SortedMap.from(fields(node).map { case (id, entry) =>
       id -> TopologyCluster(
         id,
         topics = SortedMap.from(fields(entry.path("topics")).map { case (name, t) =>
-          name -> TopologyTopic(
-            stream = t.path("stream").asText,
-            draining = t.path("draining").asBoolean(false),
-            startingOffsets = offsets(t, "startingOffsets"),
-            stoppingOffsets = offsets(t, "stoppingOffsets")
-          )
+          name -> topic(t)
         }),
-        properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap
+        properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap,
+        patterns = entry.path("patterns").elements.asScala
+          .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq
       )
     }))
+
+  private def topic(t: JsonNode): TopologyTopic = TopologyTopic(
+    stream = t.path("stream").asText,
+    draining = t.path("draining").asBoolean(false),
+    startingOffsets = offsets(t, "startingOffsets"),
+    stoppingOffsets = offsets(t, "stoppingOffsets"),
+    partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt))),
+    matched = t.path("matched").asBoolean(false)
+  )
 
   private def offsets(node: JsonNode, field: String) =
     Option(node.get(field)).map { text =>

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source
 
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 
-/** One log line for each change of the topology: what entered at which offsets, what retired, what drains. */
+/** One log line for each change of the topology: what entered at which offsets, what retired, what drains, what ends. */
 private[source] object Transitions {
 
   def describe(start: CompositeOffset, end: CompositeOffset): Option[String] = {
@@ -14,7 +14,12 @@ private[source] object Transitions {
       id -> newly(targets, start.draining.get(id))
     }
       .collect { case (id, fresh) if fresh.nonEmpty => s"'$id' drains up to ${json(fresh)}" }
-    val all = entered ++ retired ++ draining
+    val ending = end.ends.toSeq.map { case (id, topics) =>
+      id -> Positions(topics.toSeq.collect {
+        case (topic, of) if !start.endsOf(id).get(topic).contains(of) => topic -> of.offsets
+      })
+    }.collect { case (id, fresh) if fresh.nonEmpty => s"'$id' ends at ${json(fresh)}" }
+    val all = entered ++ retired ++ draining ++ ending
     if (all.isEmpty) None else Some(all.mkString("Topology: ", "; ", ""))
   }
 

@@ -43,6 +43,7 @@ private[source] final class TriggerStep(
 
   // With secrets, which is why the checkpoint is not the place for them.
   private var lastKnown = Map.empty[String, Map[String, String]]
+  private val patterns = new TopicPatterns(options.discovery.intervalMs, streams)
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
@@ -55,7 +56,30 @@ private[source] final class TriggerStep(
       entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
       pinned: Option[Map[String, ClusterView]]
   ): Look = {
-    val topology = feed.current()
+    val asked = feed.current()
+    val ids = asked.clusters.keySet.toSet
+    val moved: Set[String] => Boolean =
+      _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(asked, id)))
+    val expanded =
+      patterns.expand(asked, start, c => configs(c.id, ids, c.properties), pinned.isDefined, moved)
+    expanded.flatMap { case (topology, unlisted) =>
+      lookAt(start, entry, pinned, topology, unlisted, moved)
+    } match {
+      // A cluster that did not answer has moved or left meanwhile, so that is not held against it.
+      case None => look(start, entry, pinned)
+      case Some(found) => found
+    }
+  }
+
+  /** None: superseded. */
+  private def lookAt(
+      start: CompositeOffset,
+      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]],
+      topology: Topology,
+      unlisted: Set[String],
+      moved: Set[String] => Boolean
+  ): Option[Look] = {
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
@@ -66,16 +90,14 @@ private[source] final class TriggerStep(
     streams.set(configsOf(transition, topology))
     val views = pinned.orElse(streams.ask(
       transition.clusters.map { case (id, work) => id -> question(work) },
-      superseded = _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(topology, id)))
+      moved
     ))
-    views match {
-      // A cluster that did not answer has moved or left meanwhile, so that is not held against it.
-      case None => look(start, entry, pinned)
-      case Some(found) =>
-        if (!options.allowDuplicateClusters) refuseDuplicates(transition, found)
-        val advance = Advance(start, transition, found)
-        tellWaiting(advance.waiting)
-        Look(topology, transition, found, advance)
+    views.map { answers =>
+      val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
+      if (!options.allowDuplicateClusters) refuseDuplicates(transition, found)
+      val advance = Advance(start, transition, found)
+      tellWaiting(advance.waiting)
+      Look(topology, transition, found, advance)
     }
   }
 
@@ -87,19 +109,23 @@ private[source] final class TriggerStep(
    */
   private def configsOf(transition: Transition, topology: Topology): Map[String, ClusterConfig] = {
     val ids = topology.clusters.keySet ++ transition.clusters.keySet
-    val properties = transition.clusters.map { case (id, _) =>
+    // A cluster with patterns is asked for its topics, also where none matches.
+    val open = transition.clusters.keySet ++ topology.clusters.collect {
+      case (id, c) if c.patterns.nonEmpty => id
+    }
+    val properties = open.iterator.map { id =>
       val known =
         propertiesOf(topology, id).orElse(lastKnown.get(id)).orElse(memory.cluster(id).map(_.properties))
       id -> known.getOrElse(
         throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor remembered")
       )
     }
-    lastKnown = properties
-    properties.map { case (id, p) => id -> configs(id, ids.toSet, p) }
+    lastKnown = properties.toMap
+    lastKnown.map { case (id, p) => id -> configs(id, ids.toSet, p) }
   }
 
   private def question(work: ClusterTransition) =
-    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending)
+    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending, work.only)
 
   private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
     val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq

@@ -177,6 +177,15 @@ class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(resolved.groupId.contains("g"))
   }
 
+  test("clientIdPrefix names the clients of each cluster, unless they have a name") {
+    val prefix = "clientIdPrefix" -> "team"
+    val resolved = resolve(Seq(prefix))
+    assert(resolved.client("client.id") == "team-blue" && resolved.admin("client.id") == "team-blue")
+    assert(resolve(Seq(prefix, "kafka.client.id" -> "me")).client("client.id") == "me")
+    assert(resolve(Seq(prefix), properties = metadata + ("client.id" -> "its")).client("client.id") == "its")
+    assert(!resolve(Nil).client.contains("client.id"))
+  }
+
   test("options of ours for one cluster") {
     val clusters = parse(
       "cluster.blue.max-offsets-per-trigger" -> "7",

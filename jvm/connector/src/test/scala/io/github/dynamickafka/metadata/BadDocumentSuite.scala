@@ -146,8 +146,73 @@ class BadDocumentSuite extends AnyFunSuite {
     ),
     Bad("null state", inCluster("\n        topics: [a]\n        state:"), 9, where :+ "key 'state'": _*),
     Bad("unknown key", inCluster("\n        topics: [a]\n        sate: x"), 9, where :+ "mean 'state'?": _*),
-    Bad("topic_pattern", inCluster("\n        topic_pattern: a.*"), 8, where :+ "not supported yet": _*),
-    Bad("partitions", inCluster(" {topics: [a], partitions: [0]}"), 7, where :+ "not supported yet": _*),
+    Bad(
+      "two ways",
+      inCluster("\n        topics: [a]\n        topic_pattern: a.*"),
+      9,
+      where :+ "key 'topic_pattern'" :+ "is given beside 'topics'": _*
+    ),
+    Bad(
+      "pattern and partitions",
+      inCluster("\n        topic_pattern: a\n        partitions: {a: [0]}"),
+      9,
+      where :+ "is given beside 'topic_pattern'": _*
+    ),
+    Bad("blank pattern", inCluster("\n        topic_pattern: ''"), 8, where :+ "regular expression": _*),
+    Bad(
+      "pattern is a list",
+      inCluster("\n        topic_pattern: [a]"),
+      8,
+      where :+ "must be text, but is a list": _*
+    ),
+    Bad(
+      "partitions without topics",
+      inCluster("\n        partitions: [0]"),
+      8,
+      where :+ "must be a mapping, but is a list": _*
+    ),
+    Bad(
+      "no partitions",
+      inCluster("\n        partitions: {}"),
+      8,
+      where :+ "partitions of at least one topic": _*
+    ),
+    Bad(
+      "partitions of a bad topic",
+      inCluster("\n        partitions: {b b: [0]}"),
+      8,
+      where :+ "'b b' is a bad topic name": _*
+    ),
+    Bad(
+      "partitions of a topic: none",
+      inCluster("\n        partitions:\n          a: []"),
+      9,
+      where :+ "at least one partition": _*
+    ),
+    Bad(
+      "a partition is no number",
+      inCluster("\n        partitions:\n          a: [0,\n            x]"),
+      10,
+      where :+ "number of a partition": _*
+    ),
+    Bad(
+      "a negative partition",
+      inCluster("\n        partitions:\n          a:\n          - -1"),
+      10,
+      where :+ "from 0 on": _*
+    ),
+    Bad(
+      "a partition twice",
+      inCluster("\n        partitions:\n          a: [0, 1,\n            00]"),
+      10,
+      where :+ "partition 0 is given twice": _*
+    ),
+    Bad(
+      "times by partition",
+      inCluster(" {topics: [a], stopping_offsets: 'timestamp:{\"a\": {\"0\": -1}}'}"),
+      7,
+      where :+ "a time in milliseconds": _*
+    ),
     Bad("bad offsets", inCluster(" {topics: [a], starting_offsets: erliest}"), 7, where :+ "'erliest'": _*),
     Bad(
       "negative time",

@@ -52,7 +52,17 @@ class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Gen.option(Gen.oneOf("earliest", "latest", "committed", "1763700000000", """{"a":{"0":1,"1":-2}}"""))
     stopping <- Gen.option(Gen.oneOf("latest", "1763700000001"))
     state <- Gen.oneOf(ClusterMetadata.Active, ClusterMetadata.Draining)
-  } yield new ClusterMetadata(topics.asJava, properties.asJava, starting.orNull, stopping.orNull, state)
+    way <- Gen.choose(0, 2)
+    numbers <- Gen.nonEmptyContainerOf[Set, Int](Gen.choose(0, 99))
+  } yield new ClusterMetadata(
+    if (way == 0) topics.asJava else ju.List.of[String],
+    properties.asJava,
+    starting.orNull,
+    stopping.orNull,
+    state,
+    if (way == 1) topics.mkString("|") else null,
+    if (way == 2) topics.map(_ -> numbers.map(Int.box).asJava).toMap.asJava else null
+  )
 
   private def stream(id: String, clusters: Map[String, Properties]): Gen[KafkaStream] = for {
     chosen <- Gen.someOf(clusters)
@@ -84,7 +94,13 @@ class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def of(cluster: ClusterMetadata): ju.Map[String, Any] = {
     val fields = new ju.LinkedHashMap[String, Any]
-    fields.put("topics", new ju.ArrayList(cluster.getTopics))
+    if (cluster.topicPattern != null) fields.put("topic_pattern", cluster.topicPattern)
+    else if (!cluster.getPartitions.isEmpty)
+      fields.put(
+        "partitions",
+        cluster.getPartitions.asScala.map { case (t, ps) => t -> new ju.ArrayList(ps) }.asJava
+      )
+    else fields.put("topics", new ju.ArrayList(cluster.getTopics))
     fields.put("state", cluster.state)
     Option(cluster.startingOffsets).foreach(fields.put("starting_offsets", _))
     Option(cluster.stoppingOffsets).foreach(fields.put("stopping_offsets", _))

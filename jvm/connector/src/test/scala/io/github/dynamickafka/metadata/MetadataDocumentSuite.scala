@@ -45,6 +45,27 @@ class MetadataDocumentSuite extends AnyFunSuite {
     assert(blue.getStoppingOffsets == "latest")
   }
 
+  test("topics by pattern and by partition") {
+    val streams = parse(
+      Yaml.replace("topics: [orders]", "topic_pattern: 'orders-\\p{Alnum}+'")
+        .replace("topics: [payments, payments.v2]", "partitions: {payments: [3, 0], payments.v2: ['1']}")
+    )
+    val orders = streams("orders").getClusterMetadataMap.get("blue")
+    assert(orders.getTopicPattern == "orders-\\p{Alnum}+" && orders.getTopics.isEmpty)
+    val green = streams("payments").getClusterMetadataMap.get("green")
+    assert(green.getTopicPattern == null && green.getTopics.isEmpty)
+    assert(green.getPartitions.asScala.map { case (t, ps) => t -> ps.asScala.map(_.intValue).toSeq } ==
+      Map("payments" -> Seq(0, 3), "payments.v2" -> Seq(1)))
+    // Only Java knows its regular expressions, so `validate` cannot say this.
+    val e = intercept[Exception](parse(Yaml.replace("topics: [orders]", "topic_pattern: 'orders-('")))
+    assert(
+      Seq("line 18", "stream 'orders'", "cluster 'blue'", "no regular expression").forall(
+        e.getMessage.contains
+      ),
+      e.getMessage
+    )
+  }
+
   test("properties are text as it is written, and references are left alone") {
     val green = parse(Yaml)("payments").getClusterMetadataMap.get("green").getProperties.asScala
     assert(green == Map(

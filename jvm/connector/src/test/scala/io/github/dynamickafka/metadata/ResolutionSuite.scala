@@ -2,6 +2,8 @@ package io.github.dynamickafka.metadata
 
 import java.{util => ju}
 
+import scala.collection.immutable.SortedSet
+
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Subscription
@@ -10,6 +12,51 @@ import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.offset.OffsetsPolicy
 
 class ResolutionSuite extends AnyFunSuite {
+
+  test("topics by pattern: what matches is known when the cluster has told its topics, and leaves likewise") {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    val pattern = new KafkaStream("b", ju.Map.of("blue", ClusterMetadata.ofPattern("or.*", servers)))
+    val listed = new KafkaStream("a", ju.Map.of("blue", new ClusterMetadata(ju.List.of("orders"), servers)))
+    val some = new KafkaStream(
+      "c",
+      ju.Map.of("blue", ClusterMetadata.ofPartitions(ju.Map.of("audit", ju.List.of[Integer](0, 2)), servers))
+    )
+    val ids = Subscription.Ids(Seq("a", "b", "c"))
+    val streams = Map("a" -> listed, "b" -> pattern, "c" -> some)
+    val blue = Resolution.resolve(ids, false, streams, _ => true).clusters("blue")
+    assert(blue.topics.keySet == Set("orders", "audit"))
+    assert(blue.topics("audit").partitions.contains(Set(0, 2)))
+    val first = blue.matching(Set("orders", "orders-eu", "reorders"))
+    assert(first.topics.map { case (t, topic) => t -> topic.stream } ==
+      Map("audit" -> "c", "orders" -> "a", "orders-eu" -> "b"))
+    assert(first.topics("orders-eu").matched && !first.topics("orders").matched)
+    assert(first.matching(Set("orders", "or")).topics.keySet == Set("audit", "or", "orders"))
+  }
+
+  test("partitions of several streams come together, and all of them where one says no number") {
+    val one = TopologyTopic("a", partitions = Some(SortedSet(0)))
+    val other = TopologyTopic("b", partitions = Some(SortedSet(2)))
+    assert(TopologyTopic.merge(Seq(other, one)).partitions.contains(SortedSet(0, 2)))
+    assert(TopologyTopic.merge(Seq(other, one, TopologyTopic("c"))).partitions.isEmpty)
+  }
+
+  test("a cluster tells its topics in one way") {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    def judge(cluster: ClusterMetadata) = intercept[Exception](Resolution.resolve(
+      Subscription.Ids(Seq("a")),
+      false,
+      Map("a" -> new KafkaStream("a", ju.Map.of("blue", cluster))),
+      _ => true
+    )).getMessage
+    def both(pattern: String, topics: String*) =
+      new ClusterMetadata(ju.Arrays.asList(topics: _*), servers, null, null, "active", pattern, null)
+    assert(judge(both("x", "t")).contains("key 'topic_pattern': it is given beside 'topics'"))
+    assert(judge(both("(")).contains("no regular expression"))
+    assert(judge(ClusterMetadata.ofPartitions(
+      ju.Map.of("t", ju.List.of[Integer](-1)),
+      servers
+    )).contains("from 0 on"))
+  }
 
   private val orders = Subscription.Ids(Seq("orders"))
   private val both = Subscription.Ids(Seq("payments", "orders"))

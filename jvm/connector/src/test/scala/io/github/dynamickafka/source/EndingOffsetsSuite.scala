@@ -62,7 +62,8 @@ class EndingOffsetsSuite extends SourceTest {
 
   test("AvailableNow ends at its ends, over several runs with limits") {
     withTopic { (s, topic) =>
-      val ends = "endingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": 12}}, "green": {"$topic": {"0": 5}}}"""
+      val ends =
+        "endingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": 12}}, "green": {"$topic": {"0": 5}}}"""
       s.catchUp(ends, "maxOffsetsPerTrigger" -> "3")
       def expected = all(topic).filter { r =>
         r.cluster == "green" && (r.partition == 1 || r.offset < 5) ||
@@ -148,7 +149,9 @@ class EndingOffsetsSuite extends SourceTest {
   test("other words are other ends, and without any the query reads on") {
     withTopic { (s, topic) =>
       def upTo(offset: Int) =
-        "endingOffsets" -> Seq("blue", "green").map(c => s""""$c": {"$topic": {"0": $offset, "1": $offset}}""")
+        "endingOffsets" -> Seq("blue", "green").map(c =>
+          s""""$c": {"$topic": {"0": $offset, "1": $offset}}"""
+        )
           .mkString("{", ", ", "}")
       s.catchUp(upTo(2))
       assertSame(s.seen, all(topic).filter(_.offset < 2))
@@ -230,11 +233,17 @@ class EndingOffsetsSuite extends SourceTest {
         s.catchUp(options: _*)
         writers.foreach(_.commitTransaction())
         s.catchUp(options: _*)
-        assert(s.seen.map(r => r.cluster -> r.value).toSet ==
-          Set("blue", "green").flatMap(c => Set(c -> "a", c -> "b")), "the end is that of what was committed")
+        assert(
+          s.seen.map(r => r.cluster -> r.value).toSet ==
+            Set("blue", "green").flatMap(c => Set(c -> "a", c -> "b")),
+          "the end is that of what was committed"
+        )
         assert(s.seen.size == 4)
         s.catchUp(options.init: _*)
-        assert(s.seen.drop(4).map(r => r.cluster -> r.value).toSet == Set("blue" -> "open", "green" -> "open"))
+        assert(s.seen.drop(4).map(r => r.cluster -> r.value).toSet == Set(
+          "blue" -> "open",
+          "green" -> "open"
+        ))
         assert(s.seen.size == 6)
       }.get
     }

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source
 import java.nio.file.Files
 import java.util.concurrent.CompletableFuture
 
-import scala.collection.immutable.SortedMap
+import scala.collection.immutable.{SortedMap, SortedSet}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.InternalRow
@@ -13,8 +13,16 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
-import io.github.dynamickafka.offset.{CompositeOffset, Loss, OffsetsPolicy, Positions, Retained, Span}
+import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.offset.{
+  CompositeOffset,
+  Loss,
+  OffsetsPolicy,
+  Positions,
+  Retained,
+  Span,
+  TopicEnds
+}
 
 /** What the source decides without a broker. */
 class PurePartsSuite extends AnyFunSuite {
@@ -201,6 +209,20 @@ class PurePartsSuite extends AnyFunSuite {
     ))
   }
 
+  test("the checkpoint remembers patterns, what matches, partitions and times") {
+    val times = OffsetsPolicy.TimestampByPartition(Map("*" -> Map("orders" -> Map(0 -> 5L))))
+    val matched = TopologyTopic("s", matched = true, startingOffsets = Some(times))
+    val topology = Topology(SortedMap("blue" -> TopologyCluster(
+      "blue",
+      SortedMap("orders" -> matched, "some" -> TopologyTopic("s", partitions = Some(SortedSet(0, 3)))),
+      Map("bootstrap.servers" -> "b:1"),
+      Seq(TopologyPattern("or.*", matched))
+    )))
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    new CheckpointMemory(folder, new Configuration).remember(topology, CompositeOffset.empty)
+    assert(new CheckpointMemory(folder, new Configuration).topology.map(_.current).contains(topology))
+  }
+
   test("a change of the topology is one line: what enters, leaves and drains, with offsets") {
     val start =
       CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)), "red" -> positions(("t", 0, 1L))))
@@ -208,11 +230,12 @@ class PurePartsSuite extends AnyFunSuite {
       clusters = SortedMap("green" -> positions(("t", 0, 3L)), "red" -> positions(("t", 0, 1L))),
       entered = SortedMap("green" -> positions(("t", 0, 2L))),
       retained = SortedMap("blue" -> Retained(1L, positions(("t", 0, 4L)))),
-      draining = SortedMap("red" -> positions(("t", 0, 8L)))
+      draining = SortedMap("red" -> positions(("t", 0, 8L))),
+      ends = SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
     )
     assert(
       Transitions.describe(start, end).contains(
-        """Topology: 'green' enters at {"t":{"0":2}}; 'blue' leaves at {"t":{"0":4}}; 'red' drains up to {"t":{"0":8}}"""
+        """Topology: 'green' enters at {"t":{"0":2}}; 'blue' leaves at {"t":{"0":4}}; 'red' drains up to {"t":{"0":8}}; 'green' ends at {"t":{"0":9}}"""
       )
     )
     assert(Transitions.describe(start, start).isEmpty)

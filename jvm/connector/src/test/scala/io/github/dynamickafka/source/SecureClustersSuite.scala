@@ -200,6 +200,29 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
+  test(
+    "a group of the user: rights on it are for committed offsets, reading under its suffixed names needs none"
+  ) {
+    scene { s =>
+      val topic = newTopicOn(2, guarded, tls)
+      Seq(tls, guarded).foreach(c => produce(c, topic, 2, values(c.name, 8)))
+      guarded.addAcl("auditor", topic, AclOperation.READ)
+      guarded.addGroupAcl("auditor", s"group-$topic", AclOperation.DESCRIBE)
+      Seq(tls, guarded).foreach(_.commitOffsets(s"group-$topic", topic, Map(0 -> 1L, 1 -> 3L)))
+      s.orders(certified(topic), auditor(topic))
+      s.catchUp(
+        "startingOffsets" -> "committed",
+        "kafka.group.id" -> s"group-$topic",
+        "groupIdPrefix" -> "other"
+      )
+      assertSame(
+        s.seen,
+        (stored("tls", tls, topic) ++ stored("guarded", guarded, topic))
+          .filter(r => r.offset >= (if (r.partition == 0) 1 else 3))
+      )
+    }
+  }
+
   test("skip: a cluster that refuses the query is out until it lets it in, and loses nothing") {
     scene { s =>
       val topic = newTopicOn(2, tls, guarded)

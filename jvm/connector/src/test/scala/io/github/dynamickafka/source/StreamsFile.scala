@@ -47,15 +47,27 @@ final case class Entry(
     topics: Seq[String],
     state: String = ClusterMetadata.Active,
     starting: Option[String] = None,
-    stopping: Option[String] = None
+    stopping: Option[String] = None,
+    pattern: Option[String] = None,
+    partitions: Map[String, Seq[Int]] = Map.empty
 ) {
   def draining: Entry = copy(state = ClusterMetadata.Draining)
   def startingAt(offsets: String): Entry = copy(starting = Some(offsets))
   def stoppingAt(offsets: String): Entry = copy(stopping = Some(offsets))
+  def matching(regex: String): Entry = copy(topics = Nil, pattern = Some(regex))
+  def only(some: (String, Seq[Int])*): Entry = copy(topics = Nil, partitions = some.toMap)
   def and(property: String, value: String): Entry = copy(properties = properties + (property -> value))
 
   def metadata: ClusterMetadata =
-    new ClusterMetadata(topics.asJava, properties.asJava, starting.orNull, stopping.orNull, state)
+    new ClusterMetadata(
+      topics.asJava,
+      properties.asJava,
+      starting.orNull,
+      stopping.orNull,
+      state,
+      pattern.orNull,
+      partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava
+    )
 }
 
 object Entry {
