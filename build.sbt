@@ -30,6 +30,7 @@ val javaModuleOptions = Seq(
 )
 
 val common = Seq(
+  target := SparkLines.target(baseDirectory.value),
   tpolecatDevModeOptions ++= Set(org.typelevel.scalacoptions.ScalacOptions.fatalWarnings),
   // An assert in the middle of a test is a value that nobody takes.
   Test / tpolecatExcludeOptions ++= Set(
@@ -44,7 +45,7 @@ val common = Seq(
 
 lazy val root = (project in file("."))
   .aggregate(connector, testkit, benchmark)
-  .settings(publish / skip := true)
+  .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /** The artifact that users name: everything of the product. */
 lazy val connector = (project in file("jvm/connector"))
@@ -59,16 +60,16 @@ lazy val connector = (project in file("jvm/connector"))
     buildInfoKeys := Seq[BuildInfoKey](version, "sparkLine" -> SparkLines.current.minor),
     buildInfoPackage := "io.github.dynamickafka",
     buildInfoOptions += BuildInfoOption.PackagePrivate,
+    dependencyOverrides += scalaLibrary,
     libraryDependencies ++= Seq(
       sparkSql % Provided,
-      sparkSqlKafka,
       snakeyaml % Provided,
       kubernetesClient % Provided,
       scalaTest % Test,
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test
-    ) ++ postgres.map(_ % Test),
+    ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     // Where docs/ is, for the suites that check it.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
     // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
@@ -93,5 +94,6 @@ lazy val benchmark = (project in file("jvm/benchmark"))
   .settings(
     name := "dynamic-kafka-benchmark",
     publish / skip := true,
+    dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql % Provided
   )

@@ -28,7 +28,14 @@ if [[ ! -f "$launcher" ]]; then
   rm -rf "$staging"
   trap - EXIT
 fi
+# Properties are the JVM's: sbt's own runner hands them on in the same way.
+properties=()
+commands=()
+for argument in "$@"; do
+  if [[ "$argument" == -D* ]]; then properties+=("$argument"); else commands+=("$argument"); fi
+done
 # Escape codes in a log help nobody.
 color=true
 [[ -t 1 ]] || color=false
-exec java -Dsbt.color="$color" -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} -jar "$launcher" "$@"
+exec java -Dsbt.color="$color" -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} \
+  ${properties[@]+"${properties[@]}"} -jar "$launcher" ${commands[@]+"${commands[@]}"}

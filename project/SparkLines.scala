@@ -1,3 +1,5 @@
+import sbt._
+
 /** What one Spark minor needs. Versions that load together; each line is one artifact. */
 final case class SparkLine(
     minor: String,
@@ -5,10 +7,13 @@ final case class SparkLine(
     scala: String,
     kafkaClients: String,
     snakeyaml: String,
-    kubernetesClient: String
+    kubernetesClient: String,
+    jackson: String
 )
 
 object SparkLines {
+
+  /** The first is the one that is built if nothing is said. PySpark is tested in the version of `spark`. */
   val all: Seq[SparkLine] = Seq(
     SparkLine(
       minor = "4.0",
@@ -16,16 +21,41 @@ object SparkLines {
       scala = "2.13.16",
       kafkaClients = "3.9.0",
       snakeyaml = "2.3",
-      kubernetesClient = "7.1.0"
+      kubernetesClient = "7.1.0",
+      jackson = "2.18.2"
+    ),
+    SparkLine(
+      minor = "4.1",
+      spark = "4.1.3",
+      scala = "2.13.17",
+      kafkaClients = "3.9.1",
+      snakeyaml = "2.5",
+      kubernetesClient = "7.4.1",
+      jackson = "2.21.2"
+    ),
+    SparkLine(
+      minor = "4.2",
+      spark = "4.2.0",
+      scala = "2.13.18",
+      kafkaClients = "3.9.2",
+      snakeyaml = "2.5",
+      kubernetesClient = "7.6.1",
+      jackson = "2.21.2"
     )
   )
 
-  /** The line that is built: `-DsparkLine=4.0`; the first one if nothing is said. */
+  /** The line that is built: `-DsparkLine=4.1`. */
   val current: SparkLine = sys.props.get("sparkLine") match {
     case None => all.head
     case Some(wanted) =>
       all.find(_.minor == wanted).getOrElse(
         sys.error(s"no Spark line '$wanted'; there are ${all.map(_.minor).mkString(", ")}")
       )
+  }
+
+  /** A folder for each line, so that none overwrites another's jars; that of the first is sbt's own. */
+  def target(base: File): File = {
+    val own = base / "target"
+    if (current == all.head) own else own / s"line-${current.minor}"
   }
 }

@@ -16,8 +16,8 @@ import scala.jdk.CollectionConverters._
  * METADATA_INVALID; they tell status and address, the address without its query, and never a header's value.
  *
  * @param url of scheme http or https, without user and password
- * @param headers sent with each request; values may hold Kafka's references `${file:/path:key}`, `${env:NAME}` and
- *                `${dir:/path:file}`, which are resolved for each request anew
+ * @param headers sent with each request; values may hold Kafka's references `\${file:/path:key}`, `\${env:NAME}` and
+ *                `\${dir:/path:file}`, which are resolved for each request anew
  * @param timeoutMs for a whole exchange, from the connection to the last byte
  * @param ttlMs for how long an answer is used again without asking; 0: not at all
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for a bad url or header

@@ -13,14 +13,14 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
 /**
  * Streams from a database: one query, asked on each call over a connection of its own, which is closed again. Its
- * rows are what streams have on clusters, as [[JdbcRows]] tells, or it is one row with the one column `document`,
+ * rows are what streams have on clusters, as `JdbcRows` tells, or it is one row with the one column `document`,
  * which holds a document in the format of the metadata file.
  *
  * A call makes one attempt: the connector, which calls it, spaces attempts and keeps the last good answer. Failures
  * are `IOException`s and METADATA_INVALID. They tell of the url no more than driver, host and path, and no property.
  *
  * @param properties of the connection, such as `user` and `password`; values may hold Kafka's references
- *                   `${file:/path:key}`, `${env:NAME}` and `${dir:/path:file}`, which are resolved for each
+ *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved for each
  *                   connection anew
  * @param timeoutMs for the query, in seconds rounded up, and where the driver can for each of its waits on the network.
  *                  How long it may take to connect is for the properties to say: drivers have no common way

@@ -212,7 +212,7 @@ private[dynamickafka] object CompositeOffsetJson {
     else throw Errors.invalidOffset(s"$where is not a number of at least 0: $node")
 
   private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
-    node.fields.asScala.map(e => e.getKey -> e.getValue)
+    node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
 
   private def shorten(text: String): String = if (text.length <= 200) text else text.take(200) + "..."
 }

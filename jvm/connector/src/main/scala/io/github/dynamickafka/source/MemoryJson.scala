@@ -112,5 +112,5 @@ private[source] object MemoryJson {
   }
 
   private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
-    node.fields.asScala.map(e => e.getKey -> e.getValue)
+    node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
 }

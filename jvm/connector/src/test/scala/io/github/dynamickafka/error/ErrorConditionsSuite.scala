@@ -1,6 +1,7 @@
 package io.github.dynamickafka.error
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.SparkThrowable
@@ -30,9 +31,9 @@ class ErrorConditionsSuite extends AnyFunSuite {
   )
 
   private val json =
-    new ObjectMapper().readTree(
-      getClass.getClassLoader.getResource("error/dynamic-kafka-error-conditions.json")
-    )
+    Using.resource(
+      getClass.getClassLoader.getResourceAsStream("error/dynamic-kafka-error-conditions.json")
+    )(new ObjectMapper().readTree(_))
 
   test("every condition has a factory, and every factory a condition") {
     val declared =

@@ -2,22 +2,22 @@ package io.github.dynamickafka.source.reader
 
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, GenericArrayData, MapData}
-import org.apache.spark.sql.types.{DataType, Decimal}
-import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String, VariantVal}
+import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, GenericInternalRow}
+import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, GenericArrayData}
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * A record of Kafka as a row: Spark's Kafka columns, then `cluster` and `stream`. It is a view: Spark copies what it
  * needs once, straight from the record. One object serves the records of a partition one after the other, as Spark's
- * own readers do.
+ * own readers do. Getters for the types of the columns are here; those for others come from Spark, and so do the
+ * ones for types that later versions add.
  */
 private[source] final class RecordRow(
     includeHeaders: Boolean,
     topic: UTF8String,
     cluster: UTF8String,
     stream: UTF8String
-) extends InternalRow {
+) extends BaseGenericInternalRow {
   import RecordRow._
 
   private val tags = if (includeHeaders) Headers + 1 else Headers
@@ -54,33 +54,21 @@ private[source] final class RecordRow(
     })
   }
 
-  override def get(i: Int, dataType: DataType): AnyRef =
+  override protected def genericGet(i: Int): Any =
     if (isNullAt(i)) null
     else i match {
       case Key | Value => getBinary(i)
-      case Partition | TimestampType => Int.box(getInt(i))
-      case Offset | Timestamp => Long.box(getLong(i))
+      case Partition | TimestampType => getInt(i)
+      case Offset | Timestamp => getLong(i)
       case Headers if includeHeaders => getArray(i)
       case _ => getUTF8String(i)
     }
 
-  override def copy(): InternalRow = new RecordRow(includeHeaders, topic, cluster, stream).of(record)
+  override def setNullAt(i: Int): Unit = readOnly()
+  override def update(i: Int, value: Any): Unit = readOnly()
 
-  override def getBoolean(i: Int): Boolean = noSuch(i)
-  override def getByte(i: Int): Byte = noSuch(i)
-  override def getShort(i: Int): Short = noSuch(i)
-  override def getFloat(i: Int): Float = noSuch(i)
-  override def getDouble(i: Int): Double = noSuch(i)
-  override def getDecimal(i: Int, precision: Int, scale: Int): Decimal = noSuch(i)
-  override def getInterval(i: Int): CalendarInterval = noSuch(i)
-  override def getVariant(i: Int): VariantVal = noSuch(i)
-  override def getStruct(i: Int, fields: Int): InternalRow = noSuch(i)
-  override def getMap(i: Int): MapData = noSuch(i)
-  override def setNullAt(i: Int): Unit = noSuch(i)
-  override def update(i: Int, value: Any): Unit = noSuch(i)
-
-  private def noSuch(i: Int): Nothing =
-    throw new UnsupportedOperationException(s"column $i of a Kafka record has another type, and is read only")
+  private def readOnly(): Nothing =
+    throw new UnsupportedOperationException("a record of Kafka is read only")
 }
 
 private[source] object RecordRow {
