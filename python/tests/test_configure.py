@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from dynamic_kafka import DynamicKafka, DynamicKafkaError, _artifact
 from dynamic_kafka._version import JAR_VERSION
 
-OURS = f"io.github.dynamickafka:dynamic-kafka-spark-4.0_2.13:{JAR_VERSION}"
+OURS = f"io.github.dynamickafka:dynamic-kafka-spark-{_artifact.spark_line()}_2.13:{JAR_VERSION}"
 
 
 @pytest.fixture(autouse=True)
@@ -59,10 +59,23 @@ def test_a_jar_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_pyspark_of_another_line_names_the_supported_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyspark, "__version__", "3.5.6")
-    with pytest.raises(DynamicKafkaError, match=r"PySpark 3.5.6 is installed.* supports Spark 4.0\.") as error:
-        DynamicKafka.configure(SparkSession.Builder())
-    assert error.value.getCondition() == "DYNAMIC_KAFKA.UNSUPPORTED_SPARK"
+    for version in ("3.5.6", "4.4.0", "5.0.0"):
+        monkeypatch.setattr(pyspark, "__version__", version)
+        supported = rf"PySpark {version} is installed.* supports Spark 4\.0, 4\.1, 4\.2, 4\.3\."
+        with pytest.raises(DynamicKafkaError, match=supported) as error:
+            DynamicKafka.configure(SparkSession.Builder())
+        assert error.value.getCondition() == "DYNAMIC_KAFKA.UNSUPPORTED_SPARK"
+
+
+@pytest.mark.parametrize(
+    ("version", "line"),
+    [("4.0.0", "4.0"), ("4.0.4", "4.0"), ("4.1.3", "4.1"), ("4.2.0", "4.2"), ("4.3.0", "4.2")],
+)
+def test_the_artifact_is_that_of_pyspark(monkeypatch: pytest.MonkeyPatch, version: str, line: str) -> None:
+    monkeypatch.setattr(pyspark, "__version__", version)
+    builder = DynamicKafka.configure(SparkSession.Builder())
+    ours = f"io.github.dynamickafka:dynamic-kafka-spark-{line}_2.13:{JAR_VERSION}"
+    assert configured(builder) == {"spark.jars.packages": ours}
 
 
 def test_connect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

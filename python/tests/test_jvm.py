@@ -15,6 +15,7 @@ from dynamic_kafka import (
     FileMetadataService,
     KafkaMetadataService,
     KafkaStream,
+    _artifact,
     _jvm,
 )
 
@@ -50,7 +51,7 @@ def test_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_jar(spark: SparkSession) -> None:
     error = refused(over(spark))
     assert error.getCondition() == "DYNAMIC_KAFKA.JAR_MISSING"
-    assert "--packages io.github.dynamickafka:dynamic-kafka-spark-4.0_2.13:" in str(error)
+    assert f"--packages {_artifact.coordinate(_artifact.spark_line())}." in str(error)
     assert "JavaPackage" not in str(error)
     with pytest.raises(DynamicKafkaError, match="JAR_MISSING"):
         over(spark).load_batch()

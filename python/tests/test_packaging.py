@@ -5,6 +5,7 @@ import sys
 import tarfile
 import venv
 import zipfile
+from email.parser import Parser
 from pathlib import Path
 
 import pytest
@@ -71,12 +72,49 @@ def test_the_sdist_holds_what_a_wheel_needs(built: Path) -> None:
     assert not [name for name in names if "test" in name]
 
 
-def test_the_wheel_works_without_pyspark(built: Path, tmp_path: Path) -> None:
-    venv.create(tmp_path / "venv", with_pip=False)
-    python = tmp_path / "venv" / "bin" / "python"
+def test_the_license_is_that_of_the_repository() -> None:
+    assert (REPOSITORY / "python" / "LICENSE").read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
+
+
+def test_the_wheel_says_what_it_is(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
-    install = [sys.executable, "-m", "pip", "--python", str(python), "install", "-q", "--no-deps", str(wheel)]
-    subprocess.run(install, check=True, capture_output=True)
+    with zipfile.ZipFile(wheel) as archive:
+        (folder,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
+        metadata = Parser().parsestr(archive.read(f"{folder}/METADATA").decode())
+        assert archive.read(f"{folder}/licenses/LICENSE") == (REPOSITORY / "LICENSE").read_bytes()
+    assert metadata["Name"] == "dynamic-kafka"
+    assert metadata["Version"] == dynamic_kafka.__version__
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.10"
+    assert metadata.get_payload() == (REPOSITORY / "python" / "README.md").read_text()
+    # Nothing comes along unless it is asked for.
+    assert [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need] == []
+
+
+@pytest.fixture(scope="module", params=["*.whl", "*.tar.gz"])
+def installed(request: pytest.FixtureRequest, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of an empty environment, into which the wheel or the sdist was installed."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder / "venv", with_pip=False)
+    python = folder / "venv" / "bin" / "python"
+    (distribution,) = built.glob(request.param)
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(python),
+        "install",
+        "-q",
+        "--no-deps",
+        str(distribution),
+    ]
+    done = subprocess.run(install, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def test_it_works_without_pyspark(installed: Path, tmp_path: Path) -> None:
     code = """
 import dynamic_kafka as d
 stream = d.KafkaStream("orders", {"blue": d.ClusterMetadata(["orders"], {"bootstrap.servers": "b:1"})})
@@ -88,10 +126,56 @@ for attempt in (d.DynamicKafka.builder().load, lambda: d.DynamicKafka.configure(
     except d.DynamicKafkaError as e:
         print(e)
 """
-    done = subprocess.run([str(python), "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([str(installed), "-c", code], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     version, options, *errors = done.stdout.splitlines()
     assert version == dynamic_kafka.__version__
     assert "metadataService.document" in options
     assert len(errors) == 2
     assert all(e.startswith("[DYNAMIC_KAFKA.PYSPARK_MISSING]") for e in errors)
+
+
+PROGRAM = """
+from datetime import timedelta
+
+from dynamic_kafka import (
+    ClusterMetadata,
+    DynamicKafka,
+    DynamicKafkaReaderBuilder,
+    KafkaStream,
+    OffsetsInitializer,
+    StaticMetadataService,
+)
+
+stream = KafkaStream("orders", {"blue": ClusterMetadata(["orders"], {"bootstrap.servers": "blue:9092"})})
+builder: DynamicKafkaReaderBuilder = (
+    DynamicKafka.builder()
+    .set_kafka_metadata_service(StaticMetadataService([stream]))
+    .set_stream_ids("orders")
+    .set_starting_offsets(OffsetsInitializer.latest())
+    .set_metadata_discovery_interval(timedelta(seconds=10))
+)
+options: dict[str, str] = builder.options()
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ("", None),
+        ("builder.set_stream_ids(1)", "arg-type"),
+        ("builder.set_streams('orders')", "attr-defined"),
+        ("number: int = builder.options()", "assignment"),
+    ],
+)
+def test_it_is_typed(installed: Path, tmp_path: Path, more: str, wrong: str | None) -> None:
+    """A program of a user, checked against what is installed and nothing of this repository."""
+    (tmp_path / "program.py").write_text(f"{PROGRAM}{more}\n")
+    command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(installed), "program.py"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    if wrong is None:
+        assert done.returncode == 0, done.stdout
+    else:
+        assert done.returncode == 1
+        assert f"[{wrong}]" in done.stdout
+        assert "Found 1 error" in done.stdout

@@ -21,11 +21,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 
+from .jars import connector_jars
 from .services import SlowFileService
 from .sink import Sink
-
-REPOSITORY = Path(__file__).resolve().parents[2]
-JARS = REPOSITORY / "jvm" / "connector" / "target" / "jars"
 
 
 class Events:
@@ -159,7 +157,7 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     }
     for name, value in (settings | conf).items():
         builder = builder.config(name, value)
-    spark = DynamicKafka.configure(builder, jars=sorted(JARS.glob("*.jar"))).getOrCreate()
+    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
     # PySpark holds back what is below WARN, whatever the file says, until the level changes.
     for level in ("WARN", "INFO"):
         spark.sparkContext.setLogLevel(level)

@@ -19,7 +19,7 @@ from dynamic_kafka import DynamicKafka, FileMetadataService
 from dynamic_kafka.builder import DynamicKafkaReaderBuilder
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from .driver import JARS
+from .jars import connector_jars
 
 EXECUTORS = 2
 RECORDS_PER_BATCH = 60
@@ -47,7 +47,7 @@ def main(streams: str) -> None:
             "spark.locality.wait": "120s",
         }
     )
-    spark = DynamicKafka.configure(builder, jars=sorted(JARS.glob("*.jar"))).getOrCreate()
+    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
     service = FileMetadataService(streams)
 
     def stream() -> DynamicKafkaReaderBuilder:

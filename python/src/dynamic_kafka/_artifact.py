@@ -5,22 +5,30 @@ from __future__ import annotations
 from dynamic_kafka import errors
 from dynamic_kafka._version import JAR_VERSION
 
-SUPPORTED_LINES = ("4.0",)
+SUPPORTED_LINES = ("4.0", "4.1", "4.2")
 """Spark minors that the connector is published for: project/SparkLines.scala."""
+
+_LINE_FOR = {"4.3": "4.2"}
+"""Spark minors without an artifact of their own, and the line whose jars they run with: what tests have shown."""
 
 _GROUP = "io.github.dynamickafka"
 _SCALA = "2.13"
 
 
 def spark_line() -> str:
-    """The minor of the installed PySpark, if the connector is published for it."""
+    """The line of the artifact for the installed PySpark.
+
+    Raises:
+        DynamicKafkaError: if there is no PySpark, or the connector is not published for it.
+    """
     try:
         import pyspark
     except ImportError:
         raise errors.pyspark_missing() from None
-    line = ".".join(pyspark.__version__.split(".")[:2])
+    minor = ".".join(pyspark.__version__.split(".")[:2])
+    line = _LINE_FOR.get(minor, minor)
     if line not in SUPPORTED_LINES:
-        raise errors.unsupported_spark(pyspark.__version__, SUPPORTED_LINES)
+        raise errors.unsupported_spark(pyspark.__version__, [*SUPPORTED_LINES, *_LINE_FOR])
     return line
 
 

@@ -1,0 +1,27 @@
+"""Where the build puts jars."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dynamic_kafka import _artifact
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+_TARGET = REPOSITORY / "jvm" / "connector" / "target"
+_DEFAULT_LINE = "4.0"
+
+
+def connector_jars() -> list[Path]:
+    """The connector of the installed PySpark's line, and what it needs beside Spark.
+
+    Raises:
+        FileNotFoundError: if they have not been built.
+    """
+    line = _artifact.spark_line()
+    folder = (_TARGET if line == _DEFAULT_LINE else _TARGET / f"line-{line}") / "jars"
+    jars = sorted(folder.glob("*.jar"))
+    if not jars:
+        raise FileNotFoundError(
+            f"no jar in {folder}: run 'make jars', or for another line 'make line-jars LINE={line}'"
+        )
+    return jars
