@@ -5,8 +5,25 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JARS := jvm/connector/target/jars/.ready
+SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
-.PHONY: help demo test test-scala test-python soak bench lint format docs-options jars clean
+# A home of its own for what is published here, so that nobody's own ~/.m2 changes.
+HOME_OF_TESTS := target/home
+PUBLISHED := $(HOME_OF_TESTS)/.ready
+
+# The other Spark lines, each with jars and a PySpark of its own; that of `make` itself is the first of the table.
+LINES := 4.1 4.2
+LINE ?= 4.1
+# PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
+PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
+LINE_VENV := target/venv-$(PYSPARK)
+LINE_RUN := $(LINE_VENV)/bin/python
+# What touches Spark's interfaces most.
+LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSuite MetricsSuite BundleReaderSuite ErrorConditionsSuite
+LINE_TESTS := tests/lines tests/e2e/test_driver_killed.py
+
+.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak bench lint format docs docs-options \
+  jars published clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -14,7 +31,7 @@ help: ## What there is to make
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
 
-test: test-scala test-python ## All tests
+test: test-scala test-python smoke-lines ## All tests
 
 test-scala: $(VENV)/ready ## Suites, on real brokers
 	@mkdir -p target
@@ -22,9 +39,24 @@ test-scala: $(VENV)/ready ## Suites, on real brokers
 	@awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	  END { printf "scalatest: %d passed, %d failed\n", ok, bad; exit bad > 0 }' target/scalatest.log
 
-test-python: $(JARS) ## Python's tests and those from end to end, on real brokers
+test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
 	cd python && ../$(RUN) -m pytest -q
-	$(RUN) -m pytest -q tests
+	$(RUN) -m pytest -q tests --ignore tests/lines
+
+smoke-lines: $(JARS) ## Each other Spark line: compiled with warnings as errors, and one read on real brokers
+	@for line in $(LINES); do $(MAKE) --no-print-directory smoke-line LINE=$$line; done
+
+smoke-line: $(JARS) $(LINE_VENV)/ready
+	./sbt -DsparkLine=$(LINE) Test/compile connector/localJars
+	$(LINE_RUN) -m pytest -q tests/lines
+
+test-lines: ## Each other Spark line in its short form, and PySpark 4.3 with the jars of 4.2
+	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done
+	$(MAKE) --no-print-directory smoke-line LINE=4.2 PYSPARK=4.3.0
+
+test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line in its short form: LINE=4.1
+	./sbt -DsparkLine=$(LINE) Test/compile connector/localJars "connector/testOnly $(addprefix *,$(LINE_SUITES))"
+	$(LINE_RUN) -m pytest -q $(LINE_TESTS)
 
 soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
 	$(RUN) -m tests.soak --events 200 $(if $(SEED),--seed $(SEED))
@@ -42,6 +74,13 @@ lint: $(VENV)/ready ## Formatting, lint, types, warnings as errors
 docs-options: $(VENV)/ready ## docs/options.md from the option table
 	./sbt "connector/Test/runMain io.github.dynamickafka.config.OptionsDocFile"
 
+docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/python
+	rm -rf target/docs
+	./sbt connector/doc
+	mkdir -p target/docs
+	cp -r jvm/connector/target/scala-2.13/api target/docs/scala
+	$(RUN) -m pdoc --docformat google --output-directory target/docs/python dynamic_kafka
+
 format: $(VENV)/ready ## Puts all sources in order
 	./sbt scalafmtAll scalafmtSbt
 	$(RUN) -m ruff check --fix
@@ -52,12 +91,25 @@ jars: $(JARS) ## The connector's jar and those it needs beside Spark, in jvm/con
 clean: ## Removes all that was made here
 	rm -rf $(VENV) target project/target project/project jvm/*/target
 
-$(JARS): $(VENV)/ready $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
+published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home
+
+$(JARS): $(VENV)/ready $(SOURCES)
 	./sbt connector/localJars testkit/testkitClasspath benchmark/package
+	touch $@
+
+$(PUBLISHED): $(VENV)/ready $(SOURCES)
+	./sbt -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository connector/publishM2
 	touch $@
 
 $(VENV)/ready: requirements-dev.txt version.sbt python/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
+	touch $@
+
+target/venv-%/ready: requirements-dev.txt version.sbt python/pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	sed 's/^pyspark==.*/pyspark==$*/' requirements-dev.txt > $(@D)/requirements.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $(@D)/requirements.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
 	touch $@

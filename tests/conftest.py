@@ -5,18 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 # The testkit is no package that anybody installs.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jvm" / "testkit" / "python"))
 
+from dynamic_kafka_testkit import Cluster, Testkit
+
 from tests.harness.drivers import Drivers
+from tests.harness.orders import Orders
 from tests.harness.scene import Scene
 
-if TYPE_CHECKING:
-    from dynamic_kafka_testkit import Cluster, Testkit
+
+@pytest.fixture(scope="session")
+def testkit() -> Iterator[Testkit]:
+    """Clusters for the whole run; tests that break theirs start their own."""
+    with Testkit() as testkit:
+        yield testkit
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +39,12 @@ def brokers(testkit: Testkit) -> dict[str, Cluster]:
     """Clusters of the whole run: a test that breaks one mends it."""
     names = ("blue", "green", "red")
     return dict(zip(names, testkit.start_all(*names), strict=True))
+
+
+@pytest.fixture(scope="session")
+def orders(brokers: dict[str, Cluster], tmp_path_factory: pytest.TempPathFactory) -> Orders:
+    """The stream `orders` on blue and green, which nobody changes."""
+    return Orders.on(brokers, tmp_path_factory.mktemp("orders"), "blue", "green")
 
 
 @pytest.fixture

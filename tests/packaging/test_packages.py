@@ -1,0 +1,80 @@
+"""The connector by its coordinate, as users name it, out of a local Maven repository."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from dynamic_kafka._version import JAR_VERSION
+
+from tests.harness.orders import Orders
+
+from .home import COORDINATE, conf, environment, published, run
+
+JOB = Path(__file__).with_name("job.py")
+BIN = Path(sys.executable).parent
+LINE = re.findall(r"spark-([\d.]+)_", COORDINATE)[0]
+# What has to come along, in the versions that Spark 4.0.0 itself is built with.
+ALONG = {
+    f"dynamic-kafka-spark-{LINE}_2.13": JAR_VERSION,
+    "spark-sql-kafka-0-10_2.13": "4.0.0",
+    "spark-token-provider-kafka-0-10_2.13": "4.0.0",
+    "kafka-clients": "3.9.0",
+    "commons-pool2": "2.12.0",
+}
+
+
+def along(more: dict[str, str]) -> list[str]:
+    """Ends of the names of the resolved jars, which begin with the group."""
+    return sorted(f"{name}-{version}.jar" for name, version in (ALONG | more).items())
+
+
+def check(printed: str, orders: Orders, **more: str) -> None:
+    """Everything was read twice, with these jars and no others."""
+    line = next(line for line in printed.splitlines() if line.startswith('{"batch"'))
+    seen: dict[str, Any] = json.loads(line)
+    assert seen["batch"] == orders.expected
+    assert seen["stream"] == orders.expected
+    wanted = along({name.replace("_", "-"): version for name, version in more.items()})
+    assert sorted(jar.partition("_")[2] for jar in seen["jars"]) == wanted
+
+
+def test_spark_submit_packages(orders: Orders, tmp_path: Path) -> None:
+    command = [str(BIN / "spark-submit"), "--master", "local[2]", "--packages", COORDINATE, *conf(tmp_path)]
+    printed = run([*command, str(JOB), str(orders.streams)], tmp_path, environment())
+    check(printed, orders)
+
+
+def test_pyspark_packages(orders: Orders, tmp_path: Path) -> None:
+    command = [str(BIN / "pyspark"), "--master", "local[2]", "--packages", COORDINATE, *conf(tmp_path)]
+    script = f"import sys; sys.path.insert(0, {str(JOB.parent)!r}); import job\n"
+    script += f"print(job.by_options(spark, {str(orders.streams)!r}))\n"
+    # A shell whose input is no terminal has to be told that it is one.
+    env = environment(PYSPARK_DRIVER_PYTHON_OPTS="-i")
+    check(run(command, tmp_path, env, script), orders)
+
+
+def test_configure_appends_to_the_packages_of_the_session(orders: Orders, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        "".join(f"{c.replace('=', ' ', 1)}\n" for c in conf(tmp_path) if "=" in c)
+    )
+    command = [sys.executable, str(JOB), str(orders.streams), "commons-cli:commons-cli:1.9.0"]
+    printed = run(command, tmp_path, environment(SPARK_CONF_DIR=str(tmp_path)))
+    check(printed, orders, commons_cli="1.9.0")
+
+
+def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
+    _, artifact, version = COORDINATE.split(":")
+    names = zipfile.ZipFile(published() / f"{artifact}-{version}.jar").namelist()
+    files = {name for name in names if not name.endswith("/")}
+    assert {name for name in files if not name.startswith("io/github/dynamickafka/")} == {
+        "META-INF/MANIFEST.MF",
+        "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
+        "error/dynamic-kafka-error-conditions.json",
+    }
+    assert not [name for name in files if "Suite" in name or "testkit" in name]
+    assert "<name>Apache-2.0</name>" in (published() / f"{artifact}-{version}.pom").read_text()

@@ -1,0 +1,63 @@
+"""The example for Scala, compiled and run as its users would: spark-submit with the connector's coordinate."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pyspark
+
+from tests.harness.orders import RECORDS, Orders
+from tests.harness.waiting import until
+
+from .home import COORDINATE, conf, environment, published, run
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "Quickstart.scala"
+SPARK_JARS = Path(pyspark.__file__).parent / "jars" / "*"
+LIMIT_S = 300
+
+
+def test_quickstart_in_scala(orders: Orders, tmp_path: Path) -> None:
+    jar = _compiled(tmp_path)
+    command = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]", *conf(tmp_path)]
+    command += ["--packages", COORDINATE, "--class", "Quickstart", str(jar), str(orders.streams)]
+    log = tmp_path / "log"
+    with log.open("w") as out:
+        quickstart = subprocess.Popen(command, stdout=out, stderr=out, cwd=tmp_path, env=environment())
+        try:
+
+            def shown() -> bool:
+                assert quickstart.poll() is None, log.read_text()[-6000:]
+                text = log.read_text()
+                return all(f"|orders|{cluster:>7}|{RECORDS:>5}|" in text for cluster in ("blue", "green"))
+
+            until("both counts", shown, LIMIT_S)
+        finally:
+            quickstart.send_signal(signal.SIGTERM)
+            quickstart.wait(60)
+
+
+def _compiled(folder: Path) -> Path:
+    """With the compiler that comes with PySpark, against what is published."""
+    _, artifact, version = COORDINATE.split(":")
+    class_path = f"{SPARK_JARS}:{published() / f'{artifact}-{version}.jar'}"
+    classes = folder / "classes"
+    classes.mkdir()
+    # The options are scalac's: warnings are errors for users, too.
+    scalac = [
+        "java",
+        "-cp",
+        class_path,
+        "scala.tools.nsc.Main",
+        "-usejavacp",
+        "-Xlint",
+        "-Werror",
+        "-d",
+        str(classes),
+    ]
+    run([*scalac, str(EXAMPLE)], folder, environment())
+    jar = folder / "quickstart.jar"
+    run(["jar", "--create", "--file", str(jar), "-C", str(classes), "."], folder, environment())
+    return jar
