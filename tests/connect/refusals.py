@@ -1,0 +1,57 @@
+"""A client of a Connect server: what does not work over Connect, and errors of the connector.
+
+python -m tests.connect.refusals URL STREAMS
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+
+from dynamic_kafka import DynamicKafka, FileMetadataService, KafkaMetadataService, KafkaStream
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+
+class Mine(KafkaMetadataService):
+    """A service that lives in this process."""
+
+    def get_all_streams(self) -> list[KafkaStream]:
+        """None."""
+        return []
+
+    def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
+        """None."""
+        return {}
+
+
+def refusal(attempt: Callable[[], object]) -> list[str | None]:
+    """Condition and text."""
+    try:
+        attempt()
+    except PySparkException as e:
+        return [e.getCondition(), str(e)]
+    return [None, "accepted"]
+
+
+def main(url: str, streams: str) -> None:
+    """Print the refusals."""
+    configure = refusal(lambda: DynamicKafka.configure(SparkSession.builder.remote(url)))
+    spark = SparkSession.builder.remote(url).getOrCreate()
+    file = FileMetadataService(streams)
+    misspelt = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_option("streamIdz", "orders")
+    python = DynamicKafka.builder(spark).set_kafka_metadata_service(Mine()).set_stream_ids("orders")
+    found = {
+        "configure": configure,
+        "python": refusal(python.load),
+        "python_batch": refusal(python.load_batch),
+        # Over Connect a plan is analysed when something is asked of it.
+        "misspelt": refusal(lambda: misspelt.load().schema),
+        "misspelt_batch": refusal(lambda: misspelt.load_batch().collect()),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

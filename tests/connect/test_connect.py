@@ -1,0 +1,65 @@
+"""Everything that is options works over Spark Connect; what is not, says what to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.harness.connect_server import ConnectServer
+from tests.harness.jars import connector_jars
+from tests.harness.orders import Orders
+
+SPARK_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
+    with ConnectServer(tmp_path_factory.mktemp("connect"), connector_jars()) as server:
+        yield server
+
+
+def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:
+    start = json.dumps({orders.topic: {"0": 4, "1": 7}})
+    seen = server.client("tests.connect.reads", str(orders.streams), str(tmp_path), start)
+    assert seen["session"].startswith("pyspark.sql.connect.")
+    assert seen["batch"] == orders.expected
+    first = {("blue", 0): 4, ("blue", 1): 7}
+    assert seen["from"] == [row for row in orders.expected if row[2] >= first.get((row[0], row[1]), 0)]
+    assert seen["built_batch"] == orders.expected
+    assert seen["columns"] == [*SPARK_COLUMNS, "cluster", "stream"]
+    for stream in (seen["stream"], seen["built"]):
+        assert stream["rows"] == orders.expected
+        assert stream["metrics"]["kafkaClustersCount"] == "2"
+        assert stream["metrics"]["pendingRecords"] == "0"
+
+
+def test_what_needs_a_classic_session_says_so(server: ConnectServer, orders: Orders) -> None:
+    found = server.client("tests.connect.refusals", str(orders.streams))
+    for what, text in (
+        ("configure", "DynamicKafka.configure needs a classic Spark session"),
+        ("python", "A metadata service written in Python needs a classic Spark session"),
+        ("python_batch", "A metadata service written in Python needs a classic Spark session"),
+    ):
+        condition, message = found[what]
+        assert condition == "DYNAMIC_KAFKA.CONNECT_UNSUPPORTED"
+        assert text in message
+        assert "use a metadata service that runs there" in message
+
+
+def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders: Orders) -> None:
+    found = server.client("tests.connect.refusals", str(orders.streams))
+    for what in ("misspelt", "misspelt_batch"):
+        condition, message = found[what]
+        assert condition == "DYNAMIC_KAFKA.UNKNOWN_OPTION"
+        assert "Did you mean 'streamIds'" in message
+
+
+def test_jars_that_the_client_brings(orders: Orders, tmp_path: Path) -> None:
+    with ConnectServer(tmp_path / "server") as server:
+        jars = map(str, connector_jars())
+        seen = server.client("tests.connect.artifacts", str(orders.streams), *jars)
+    assert seen["batch"] == orders.expected
+    assert seen["stream"]["rows"] == orders.expected
