@@ -70,6 +70,11 @@ def test_versions_are_the_current_one() -> None:
     for path in [*docs.documents(), docs.ROOT / "examples" / "Quickstart.scala"]:
         for found in re.findall(rf"{re.escape(group)}:[\w.-]+:[\w.-]+", path.read_text()):
             assert found == coordinate, path
+        # As sbt has it, whose %% adds the Scala version.
+        for artifact, version in re.findall(
+            rf'"{re.escape(group)}" %% "([\w.-]+)" % "([\w.-]+)"', path.read_text()
+        ):
+            assert f"{group}:{artifact}_2.13:{version}" == coordinate, path
 
 
 def test_every_error_is_documented_and_no_other() -> None:
