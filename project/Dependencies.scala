@@ -32,7 +32,6 @@ object Dependencies {
     "org.slf4j"
   ).map(organization => ExclusionRule(organization))
 
-
   /** The one that Spark runs with, though some of its modules name a later one. */
   val scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
   val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
