@@ -36,8 +36,8 @@ private[dynamickafka] object ClientDefaults {
     consumerFetch.toMap ++ providers(chosen) ++ chosen
 
   /**
-   * Out of JMX: to register there is a third of what opening a client costs, and a driver has one for each cluster. A
-   * reporter of `metric.reporters` is used all the same.
+   * Out of JMX: to register there is a good part of what opening a client costs, and a driver has one for each cluster.
+   * A reporter of `metric.reporters` is used all the same.
    */
   private val adminReporting = "auto.include.jmx.reporter" -> "false"
 
