@@ -8,27 +8,65 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.SourceOptionsParser
+import io.github.dynamickafka.config.{
+  SessionDefaults,
+  SinkOptionSpecs,
+  SourceOptionSpecs,
+  SourceOptionsParser
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
-/** What `format("dynamic-kafka")` names. Options are checked here, when the DataFrame is made. */
+/** What `format("dynamic-kafka")` names. Options are checked here, when the DataFrame is made or the query started. */
 final class DynamicKafkaProvider extends DataSourceRegister with TableProvider with SessionConfigSupport {
+
+  private var schemaAsked = false
 
   override def shortName(): String = "dynamic-kafka"
 
   /** Session defaults: `spark.datasource.dynamic-kafka.<option>`. */
   override def keyPrefix(): String = shortName()
 
+  /** So that Spark asks for a schema where it reads, and gives one where it writes. */
+  override def supportsExternalMetadata(): Boolean = true
+
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
-    val parsed = SourceOptionsParser.parse(options)
-    DynamicKafkaTable.check(parsed)
-    DynamicKafkaTable.schema(parsed.includeHeaders)
+    schemaAsked = true
+    readSchema(SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table))
   }
 
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: ju.Map[String, String]
-  ): Table =
-    new DynamicKafkaTable(schema)
+  ): Table = {
+    val options = new CaseInsensitiveStringMap(properties)
+    if (schemaAsked) new DynamicKafkaTable(schema)
+    else if (options.containsKey("streamIds") || options.containsKey("streamPattern"))
+      withUserSchema(schema, options)
+    else {
+      val own = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
+      DynamicKafkaSinkTable.check(own, schema)
+      new DynamicKafkaSinkTable(schema, own.asCaseSensitiveMap())
+    }
+  }
+
+  private def readSchema(options: CaseInsensitiveStringMap): StructType = {
+    val parsed = SourceOptionsParser.parse(options)
+    DynamicKafkaTable.check(parsed)
+    DynamicKafkaTable.schema(parsed.includeHeaders)
+  }
+
+  /** A schema of the user that reads; it can only be the one that there is. */
+  private def withUserSchema(schema: StructType, options: CaseInsensitiveStringMap): Table = {
+    val own = readSchema(options)
+    if (schema != own)
+      throw Errors.invalidOption(
+        "schema",
+        schema.simpleString,
+        s"rows of this data source have a schema of their own: ${own.simpleString}. Leave it out."
+      )
+    new DynamicKafkaTable(own)
+  }
 }

@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-import io.github.dynamickafka.config.{ReaderOptions, SourceOptionSpecs}
+import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, ServiceRegistry}
 
 /**
@@ -18,7 +18,7 @@ import io.github.dynamickafka.metadata.{KafkaMetadataService, ServiceRegistry}
 final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession) {
   import SourceOptionSpecs._
 
-  private val chosen = new ReaderOptions
+  private val chosen = new BuilderOptions(table)
 
   /** A service that lives in this JVM: it is used as it is, and a restarted application sets it again. */
   def setKafkaMetadataService(service: KafkaMetadataService): this.type =
@@ -111,7 +111,7 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   private def starting = Seq(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp)
   private def ending = Seq(EndingOffsets, EndingTimestamp, EndingOffsetsByTimestamp)
 
-  private def change(set: ReaderOptions => Unit): this.type = {
+  private def change(set: BuilderOptions => Unit): this.type = {
     set(chosen)
     this
   }

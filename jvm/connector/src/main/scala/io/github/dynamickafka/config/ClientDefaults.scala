@@ -20,6 +20,12 @@ private[dynamickafka] object ClientDefaults {
     "receive.buffer.bytes" -> "-1"
   )
 
+  /** Kafka's 16 KiB and 0 ms make many small requests of what a task writes in one go. */
+  val producerBatches: Seq[(String, String)] = Seq(
+    "batch.size" -> (256 * 1024).toString,
+    "linger.ms" -> "5"
+  )
+
   val configProviders: Seq[(String, String)] = {
     val classes =
       Seq("file" -> "FileConfigProvider", "env" -> "EnvVarConfigProvider", "dir" -> "DirectoryConfigProvider")
@@ -33,7 +39,15 @@ private[dynamickafka] object ClientDefaults {
    * `clusterRequestTimeoutMs` is about how long a trigger waits.
    */
   def consumer(chosen: Map[String, String]): Map[String, String] =
-    consumerFetch.toMap ++ providers(chosen) ++ chosen
+    consumerFetch.toMap ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+      KafkaProperties.suitsConsumer(name)
+    }
+
+  /** As for consumers: what a producer waits for, a task waits for. */
+  def producer(chosen: Map[String, String]): Map[String, String] =
+    producerBatches.toMap ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+      KafkaProperties.suitsProducer(name)
+    }
 
   /**
    * Out of JMX: to register there is a good part of what opening a client costs, and a driver has one for each cluster.
@@ -44,7 +58,7 @@ private[dynamickafka] object ClientDefaults {
   /** @param requestTimeoutMs what one call may take, with the client's own retries */
   def admin(chosen: Map[String, String], requestTimeoutMs: Long): Map[String, String] =
     timeouts(chosen, requestTimeoutMs) ++ providers(chosen) + adminReporting ++
-      chosen.filterNot { case (name, _) => KafkaProperties.isForConsumersOnly(name) }
+      chosen.filter { case (name, _) => KafkaProperties.suitsAdmin(name) }
 
   /** Kafka refuses a client whose requests may take longer than its calls: a value that the user set moves the other. */
   private def timeouts(chosen: Map[String, String], timeoutMs: Long): Map[String, String] = {

@@ -12,21 +12,24 @@ private[dynamickafka] object ClusterKeys {
   def isClusterId(text: String): Boolean = ClusterId.matches(text)
 
   /** The known cluster that this key is about, and the name of what it sets there. */
-  def split(key: String, knownIds: Iterable[String]): Option[(String, String)] =
+  def split(key: String, knownIds: Iterable[String], table: OptionTable): Option[(String, String)] =
     knownIds
       .filter(id => key.startsWith(s"$id.") && key.length > id.length + 1)
       .maxByOption(_.length)
       .map(id => id -> key.drop(id.length + 1))
-      .filterNot { case (_, name) => isOfLongerId(name) }
+      .filterNot { case (_, name) => isOfLongerId(name, table) }
 
   /** Whether the name begins with the rest of an id that is not known yet: no property and no option looks like it. */
-  private def isOfLongerId(name: String): Boolean =
+  private def isOfLongerId(name: String, table: OptionTable): Boolean =
     OptionName.afterPrefix(name, OptionName.Kafka).isEmpty &&
-      (name.toLowerCase(Locale.ROOT).contains(s".${OptionName.Kafka}") || endsWithOption(name).isDefined)
+      (name.toLowerCase(Locale.ROOT).contains(s".${OptionName.Kafka}") || endsWithOption(
+        name,
+        table
+      ).isDefined)
 
   /** For keys whose cluster is not known: the id and the option, where the key ends with the name of one of ours. */
-  def endsWithOption(key: String): Option[(String, OptionSpec[_])] = {
+  def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] = {
     val dot = key.lastIndexOf('.')
-    if (dot < 0) None else SourceOptionSpecs.find(key.drop(dot + 1)).map(key.take(dot) -> _)
+    if (dot < 0) None else table.find(key.drop(dot + 1)).map(key.take(dot) -> _)
   }
 }

@@ -51,12 +51,7 @@ private[dynamickafka] object ClusterProperties {
       knownIds: Iterable[String],
       metadata: Map[String, String]
   ): ClusterProperties = {
-    val own = ownKeys(options, clusterId, knownIds).flatMap { case (name, value) =>
-      property(clusterId, name).map(_ -> value)
-    }
-    val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$clusterId").toMap
-    val chosen =
-      named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata)) ++ canonical(own)
+    val chosen = this.chosen(options, clusterId, knownIds, metadata)
     val group = chosen.get(GroupId).filter(_.nonEmpty)
     val client = ClientDefaults.consumer(chosen)
     ClusterProperties(
@@ -68,9 +63,27 @@ private[dynamickafka] object ClusterProperties {
     )
   }
 
-  /** Properties of the metadata that have no place in a query which keeps its own offsets; other readers use them. */
-  def ignored(metadata: Map[String, String]): Seq[String] =
-    canonical(metadata).keys.filter(UnsupportedOptions.kafkaPropertyNames).toSeq.sorted
+  /** What has been set for this cluster, by whomever; parameters as for [[resolve]]. */
+  private[config] def chosen(
+      options: ClusterOptions,
+      clusterId: String,
+      knownIds: Iterable[String],
+      metadata: Map[String, String]
+  ): Map[String, String] = {
+    val own = ownKeys(options, clusterId, knownIds).flatMap { case (name, value) =>
+      property(clusterId, name, options.table).map(_ -> value)
+    }
+    val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$clusterId").toMap
+    val ignored = this.ignored(metadata, options.table)
+    named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored) ++ canonical(own)
+  }
+
+  /** Properties of the metadata that have no place in this query; others that use the cluster may need them. */
+  def ignored(
+      metadata: Map[String, String],
+      table: OptionTable = SourceOptionSpecs.table
+  ): Seq[String] =
+    canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
 
   /** The text of `cluster.<id>.<name>` for an option of this connector. */
   def connectorOption(
@@ -107,7 +120,8 @@ private[dynamickafka] object ClusterProperties {
   def unmatched(options: ClusterOptions, knownIds: Iterable[String]): Seq[String] =
     options.perCluster.keys.filter(ClusterKeys.split(
       _,
-      knownIds
+      knownIds,
+      options.table
     ).isEmpty).toSeq.sorted.map(OptionName.Cluster + _)
 
   private[config] def ofCluster(
@@ -134,20 +148,20 @@ private[dynamickafka] object ClusterProperties {
       knownIds: Iterable[String]
   ): Map[String, String] =
     options.perCluster.flatMap { case (key, value) =>
-      ClusterKeys.split(key, knownIds).collect { case (`clusterId`, name) => name -> value }
+      ClusterKeys.split(key, knownIds, options.table).collect { case (`clusterId`, name) => name -> value }
     }
 
   /** The Kafka property that a name below `cluster.<id>.` means; None: it is an option of this connector. */
-  private def property(clusterId: String, name: String): Option[String] =
+  private def property(clusterId: String, name: String, table: OptionTable): Option[String] =
     OptionName
       .afterPrefix(name, OptionName.Kafka)
-      .orElse(Option.when(SourceOptionSpecs.find(name).isEmpty)(checked(clusterId, name)))
+      .orElse(Option.when(table.find(name).isEmpty)(checked(clusterId, name, table)))
 
   /** The name itself, if it can mean anything below `cluster.<id>.`. */
-  def checked(clusterId: String, name: String): String =
-    if (SourceOptionSpecs.find(name).isDefined || KafkaProperties.isPlausible(name)) name
+  def checked(clusterId: String, name: String, table: OptionTable): String =
+    if (table.find(name).isDefined || KafkaProperties.isPlausible(name)) name
     else {
-      val known = SourceOptionSpecs.perCluster.map(_.name) ++ KafkaProperties.names
+      val known = table.perCluster.map(_.name) ++ KafkaProperties.names
       throw Errors.unknownOption(
         s"${OptionName.Cluster}$clusterId.$name",
         Suggestions.closest(name, known).map(s => s"${OptionName.Cluster}$clusterId.$s")

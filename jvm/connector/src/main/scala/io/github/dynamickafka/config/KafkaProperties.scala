@@ -6,19 +6,24 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.AdminClientConfig
 import org.apache.kafka.clients.consumer.ConsumerConfig
+import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.config.ConfigDef
 import org.apache.kafka.common.config.ConfigDef.Type
 
 /** What Kafka's own clients tell about their properties. */
 private[dynamickafka] object KafkaProperties {
 
-  private val types: Map[String, Type] = Seq(AdminClientConfig.configDef(), ConsumerConfig.configDef())
-    .flatMap((definition: ConfigDef) => definition.configKeys.asScala)
+  private val types: Map[String, Type] = Seq(
+    AdminClientConfig.configDef(),
+    ConsumerConfig.configDef(),
+    ProducerConfig.configDef()
+  ).flatMap((definition: ConfigDef) => definition.configKeys.asScala)
     .map { case (name, key) => name -> key.`type` }
     .toMap
 
-  private val consumerOnly: Set[String] =
-    (ConsumerConfig.configNames().asScala.toSet -- AdminClientConfig.configNames().asScala).toSet
+  private val ofAdmin = AdminClientConfig.configNames().asScala.toSet
+  private val ofConsumer = ConsumerConfig.configNames().asScala.toSet
+  private val ofProducer = ProducerConfig.configNames().asScala.toSet
 
   val names: Seq[String] = types.keys.toSeq.sorted
 
@@ -40,8 +45,10 @@ private[dynamickafka] object KafkaProperties {
 
   def isClassName(name: String): Boolean = typeOf(name).contains(Type.CLASS)
 
-  /** A client that is no consumer warns of such a property. */
-  def isForConsumersOnly(name: String): Boolean = consumerOnly(name)
+  // Kafka warns of a property that another kind of client has; of one that nobody knows it may be told.
+  def suitsAdmin(name: String): Boolean = ofAdmin(name) || !isKnown(name)
+  def suitsConsumer(name: String): Boolean = ofConsumer(name) || !isKnown(name)
+  def suitsProducer(name: String): Boolean = ofProducer(name) || !isKnown(name)
 
   private val numberOrBoolean = Set(Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG, Type.DOUBLE)
 

@@ -25,7 +25,7 @@ private[dynamickafka] object OptionsDoc {
   private def options =
     table(
       Seq("option", "default", "type", "meaning"),
-      SourceOptionSpecs.all.map(spec =>
+      SourceOptionSpecs.table.all.map(spec =>
         Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc)
       )
     ) + "\n\n" +
@@ -35,7 +35,7 @@ private[dynamickafka] object OptionsDoc {
   private def perCluster =
     s"""## Options of one cluster
        |
-       |`cluster.<id>.<option>` sets these for one cluster: ${SourceOptionSpecs.perCluster.map(s =>
+       |`cluster.<id>.<option>` sets these for one cluster: ${SourceOptionSpecs.table.perCluster.map(s =>
         s"`${s.name}`"
       ).mkString(", ")}.
        |JSON offsets have no level of the cluster there: `{"orders": {"0": 42}}`. `cluster.<id>.kafka.<property>` sets a
@@ -87,7 +87,7 @@ private[dynamickafka] object OptionsDoc {
         |""".stripMargin + refusedProperties
 
   private def refusedProperties =
-    (UnsupportedOptions.kafkaPropertyNames.toSeq :+ ClusterProperties.BootstrapServers).sorted
+    (UnsupportedOptions.OfSource.kafkaPropertyNames.toSeq :+ ClusterProperties.BootstrapServers).sorted
       .map(property => s"- `kafka.$property`")
       .mkString("\n", "\n", "")
 

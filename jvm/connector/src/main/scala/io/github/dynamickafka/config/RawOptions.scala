@@ -40,7 +40,7 @@ private[dynamickafka] final class RawOptions private (
 private[dynamickafka] object RawOptions {
   final case class Written(name: String, value: String)
 
-  def apply(options: CaseInsensitiveStringMap): RawOptions = {
+  def apply(options: CaseInsensitiveStringMap, table: OptionTable): RawOptions = {
     // Its other views have lower-case keys, and cluster ids would lose their capital letters.
     val all = options.asCaseSensitiveMap.asScala.toSeq.sorted
     def after(prefix: String) = all.flatMap { case (name, value) =>
@@ -48,12 +48,12 @@ private[dynamickafka] object RawOptions {
     }
     val kafka = after(OptionName.Kafka)
     val cluster = after(OptionName.Cluster)
-    kafka.foreach { case (property, w) => UnsupportedOptions.checkShared(property, w.name, w.value) }
-    val clusterOffsets = cluster.flatMap { case (key, w) => checkClusterKey(key, w) }
+    kafka.foreach { case (property, w) => table.unsupported.checkShared(property, w.name, w.value) }
+    val clusterOffsets = cluster.flatMap { case (key, w) => checkClusterKey(key, w, table) }
 
     val declared = all
       .filterNot { case (name, _) => OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined) }
-      .map { case (name, value) => specOf(name, value).key -> Written(name, value) }
+      .map { case (name, value) => specOf(name, value, table).key -> Written(name, value) }
 
     val service = after(OptionName.MetadataService)
     new RawOptions(
@@ -66,10 +66,10 @@ private[dynamickafka] object RawOptions {
     )
   }
 
-  private def specOf(name: String, value: String): OptionSpec[_] =
-    SourceOptionSpecs.find(name).getOrElse {
-      UnsupportedOptions.checkForeign(name, value)
-      throw Errors.unknownOption(name, Suggestions.forOption(name))
+  private def specOf(name: String, value: String, table: OptionTable): OptionSpec[_] =
+    table.find(name).getOrElse {
+      table.unsupported.checkForeign(name, value)
+      throw Errors.unknownOption(name, Suggestions.forOption(name, table))
     }
 
   /**
@@ -77,17 +77,21 @@ private[dynamickafka] object RawOptions {
    *
    * @return the offsets that it gives, if it gives some, under the option's name
    */
-  private def checkClusterKey(key: String, w: Written): Option[(String, OffsetsPolicy)] = {
+  private def checkClusterKey(
+      key: String,
+      w: Written,
+      table: OptionTable
+  ): Option[(String, OffsetsPolicy)] = {
     def refuse(reason: String) = throw Errors.invalidOption(w.name, placeholder(w.value), reason)
     if (!key.drop(1).dropRight(1).contains('.'))
       refuse("it is not of the form 'cluster.<id>.kafka.<property>' or 'cluster.<id>.<option>'.")
-    UnsupportedOptions.checkPerCluster(key, w.name, w.value)
-    ClusterKeys.endsWithOption(key).flatMap { case (id, spec) =>
+    table.unsupported.checkPerCluster(key, w.name, w.value)
+    ClusterKeys.endsWithOption(key, table).flatMap { case (id, spec) =>
       if (!ClusterKeys.isClusterId(id))
         refuse(s"'$id' is no cluster id: those have 1 to 128 letters, digits, '.', '_' and '-'.")
       if (!spec.perCluster)
         refuse(
-          s"'${spec.name}' is for the whole query; a cluster has ${SourceOptionSpecs.perCluster.map(_.name).mkString(", ")}."
+          s"'${spec.name}' is for the whole query; a cluster has ${table.perCluster.map(_.name).mkString(", ")}."
         )
       clusterOffsets(id, spec, w).map(w.name -> _)
     }

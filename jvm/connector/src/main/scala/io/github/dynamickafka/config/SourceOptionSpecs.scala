@@ -308,7 +308,7 @@ private[dynamickafka] object SourceOptionSpecs {
       "cluster. Without it, `kafka.group.id` is the group."
   )
 
-  val all: Seq[OptionSpec[_]] = Seq(
+  private def all: Seq[OptionSpec[_]] = Seq(
     MetadataService,
     StreamIds,
     StreamPattern,
@@ -344,7 +344,5 @@ private[dynamickafka] object SourceOptionSpecs {
     CommitGroupId
   )
 
-  val perCluster: Seq[OptionSpec[_]] = all.filter(_.perCluster)
-
-  def find(name: String): Option[OptionSpec[_]] = all.find(_.named(name))
+  val table: OptionTable = new OptionTable(all, UnsupportedOptions.OfSource)
 }

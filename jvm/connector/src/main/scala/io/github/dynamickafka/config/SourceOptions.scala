@@ -97,6 +97,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param skipUnreachableReplay `unreachableReplayPolicy=skip`
  * @param shared the `kafka.*` options without that prefix
  * @param perCluster the `cluster.*` options without that prefix, letter case and hyphens as the user wrote them
+ * @param table the options that there are, to tell one from a Kafka property
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
@@ -106,7 +107,8 @@ private[dynamickafka] final case class ClusterOptions(
     groupIdPrefix: Option[String],
     shared: Map[String, String],
     perCluster: Map[String, String],
-    clientIdPrefix: Option[String] = None
+    clientIdPrefix: Option[String] = None,
+    table: OptionTable = SourceOptionSpecs.table
 ) {
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }

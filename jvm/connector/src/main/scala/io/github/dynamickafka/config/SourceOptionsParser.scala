@@ -15,7 +15,7 @@ private[dynamickafka] object SourceOptionsParser {
   import SourceOptionSpecs._
 
   def parse(options: CaseInsensitiveStringMap): SourceOptions = {
-    val raw = RawOptions(options)
+    val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
     val offsets = this.offsets(raw)
     SourceOptions(
@@ -36,7 +36,8 @@ private[dynamickafka] object SourceOptionsParser {
         groupIdPrefix = raw.find(GroupIdPrefix),
         shared = raw.kafka,
         perCluster = raw.cluster,
-        clientIdPrefix = raw.find(ClientIdPrefix)
+        clientIdPrefix = raw.find(ClientIdPrefix),
+        table = table
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),

@@ -16,14 +16,14 @@ private[dynamickafka] object Suggestions {
       .map { case (candidate, _) => candidate }
   }
 
-  /** For an option that is not known: one of `options`, or the same name with the prefix that it lacks or misspells. */
-  def forOption(name: String, options: Seq[OptionSpec[_]] = SourceOptionSpecs.all): Option[String] = {
+  /** For an option that is not known: one of the table, or the same name with the prefix that it lacks or misspells. */
+  def forOption(name: String, table: OptionTable): Option[String] = {
     val (head, rest) = name.splitAt(name.indexOf('.') + 1)
     val prefixed =
       if (KafkaProperties.isKnown(name)) Some(OptionName.Kafka + name)
       else if (OptionName.normalize(head) == "properties.") Some(OptionName.Kafka + rest)
       else if (rest.isEmpty || head.isEmpty) None
       else closest(head, OptionName.Prefixes).map(_ + rest)
-    prefixed.orElse(closest(name, options.map(_.name)))
+    prefixed.orElse(closest(name, table.all.map(_.name)))
   }
 }

@@ -77,6 +77,60 @@ private[dynamickafka] object Errors {
   def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
     runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
 
+  /** @param column of the DataFrame that is to be written */
+  def invalidColumn(column: String, reason: String): IllegalArgument =
+    illegal("INVALID_COLUMN", Map("column" -> column, "reason" -> reason))
+
+  def unroutableRow(
+      stream: Option[String],
+      cluster: Option[String],
+      topic: Option[String],
+      reason: String
+  ): Runtime = {
+    def told(value: Option[String]) = value.fold("-")(v => s"'$v'")
+    runtime(
+      "UNROUTABLE_ROW",
+      Map("stream" -> told(stream), "cluster" -> told(cluster), "topic" -> told(topic), "reason" -> reason)
+    )
+  }
+
+  /** @param what that was to be written or asked: a topic, a transaction */
+  def writeFailed(
+      cluster: String,
+      bootstrap: String,
+      what: String,
+      reason: String,
+      cause: Throwable
+  ): Runtime =
+    runtime(
+      "WRITE_FAILED",
+      Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "what" -> what, "reason" -> reason),
+      cause
+    )
+
+  /** @param option that leads out of it, if one does */
+  def exactlyOnceRefused(reason: String): IllegalArgument =
+    illegal("EXACTLY_ONCE_REFUSED", Map("reason" -> reason))
+
+  def transactionsAborted(batch: Long, reason: String): Runtime =
+    runtime("TRANSACTIONS_ABORTED", Map("batch" -> batch.toString, "reason" -> reason))
+
+  def commitIncomplete(batch: Long, pending: String, reason: String, cause: Throwable): Runtime =
+    runtime(
+      "COMMIT_INCOMPLETE",
+      Map("batch" -> batch.toString, "pending" -> pending, "reason" -> reason),
+      cause
+    )
+
+  def partialCommit(batch: Long, missing: String): Runtime =
+    runtime("PARTIAL_COMMIT", Map("batch" -> batch.toString, "missing" -> missing))
+
+  def replayDiffers(batch: Long, reason: String): Runtime =
+    runtime("REPLAY_DIFFERS", Map("batch" -> batch.toString, "reason" -> reason))
+
+  def journalConflict(location: String, reason: String, cause: Throwable = null): Runtime =
+    runtime("JOURNAL_CONFLICT", Map("location" -> location, "reason" -> reason), cause)
+
   private def ofCluster(sub: String, cluster: String, bootstrap: String, reason: String, cause: Throwable) =
     runtime(sub, Map("cluster" -> cluster, "bootstrapServers" -> bootstrap, "reason" -> reason), cause)
 

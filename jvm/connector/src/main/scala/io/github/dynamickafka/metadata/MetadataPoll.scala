@@ -9,15 +9,19 @@ import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
 
 /** One look at the metadata service: all calls that a topology needs, one after the other. */
-private[metadata] final class MetadataPoll(
-    service: KafkaMetadataService,
-    subscription: Subscription,
-    allowMissingStreams: Boolean
-) {
+private[metadata] final class MetadataPoll(service: KafkaMetadataService, subscription: Subscription) {
 
-  /** @throws Throwable what the service throws, or METADATA_INVALID where its answer can't be used */
-  def topology(): Topology =
+  /**
+   * For reading.
+   *
+   * @throws Throwable what the service throws, or METADATA_INVALID where its answer can't be used
+   */
+  def topology(allowMissingStreams: Boolean): Topology =
     Resolution.resolve(subscription, allowMissingStreams, streams(), service.isClusterActive)
+
+  /** As [[topology]], for writing. */
+  def writeTopology(): WriteTopology =
+    WriteResolution.resolve(subscription, streams(), service.isClusterActive)
 
   private def streams(): Map[String, KafkaStream] = subscription match {
     case Subscription.Ids(ids) =>

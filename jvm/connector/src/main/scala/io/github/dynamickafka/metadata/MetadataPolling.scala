@@ -15,12 +15,12 @@ import scala.util.{Failure, Try}
  * @param ended told of each attempt's end on the scheduler's thread; its answer is the pause before the next one,
  *              None to stop
  */
-private[metadata] final class MetadataPolling(
-    poll: () => Topology,
+private[metadata] final class MetadataPolling[T](
+    poll: () => T,
     callTimeoutMs: Long,
     schedulerThread: ThreadFactory,
     callThread: ThreadFactory,
-    ended: Try[Topology] => Option[Long]
+    ended: Try[T] => Option[Long]
 ) {
   import MetadataPolling.Attempt
 
@@ -52,7 +52,7 @@ private[metadata] final class MetadataPolling(
   private def expire(number: Long): Unit =
     end(number, Failure(new TimeoutException(s"no answer within $callTimeoutMs ms")))
 
-  private def end(number: Long, result: Try[Topology]): Unit =
+  private def end(number: Long, result: Try[T]): Unit =
     open.filter(_.number == number).foreach { attempt =>
       open = None
       attempt.limit.cancel(false)

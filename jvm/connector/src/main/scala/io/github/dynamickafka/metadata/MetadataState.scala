@@ -9,8 +9,8 @@ package io.github.dynamickafka.metadata
  * @param consecutiveFailures since the last good answer
  * @param fatal METADATA_UNAVAILABLE, once more failures came in a row than are tolerated; a success takes it back
  */
-private[dynamickafka] final case class MetadataState(
-    topology: Option[Topology],
+private[dynamickafka] final case class MetadataState[+T](
+    topology: Option[T],
     version: Long,
     ageMs: Long,
     consecutiveFailures: Int,

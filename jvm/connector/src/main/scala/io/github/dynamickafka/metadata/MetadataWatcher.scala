@@ -20,34 +20,27 @@ import io.github.dynamickafka.error.Errors
  *
  * @param name of the service, for threads, logs and errors
  */
-private[dynamickafka] final class MetadataWatcher private[metadata] (
+private[dynamickafka] final class MetadataWatcher[T] private (
     service: KafkaMetadataService,
-    subscription: Subscription,
+    poll: () => T,
+    change: (Long, Option[T], T) => String,
     discovery: DiscoveryOptions,
     name: String,
     timing: WatcherTiming
 ) extends AutoCloseable {
   import MetadataWatcher._
 
-  def this(
-      service: KafkaMetadataService,
-      subscription: Subscription,
-      discovery: DiscoveryOptions,
-      name: String
-  ) = this(service, subscription, discovery, name, WatcherTiming.Default)
-
-  private val log = LoggerFactory.getLogger(classOf[MetadataWatcher])
-  private val known = new AtomicReference(Known(None, 0L, timing.nanoTime(), 0, None))
-  private val firstAnswer = new CompletableFuture[Topology]
+  private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
+  private val known = new AtomicReference(Known[T](None, 0L, timing.nanoTime(), 0, None))
+  private val firstAnswer = new CompletableFuture[T]
   private val firstAttempt = new CompletableFuture[Unit]
   private val started = new AtomicBoolean(false)
   private val closed = new AtomicBoolean(false)
   @volatile private var firstStart = false
 
   private val pollsOn = discovery.intervalMs > 0
-  private val poll = new MetadataPoll(service, subscription, discovery.allowMissingStreams)
-  private val polling = new MetadataPolling(
-    () => poll.topology(),
+  private val polling = new MetadataPolling[T](
+    poll,
     discovery.callTimeoutMs,
     daemon(s"dynamic-kafka-metadata-$name"),
     daemon(s"dynamic-kafka-metadata-$name-call"),
@@ -61,7 +54,7 @@ private[dynamickafka] final class MetadataWatcher private[metadata] (
    *         in a row than are tolerated
    * @throws InterruptedException at once when the waiting thread is interrupted
    */
-  def awaitFirst(): Topology = {
+  def awaitFirst(): T = {
     start(first = true)
     await(firstAnswer)
   }
@@ -70,14 +63,14 @@ private[dynamickafka] final class MetadataWatcher private[metadata] (
    * For a query that restarts, and knows a topology from its checkpoint: waits until the first attempt has ended
    * one way or the other; without polling, until the last one has. None: no answer yet. Polling goes on.
    */
-  def awaitFirstAttempt(): Option[Topology] = {
+  def awaitFirstAttempt(): Option[T] = {
     start(first = false)
     await(firstAttempt)
     current.topology
   }
 
   /** Never waits. */
-  def current: MetadataState = {
+  def current: MetadataState[T] = {
     val k = known.get
     MetadataState(k.topology, k.version, (timing.nanoTime() - k.answeredAt) / 1000000L, k.failures, k.fatal)
   }
@@ -102,7 +95,7 @@ private[dynamickafka] final class MetadataWatcher private[metadata] (
       polling.start()
     }
 
-  private def ended(result: Try[Topology]): Option[Long] = result match {
+  private def ended(result: Try[T]): Option[Long] = result match {
     case Success(topology) =>
       succeeded(topology)
       Option.when(pollsOn)(discovery.intervalMs)
@@ -115,12 +108,12 @@ private[dynamickafka] final class MetadataWatcher private[metadata] (
 
   private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
 
-  private def succeeded(topology: Topology): Unit = {
+  private def succeeded(topology: T): Unit = {
     val before = known.get
     val changed = !before.topology.contains(topology)
     val version = if (changed) before.version + 1 else before.version
     known.set(Known(Some(topology), version, timing.nanoTime(), 0, None))
-    if (changed) log.info(TopologyText.change(name, version, before.topology, topology))
+    if (changed) log.info(change(version, before.topology, topology))
     if (before.failures > 0)
       log.info(s"Metadata service '$name' answers again after ${before.failures} failures")
     firstAnswer.complete(topology)
@@ -152,11 +145,48 @@ private[dynamickafka] final class MetadataWatcher private[metadata] (
     catch { case e: ExecutionException => throw e.getCause }
 }
 
-private object MetadataWatcher {
+private[dynamickafka] object MetadataWatcher {
   private val CloseWaitMs = 1000L
 
-  private final case class Known(
-      topology: Option[Topology],
+  /** For a query that reads. */
+  def apply(
+      service: KafkaMetadataService,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      name: String,
+      timing: WatcherTiming = WatcherTiming.Default
+  ): MetadataWatcher[Topology] = {
+    val poll = new MetadataPoll(service, subscription)
+    new MetadataWatcher[Topology](
+      service,
+      () => poll.topology(discovery.allowMissingStreams),
+      TopologyText.change(name, _, _, _),
+      discovery,
+      name,
+      timing
+    )
+  }
+
+  /** For a query that writes. */
+  def forWriting(
+      service: KafkaMetadataService,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      name: String
+  ): MetadataWatcher[WriteTopology] = {
+    val poll = new MetadataPoll(service, subscription)
+    new MetadataWatcher[WriteTopology](
+      service,
+      () => poll.writeTopology(),
+      (version, _, now) => WriteTopologyText.change(name, version, now),
+      discovery,
+      name,
+      WatcherTiming.Default
+    )
+  }
+
+  private final case class Known[T](
+      topology: Option[T],
       version: Long,
       answeredAt: Long,
       failures: Int,

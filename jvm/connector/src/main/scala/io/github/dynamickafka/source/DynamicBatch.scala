@@ -23,7 +23,7 @@ import io.github.dynamickafka.offset.{
 private[source] final class DynamicBatch(
     options: SourceOptions,
     configs: ClusterConfigs,
-    watcher: () => MetadataWatcher,
+    watcher: () => MetadataWatcher[Topology],
     open: () => ClusterStreams,
     planner: BatchPlanner
 ) extends Batch {

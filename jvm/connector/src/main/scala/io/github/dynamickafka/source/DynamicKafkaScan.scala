@@ -48,7 +48,7 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
 
   private def watcher(hadoop: Configuration, options: SourceOptions) = {
     val service = MetadataServices.create(options.service, hadoop)
-    new MetadataWatcher(service, options.subscription, options.discovery, options.service.name)
+    MetadataWatcher(service, options.subscription, options.discovery, options.service.name)
   }
 
   private def open(source: SparkKafkaSource, path: String) =

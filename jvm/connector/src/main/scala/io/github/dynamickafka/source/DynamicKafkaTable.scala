@@ -8,7 +8,13 @@ import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SourceOptions, SourceOptionsParser}
+import io.github.dynamickafka.config.{
+  SessionDefaults,
+  SinkOptionSpecs,
+  SourceOptionSpecs,
+  SourceOptions,
+  SourceOptionsParser
+}
 import io.github.dynamickafka.metadata.MetadataServices
 
 /** Streams as a table: Spark's Kafka columns, then `cluster` and `stream`, both strings that are never null. */
@@ -21,8 +27,10 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) ext
   override def capabilities(): ju.Set[TableCapability] =
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>
-    new DynamicKafkaScan(SourceOptionsParser.parse(options), tableSchema): Scan
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => {
+    val own = SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table)
+    new DynamicKafkaScan(SourceOptionsParser.parse(own), tableSchema): Scan
+  }
 }
 
 private[dynamickafka] object DynamicKafkaTable {

@@ -10,8 +10,10 @@ import io.github.dynamickafka.metadata.{MetadataWatcher, Topology}
  *
  * After the first answer nothing here waits (invariant 4).
  */
-private[source] final class TopologyFeed(watcher: MetadataWatcher, remembered: () => Option[Topology])
-    extends AutoCloseable {
+private[source] final class TopologyFeed(
+    watcher: MetadataWatcher[Topology],
+    remembered: () => Option[Topology]
+) extends AutoCloseable {
 
   private val log = LoggerFactory.getLogger(classOf[TopologyFeed])
   private var started = false

@@ -19,7 +19,11 @@ class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       ids.foreach { id =>
         val key = s"$id.$name"
         val longest = ids.filter(known => key.startsWith(s"$known.")).maxBy(_.length)
-        assert(ClusterKeys.split(key, ids).contains(longest -> key.drop(longest.length + 1)))
+        assert(ClusterKeys.split(
+          key,
+          ids,
+          SourceOptionSpecs.table
+        ).contains(longest -> key.drop(longest.length + 1)))
       }
     }
   }
@@ -27,7 +31,11 @@ class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("ids are told apart by case, hyphens and dots") {
     val known = Seq("a", "A", "a-b", "ab", "a.b")
     known.foreach(id =>
-      assert(ClusterKeys.split(s"$id.kafka.client.id", known).contains(id -> "kafka.client.id"))
+      assert(ClusterKeys.split(
+        s"$id.kafka.client.id",
+        known,
+        SourceOptionSpecs.table
+      ).contains(id -> "kafka.client.id"))
     )
   }
 

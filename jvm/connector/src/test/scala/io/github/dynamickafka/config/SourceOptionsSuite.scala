@@ -38,13 +38,13 @@ class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with
   }
 
   test("documented defaults are the ones that hold") {
-    SourceOptionSpecs.all.foreach { spec =>
+    SourceOptionSpecs.table.all.foreach { spec =>
       spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
     }
   }
 
   test("no two options are one under another spelling") {
-    assert(SourceOptionSpecs.all.map(_.key).distinct.size == SourceOptionSpecs.all.size)
+    assert(SourceOptionSpecs.table.all.map(_.key).distinct.size == SourceOptionSpecs.table.all.size)
   }
 
   test("every option is read") {
@@ -78,7 +78,7 @@ class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with
 
   test("any case and any hyphens name the same option") {
     forAll(
-      Gen.oneOf(SourceOptionSpecs.all),
+      Gen.oneOf(SourceOptionSpecs.table.all),
       Gen.listOfN(60, Gen.oneOf(true, false)),
       Gen.listOfN(60, Gen.prob(0.2))
     ) {
@@ -86,7 +86,7 @@ class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with
         val spelling = spec.name.zip(upper).zip(hyphens).map { case ((c, isUpper), hyphen) =>
           (if (hyphen) "-" else "") + (if (isUpper) c.toUpper else c.toLower)
         }.mkString
-        assert(SourceOptionSpecs.find(spelling).contains(spec))
+        assert(SourceOptionSpecs.table.find(spelling).contains(spec))
     }
   }
 

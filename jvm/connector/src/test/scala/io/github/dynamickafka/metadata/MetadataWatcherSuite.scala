@@ -29,9 +29,9 @@ class MetadataWatcherSuite extends AnyFunSuite with Eventually {
       callTimeoutMs: Long = Never,
       subscription: Subscription = Subscription.Ids(Seq("orders")),
       timing: WatcherTiming = WatcherTiming(retryCapMs = 1, spacingWithoutPollingMs = 1)
-  )(body: MetadataWatcher => A): A = {
+  )(body: MetadataWatcher[Topology] => A): A = {
     val discovery = DiscoveryOptions(intervalMs, threshold, callTimeoutMs, allowMissingStreams = false)
-    val watcher = new MetadataWatcher(service, subscription, discovery, "scripted", timing)
+    val watcher = MetadataWatcher(service, subscription, discovery, "scripted", timing)
     val result =
       try body(watcher)
       finally watcher.close()
@@ -40,7 +40,7 @@ class MetadataWatcherSuite extends AnyFunSuite with Eventually {
   }
 
   private def ids(topology: Topology) = topology.clusters.keys.toSeq
-  private def current(watcher: MetadataWatcher) = watcher.current.topology.toSeq.flatMap(ids)
+  private def current(watcher: MetadataWatcher[Topology]) = watcher.current.topology.toSeq.flatMap(ids)
 
   private def unavailable(body: => Any) = {
     val e = intercept[DynamicKafkaRuntimeException](body)

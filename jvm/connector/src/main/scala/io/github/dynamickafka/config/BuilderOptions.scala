@@ -8,7 +8,7 @@ import scala.collection.mutable
 import io.github.dynamickafka.error.Errors
 
 /** The options that a builder collects: one value for each, in the order in which they were set. */
-private[dynamickafka] final class ReaderOptions {
+private[dynamickafka] final class BuilderOptions(table: OptionTable) {
   import SourceOptionSpecs._
 
   /** By the name that decides which option it is; then as it was written. */
@@ -76,10 +76,10 @@ private[dynamickafka] final class ReaderOptions {
   }
 
   def setProperty(key: String, value: String): Unit =
-    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || find(key).isDefined)
+    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.find(key).isDefined)
       set(key, value)
     else if (KafkaProperties.isPlausible(key)) set(OptionName.Kafka + key, value)
-    else throw Errors.unknownOption(key, Suggestions.forOption(key))
+    else throw Errors.unknownOption(key, Suggestions.forOption(key, table))
 
   def setClusterProperty(clusterId: String, key: String, value: String): Unit = {
     if (!ClusterKeys.isClusterId(clusterId))
@@ -88,8 +88,8 @@ private[dynamickafka] final class ReaderOptions {
         Redaction.Redacted,
         s"'$clusterId' is no cluster id: those have 1 to 128 letters, digits, '.', '_' and '-'."
       )
-    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || find(key).isDefined
-    val name = ClusterProperties.checked(clusterId, key)
+    val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
+    val name = ClusterProperties.checked(clusterId, key, table)
     set(s"${OptionName.Cluster}$clusterId.${if (isOurs) name else OptionName.Kafka + name}", value)
   }
 
@@ -101,7 +101,7 @@ private[dynamickafka] final class ReaderOptions {
         s"'${other.name}' is set as well, and only one of the two can be."
       )
 
-  private def keyOf(name: String): String = find(name).map(_.key).getOrElse {
+  private def keyOf(name: String): String = table.find(name).map(_.key).getOrElse {
     OptionName.Prefixes
       .find(OptionName.afterPrefix(name, _).isDefined)
       .map(prefix => OptionName.normalize(prefix) + OptionName.afterPrefix(name, prefix).getOrElse(""))

@@ -1,0 +1,35 @@
+package io.github.dynamickafka.config
+
+/**
+ * How one cluster is written to; the precedence is that of [[ClusterProperties]]. Holds secrets; `toString` prints none.
+ *
+ * @param client the properties of the producers, with Kafka's names
+ * @param admin the properties of an admin client on the driver
+ */
+private[dynamickafka] final case class ProducerProperties private (
+    clusterId: String,
+    client: Map[String, String],
+    admin: Map[String, String]
+) {
+  def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
+
+  override def toString: String = s"ProducerProperties($clusterId: ${Redaction.show(client)})"
+}
+
+private[dynamickafka] object ProducerProperties {
+
+  /** Parameters as for [[ClusterProperties.resolve]]. */
+  def resolve(
+      options: ClusterOptions,
+      clusterId: String,
+      knownIds: Iterable[String],
+      metadata: Map[String, String]
+  ): ProducerProperties = {
+    val chosen = ClusterProperties.chosen(options, clusterId, knownIds, metadata)
+    ProducerProperties(
+      clusterId,
+      ClientDefaults.producer(chosen),
+      ClientDefaults.admin(chosen, options.requestTimeoutMs)
+    )
+  }
+}

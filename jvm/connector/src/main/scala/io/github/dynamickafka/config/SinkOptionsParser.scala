@@ -1,0 +1,93 @@
+package io.github.dynamickafka.config
+
+import java.util.Locale
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.error.Errors
+
+/** Turns the options of a writing query into [[SinkOptions]]; as [[SourceOptionsParser]] for the source. */
+private[dynamickafka] object SinkOptionsParser {
+  import SinkOptionSpecs._
+
+  def parse(options: CaseInsensitiveStringMap): SinkOptions = {
+    val raw = RawOptions(withoutName(options), table)
+    SecretOptions.warn(raw)
+    val guarantee = raw.get(Guarantee)
+    if (guarantee == DeliveryGuarantee.ExactlyOnce) checkAcks(raw)
+    SinkOptions(
+      service = service(raw),
+      streamId = raw.find(StreamId),
+      discovery = DiscoveryOptions(
+        intervalMs = raw.get(SourceOptionSpecs.DiscoveryIntervalMs),
+        failureThreshold = raw.get(SourceOptionSpecs.DiscoveryFailureThreshold),
+        callTimeoutMs = raw.get(SourceOptionSpecs.ClusterRequestTimeoutMs),
+        allowMissingStreams = false
+      ),
+      clusters = ClusterOptions(
+        skipUnreachable = false,
+        failureTimeoutMs = -1L,
+        requestTimeoutMs = raw.get(SourceOptionSpecs.ClusterRequestTimeoutMs),
+        skipUnreachableReplay = false,
+        groupIdPrefix = None,
+        shared = raw.kafka,
+        perCluster = raw.cluster,
+        clientIdPrefix = raw.find(SourceOptionSpecs.ClientIdPrefix),
+        table = table
+      ),
+      routing = raw.get(Routing),
+      guarantee = guarantee,
+      partitioner = raw.get(Partitioner),
+      deadLetters = deadLetters(raw),
+      transactions = TransactionOptions(
+        raw.get(TransactionalIdPrefix),
+        raw.find(CheckpointLocation),
+        raw.get(CommitTimeoutMs),
+        raw.get(PartialCommitPolicy)
+      )
+    )
+  }
+
+  /** Spark passes the name of a query on as an option. */
+  private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
+    options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
+  )
+
+  private def service(raw: RawOptions): ServiceOptions = {
+    val name = raw.find(MetadataService).getOrElse(
+      throw Errors.missingOption(
+        MetadataService.name,
+        "it names who knows the streams: 'file', 'http', 'configmap', 'jdbc', 'static', 'single-cluster' or the name " +
+          "of a class."
+      )
+    )
+    ServiceOptions(name, raw.service)
+  }
+
+  private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {
+    val cluster = raw.find(DeadLetterCluster)
+    for (id <- cluster if !raw.isSet(DeadLetterTopic))
+      throw Errors.invalidOption(
+        DeadLetterCluster.name,
+        id,
+        s"it would have no effect: '${DeadLetterTopic.name}' names the topic, and is not set."
+      )
+    raw.find(DeadLetterTopic).map(DeadLetterOptions(_, cluster))
+  }
+
+  /** Kafka refuses it as well, but only when a task makes its producer. */
+  private def checkAcks(raw: RawOptions): Unit = {
+    val written = raw.kafka.map { case (name, value) => (s"kafka.$name", name, value) } ++
+      raw.cluster.map { case (key, value) => (s"cluster.$key", key, value) }
+    written.foreach { case (writtenAs, key, value) =>
+      def is(property: String) = key.toLowerCase(Locale.ROOT).split("kafka\\.").last.endsWith(property)
+      def refuse(reason: String) = throw Errors.invalidOption(writtenAs, value, reason)
+      if (is("enable.idempotence") && value.trim.equalsIgnoreCase("false"))
+        refuse("transactions ('deliveryGuarantee' is 'exactly-once') need idempotence.")
+      if (key.toLowerCase(Locale.ROOT).split('.').last == "acks" && !Set("all", "-1")(value.trim))
+        refuse("transactions ('deliveryGuarantee' is 'exactly-once') need 'all'.")
+    }
+  }
+}

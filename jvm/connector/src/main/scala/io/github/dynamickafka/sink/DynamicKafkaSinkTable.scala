@@ -1,0 +1,78 @@
+package io.github.dynamickafka.sink
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsWrite, TableCapability}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.{SinkOptions, SinkOptionsParser}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.MetadataServices
+import io.github.dynamickafka.sink.row.InputColumns
+
+/** The streams as something to write to. One is made for each query and job. */
+private[dynamickafka] final class DynamicKafkaSinkTable(
+    tableSchema: StructType,
+    options: ju.Map[String, String]
+) extends SupportsWrite {
+
+  private var sinks = Map.empty[String, SinkOfQuery]
+
+  override def name(): String = "dynamic-kafka"
+
+  override def schema(): StructType = tableSchema
+
+  override def capabilities(): ju.Set[TableCapability] = ju.EnumSet.of(
+    TableCapability.BATCH_WRITE,
+    TableCapability.STREAMING_WRITE,
+    TableCapability.ACCEPT_ANY_SCHEMA
+  )
+
+  /** Spark calls this for each batch of a query. */
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
+    val sink = sinks.getOrElse(
+      info.queryId, {
+        // The session's defaults are only in those of the table.
+        val all = new ju.HashMap[String, String](options)
+        info.options.asCaseSensitiveMap.asScala.foreach { case (name, value) =>
+          all.keySet.removeIf(_.equalsIgnoreCase(name))
+          all.put(name, value)
+        }
+        DynamicKafkaSinkTable.check(new CaseInsensitiveStringMap(all), info.schema, info.queryId)
+      }
+    )
+    sinks += info.queryId -> sink
+    new DynamicKafkaWriteBuilder(sink)
+  }
+}
+
+private[dynamickafka] object DynamicKafkaSinkTable {
+
+  /**
+   * What can be told before a query starts: its options and columns, and that the metadata service can be made.
+   *
+   * @return what writes
+   */
+  def check(options: CaseInsensitiveStringMap, schema: StructType): SinkOptions = {
+    val parsed = SinkOptionsParser.parse(options)
+    val found = columns(schema)
+    if (parsed.streamId.isEmpty && !found.hasStream)
+      throw Errors.missingOption(
+        "streamId",
+        "it names the stream to write to; or give the DataFrame a column 'stream'."
+      )
+    MetadataServices.create(parsed.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
+    parsed
+  }
+
+  private def check(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): SinkOfQuery =
+    new SinkOfQuery(check(options, schema), columns(schema), queryId)
+
+  private def columns(schema: StructType): InputColumns =
+    InputColumns.of(schema, SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean)
+}

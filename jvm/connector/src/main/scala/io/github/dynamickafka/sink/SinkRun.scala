@@ -1,0 +1,140 @@
+package io.github.dynamickafka.sink
+
+import java.util.UUID
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config._
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.{MetadataServices, MetadataWatcher, WriteTopology}
+import io.github.dynamickafka.sink.commit.{Clusters, Journal, Steps, TwoPhaseCommit}
+import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName}
+
+/**
+ * What a writing query keeps from batch to batch, which Spark gives a new `Write` each time. Of the query's thread, but
+ * for [[close]].
+ *
+ * @param journal where decisions are kept; None: nowhere
+ */
+private[sink] final class SinkRun(
+    options: SinkOptions,
+    columns: InputColumns,
+    queryId: String,
+    journal: Option[Journal],
+    hadoop: Configuration
+) extends AutoCloseable {
+
+  private val watcher = MetadataWatcher.forWriting(
+    MetadataServices.create(options.service, hadoop),
+    // Which streams rows name is not known before they are there.
+    if (columns.hasStream) Subscription.Pattern(".*".r) else Subscription.Ids(options.streamId.toSeq),
+    options.discovery,
+    options.service.name
+  )
+  private val name =
+    TransactionName(options.transactions.idPrefix, queryId, UUID.randomUUID().toString.take(8))
+  private val clusters = new Clusters(
+    (id, known) => ProducerProperties.resolve(options.clusters, id, Seq(id), known),
+    options.clusters.requestTimeoutMs,
+    options.transactions.commitTimeoutMs
+  )
+  private lazy val commits = new TwoPhaseCommit(
+    name,
+    journal,
+    clusters,
+    options.transactions.replayLost,
+    options.transactions.commitTimeoutMs,
+    Steps.current
+  )
+  private val timeouts = new TransactionTimeouts(clusters)
+  private var plan: Option[SinkPlan] = None
+  private var startedNanos = 0L
+
+  /** For the batch that starts now, with the topology of this moment. */
+  def factory(): WriterFactory = {
+    val first = plan.isEmpty
+    val topology = current()
+    val next = plan.filter(_.topology eq topology).getOrElse(newPlan(topology))
+    plan = Some(next)
+    if (first && exactlyOnce) commits.recover()
+    startedNanos = System.nanoTime()
+    WriterFactory(
+      columns,
+      topology.streams,
+      next.producers,
+      options.routing,
+      options.streamId,
+      options.partitioner,
+      options.deadLetters,
+      options.guarantee,
+      Option.when(exactlyOnce)(
+        WriterFactory.Transactions(
+          name,
+          commits.lastCommitted,
+          commits.replay,
+          journal.fold("-")(_.path)
+        )
+      )
+    )
+  }
+
+  def commit(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
+    plan.foreach(p => commits.commit(batch, messages, startedNanos, p.timeoutMs))
+
+  def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
+    if (exactlyOnce && plan.isDefined) commits.abort(batch, messages)
+
+  override def close(): Unit = {
+    watcher.close()
+    clusters.close()
+  }
+
+  private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce
+
+  private def current(): WriteTopology = {
+    val state = watcher.current
+    state.fatal.foreach(throw _)
+    state.topology.getOrElse(watcher.awaitFirst())
+  }
+
+  private def newPlan(topology: WriteTopology): SinkPlan = {
+    if (plan.isEmpty && exactlyOnce)
+      ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
+    val known = topology.clusters.keySet.toSet
+    for (d <- options.deadLetters; id <- d.cluster if !known(id))
+      throw Errors.invalidOption(
+        SinkOptionSpecs.DeadLetterCluster.name,
+        id,
+        s"there is no such cluster; the metadata has ${known.toSeq.sorted.mkString(", ")}."
+      )
+    val properties = topology.clusters.map { case (id, cluster) =>
+      id -> ProducerProperties.resolve(options.clusters, id, known, cluster.properties)
+    }.toMap
+    clusters.set(properties)
+    val timeout = if (exactlyOnce) timeouts.of(properties) else Map.empty[String, Long]
+    val partitioner = options.partitioner match {
+      case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
+      case _ => Nil
+    }
+    SinkPlan(
+      topology,
+      properties.map { case (id, p) =>
+        val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
+        id -> new ProducerSettings(id, p.client).and(more: _*)
+      },
+      timeout.values.minOption.getOrElse(Long.MaxValue)
+    )
+  }
+}
+
+/**
+ * @param producers by cluster id
+ * @param timeoutMs the shortest `transaction.timeout.ms` of a cluster
+ */
+private[sink] final case class SinkPlan(
+    topology: WriteTopology,
+    producers: Map[String, ProducerSettings],
+    timeoutMs: Long
+)

@@ -1,0 +1,119 @@
+package io.github.dynamickafka.sink
+
+import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
+import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, WriterCommitMessage}
+
+import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.WriteStream
+import io.github.dynamickafka.sink.commit.Replay
+import io.github.dynamickafka.sink.producer.{Lanes, ProducerSettings, SharedLanes, SharedProducers}
+import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
+import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.transaction.{
+  TaskAttempt,
+  TaskTransactions,
+  TransactionLanes,
+  TransactionName,
+  TransactionPool
+}
+
+/**
+ * All that the tasks of one batch need: one topology for all of them. Holds secrets, as the options of Spark's own Kafka
+ * sink do.
+ *
+ * @param producers by cluster id
+ * @param exactlyOnce what is for that guarantee only
+ */
+private[sink] final case class WriterFactory(
+    columns: InputColumns,
+    streams: Map[String, WriteStream],
+    producers: Map[String, ProducerSettings],
+    routing: ClusterRouting,
+    defaultStream: Option[String],
+    partitioner: PartitionerChoice,
+    deadLetters: Option[DeadLetterOptions],
+    guarantee: DeliveryGuarantee,
+    exactlyOnce: Option[WriterFactory.Transactions]
+) extends StreamingDataWriterFactory
+    with DataWriterFactory {
+
+  /** For a batch write, whose one batch is number 0. */
+  override def createWriter(partitionId: Int, taskId: Long): DataWriter[InternalRow] =
+    createWriter(partitionId, taskId, 0L)
+
+  override def createWriter(partitionId: Int, taskId: Long, epochId: Long): DataWriter[InternalRow] =
+    exactlyOnce match {
+      case Some(t) if t.lastCommitted.contains(epochId) => new DiscardingWriter(partitionId)
+      case Some(t) if t.lastCommitted.exists(_ > epochId) =>
+        throw Errors.journalConflict(
+          t.journal,
+          s"it has batch ${t.lastCommitted.getOrElse(0L)} as written, and the query is at batch $epochId: a part of the " +
+            "checkpoint is older than the rest."
+        )
+      case _ => writer(partitionId, epochId)
+    }
+
+  private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
+    val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
+    val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
+    val picker = new PartitionPicker(partitioner, lanes.partitions, partition)
+    new RowWriter(columns, new RecordRouting(router, picker, deadLetters), lanes)
+  }
+
+  private def shared: Lanes = {
+    val waits = guarantee != DeliveryGuarantee.None
+    new SharedLanes(producers, SharedProducers.shared, waits)
+  }
+
+  private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): Lanes = {
+    val context = TaskContext.get()
+    val (stage, attempt) = (context.stageAttemptNumber(), context.attemptNumber())
+    new TransactionLanes(
+      producers,
+      TransactionPool.shared,
+      TaskAttempt(partition, t.name.id(epoch, partition, stage, attempt), retried = stage + attempt > 0),
+      cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster))
+    )
+  }
+}
+
+private[sink] object WriterFactory {
+
+  /**
+   * @param lastCommitted the last batch that is written already
+   * @param replay the parts of a batch that are to be written again
+   * @param journal where it is, for error texts
+   */
+  final case class Transactions(
+      name: TransactionName,
+      lastCommitted: Option[Long],
+      replay: Option[Replay],
+      journal: String
+  )
+}
+
+/** Writes the rows of one task. */
+private[sink] final class RowWriter(columns: InputColumns, routing: RecordRouting, lanes: Lanes)
+    extends DataWriter[InternalRow] {
+
+  override def write(row: InternalRow): Unit =
+    routing.records(columns.read(row)).foreach { case (cluster, record) => lanes.send(cluster, record) }
+
+  override def commit(): WriterCommitMessage = lanes.commit()
+
+  override def abort(): Unit = lanes.abort()
+
+  override def close(): Unit = lanes.close()
+}
+
+/** For a batch that an earlier run has written and Spark has not noted as done. */
+private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
+  override def write(row: InternalRow): Unit = ()
+  override def commit(): WriterCommitMessage =
+    TaskTransactions(Nil, retried = false, partition, Map.empty)
+  override def abort(): Unit = ()
+  override def close(): Unit = ()
+}

@@ -1,0 +1,114 @@
+package io.github.dynamickafka.sink.commit
+
+import java.util.concurrent.{Callable, ExecutionException, Executors, ThreadFactory}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.Redaction
+import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
+import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+
+/**
+ * Commits transactions that tasks have prepared, on all clusters at once, with a few producers for each that are used
+ * again and again. To commit again what is committed does no harm.
+ *
+ * @param settings of the producers of a cluster; a commit waits as long as their `max.block.ms`
+ * @param admin of a cluster
+ */
+private[commit] final class Committer(
+    settings: String => ProducerSettings,
+    admin: String => TransactionAdmin,
+    pool: TransactionPool
+) {
+  import Committer._
+
+  /** In the order of the transactions. Interruptible; what is under way then goes on by itself. */
+  def commit(transactions: Seq[Prepared], deadlineNanos: Long): Seq[(Prepared, Outcome)] = {
+    val lots = transactions.groupBy(_.cluster).values.toSeq.flatMap { ofCluster =>
+      val size = math.max(SmallestLot, (ofCluster.size + Lanes - 1) / Lanes)
+      ofCluster.grouped(size)
+    }
+    val under = lots.map(lot => threads.submit((() => commitLot(lot, deadlineNanos)): Callable[Outcomes]))
+    val outcomes =
+      try under.flatMap(_.get()).toMap
+      catch { case e: ExecutionException => throw e.getCause }
+    transactions.map(t => t -> outcomes(t))
+  }
+
+  private def commitLot(lot: Seq[Prepared], deadlineNanos: Long): Outcomes = {
+    val settings = this.settings(lot.head.cluster)
+    var producer: Option[ResumableProducer] = None
+    try
+      lot.map { transaction =>
+        transaction -> commitOne(settings, transaction, deadlineNanos) {
+          val used = producer.getOrElse(pool.acquire(settings))
+          producer = None
+          // After an error it is not used again.
+          try used.commit(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+          catch {
+            case NonFatal(e) =>
+              pool.discard(settings, used)
+              throw e
+          }
+          producer = Some(used)
+        }
+      }
+    finally producer.foreach(pool.release(settings, _))
+  }
+
+  @annotation.tailrec
+  private def commitOne(settings: ProducerSettings, transaction: Prepared, deadlineNanos: Long)(
+      attempt: => Unit
+  ): Outcome = {
+    val outcome =
+      try {
+        attempt
+        Outcome.Committed
+      } catch { case NonFatal(e) => judge(settings, transaction, Redaction.scrub(e, settings.properties)) }
+    outcome match {
+      case known: Outcome.Pending if System.nanoTime() < deadlineNanos && !Thread.interrupted() =>
+        // The client has waited by itself, as a rule; where it has not, this does not turn in circles.
+        Thread.sleep(PauseMs)
+        log.info(s"Transaction '${transaction.transactionalId}' is not committed yet: ${known.cause}")
+        commitOne(settings, transaction, deadlineNanos)(attempt)
+      case known => known
+    }
+  }
+
+  private def judge(settings: ProducerSettings, transaction: Prepared, failure: Throwable): Outcome =
+    try
+      admin(transaction.cluster).describe(transaction.transactionalId) match {
+        case Some(told) =>
+          Verdict(transaction, told).getOrElse(Outcome.Pending(failure))
+        case None => Outcome.Lost(s"Kafka does not know the transaction any more: $failure")
+      }
+    catch {
+      case NonFatal(e) =>
+        failure.addSuppressed(Redaction.scrub(e, settings.properties))
+        Outcome.Pending(failure)
+    }
+}
+
+private[commit] object Committer {
+  private type Outcomes = Seq[(Prepared, Outcome)]
+
+  private val log = LoggerFactory.getLogger(classOf[Committer])
+
+  /** Producers for one cluster: measured, 200 commits take 0.4 s with one and 0.2 s with four to eight. */
+  private val Lanes = 4
+  private val SmallestLot = 5
+  private val PauseMs = 100L
+
+  // Of all queries of this driver; idle threads end.
+  private val threads = {
+    val daemon: ThreadFactory = task => {
+      val thread = new Thread(task, "dynamic-kafka-sink-commit")
+      thread.setDaemon(true)
+      thread
+    }
+    Executors.newCachedThreadPool(daemon)
+  }
+}

@@ -1,0 +1,97 @@
+package io.github.dynamickafka.sink.commit
+
+import java.io.FileNotFoundException
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
+
+import io.github.dynamickafka.error.Errors
+
+/**
+ * The decisions of a query, in its checkpoint. A file is there whole or not at all, and is never written over: of two
+ * queries that decide the same batch, one fails.
+ *
+ * `<batch>-<round>.json` is a decision; beside it, `<batch>-<round>.done` says that everything of it is committed.
+ *
+ * @param location of the checkpoint
+ */
+private[sink] final class Journal(location: String, hadoop: Configuration) {
+  import Journal._
+
+  private val folder = new Path(location, Folder)
+  private val fs = folder.getFileSystem(hadoop)
+  private val files = new WholeFiles(fs, hadoop)
+
+  def path: String = folder.toString
+
+  /** The last decision that was written, and whether it is done. */
+  def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap { number =>
+    files.read(decision(number)).map { text =>
+      JournalJson.read(text, decision(number).toString) -> fs.exists(done(number))
+    }
+  }
+
+  /** All decisions of a batch, the first one first. */
+  def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(number =>
+    files.read(decision(number)).map(JournalJson.read(_, decision(number).toString))
+  )
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where it is decided already */
+  def decide(entry: JournalEntry): Unit =
+    try files.create(decision((entry.batch, entry.round)), JournalJson.write(entry))
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw Errors.journalConflict(
+          path,
+          s"batch ${entry.batch} has been decided by another run of the query",
+          e
+        )
+    }
+
+  /** Everything of it is committed; what is older is not needed any more. */
+  def finish(entry: JournalEntry): Unit = {
+    files.replace(done((entry.batch, entry.round)), "")
+    numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
+  }
+
+  /** As if it had never been decided; only where Kafka has aborted all of it. */
+  def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
+
+  /** From now on this run decides. Decisions of another query, whose checkpoint was deleted, are dropped. */
+  def claim(queryId: String, run: String): Unit = {
+    newest().filter(_._1.queryId != queryId).foreach(_ => numbers().foreach(remove))
+    files.replace(owner, run)
+  }
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where another run has come */
+  def checkClaim(run: String): Unit = files.read(owner).filter(_ != run).foreach { other =>
+    throw Errors.journalConflict(path, s"run '$other' of it has started after this one, '$run'")
+  }
+
+  private def remove(number: Number): Unit = {
+    // The decision last: without it, 'done' means nothing.
+    fs.delete(decision(number), false)
+    val _ = fs.delete(done(number), false)
+  }
+
+  private def numbers(): Seq[Number] =
+    try
+      fs.listStatus(folder).toSeq.map(_.getPath.getName).collect { case Decision(batch, round) =>
+        (batch.toLong, round.toInt)
+      }.sorted
+    catch { case _: FileNotFoundException => Nil }
+
+  private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
+  private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
+  private def owner = new Path(folder, "run")
+}
+
+private[sink] object Journal {
+  val Folder = "dynamic-kafka-sink"
+
+  /** Batches whose decisions are kept, for people who look for the reason of something. */
+  private val Kept = 10L
+  private val Decision = """(\d+)-(\d+)\.json""".r
+
+  private type Number = (Long, Int)
+}

@@ -1,0 +1,74 @@
+package io.github.dynamickafka.sink.commit
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.sink.transaction.Prepared
+
+/** The text of a [[JournalEntry]]. Version 1; what is not known in it is an error, since it is about what to commit. */
+private[commit] object JournalJson {
+  val Version = 1
+  private val mapper = new ObjectMapper
+
+  def write(entry: JournalEntry): String = {
+    val root = mapper.createObjectNode().put("version", Version)
+      .put("queryId", entry.queryId).put("run", entry.run).put("batch", entry.batch).put("round", entry.round)
+    val transactions = root.putArray("transactions")
+    entry.transactions.foreach { t =>
+      val node = transactions.addObject()
+        .put("cluster", t.cluster).put("transactionalId", t.transactionalId)
+        .put("producerId", t.producerId).put("epoch", t.epoch)
+        .put("partition", t.partition).put("rows", t.rows)
+      val topics = node.putArray("topics")
+      t.topics.foreach(topics.add)
+    }
+    val clusters = root.putObject("clusters")
+    entry.clusters.toSeq.sortBy(_._1).foreach { case (id, properties) =>
+      val node = clusters.putObject(id)
+      properties.toSeq.sorted.foreach { case (name, value) => node.put(name, value) }
+    }
+    mapper.writeValueAsString(root)
+  }
+
+  /** @param where the file, for the error text */
+  def read(text: String, where: String): JournalEntry =
+    try {
+      val root = mapper.readTree(text) match {
+        case o: ObjectNode => o
+        case _ => throw new IllegalArgumentException("it is no JSON object")
+      }
+      val version = field(root, "version").asInt
+      if (version != Version) throw new IllegalArgumentException(
+        s"it has version $version, and this version of the connector reads $Version"
+      )
+      JournalEntry(
+        field(root, "queryId").asText,
+        field(root, "run").asText,
+        field(root, "batch").asLong,
+        field(root, "round").asInt,
+        field(root, "transactions").elements.asScala.map(transaction).toSeq,
+        field(root, "clusters").properties.asScala.map { e =>
+          e.getKey -> e.getValue.properties.asScala.map(p => p.getKey -> p.getValue.asText).toMap
+        }.toMap
+      )
+    } catch {
+      case NonFatal(e) => throw Errors.journalConflict(where, s"it cannot be read: ${e.getMessage}", e)
+    }
+
+  private def transaction(node: JsonNode) = Prepared(
+    field(node, "cluster").asText,
+    field(node, "transactionalId").asText,
+    field(node, "producerId").asLong,
+    field(node, "epoch").asInt.toShort,
+    field(node, "partition").asInt,
+    field(node, "rows").asLong,
+    field(node, "topics").elements.asScala.map(_.asText).toSeq
+  )
+
+  private def field(node: JsonNode, name: String): JsonNode =
+    Option(node.get(name)).getOrElse(throw new IllegalArgumentException(s"'$name' is missing"))
+}

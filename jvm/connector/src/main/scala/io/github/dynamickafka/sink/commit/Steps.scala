@@ -1,0 +1,21 @@
+package io.github.dynamickafka.sink.commit
+
+/**
+ * Told of what the commit of a batch has reached: `before-decision`, `decided`, `between-commits`, `committed`. Does
+ * nothing, but in tests, which let the driver die there.
+ */
+private[dynamickafka] trait Steps {
+  def reached(step: String, batch: Long): Unit
+
+  /** Whether transactions are committed one after the other, so that there is something in between. */
+  def oneByOne: Boolean
+}
+
+private[dynamickafka] object Steps {
+  object Untold extends Steps {
+    override def reached(step: String, batch: Long): Unit = ()
+    override def oneByOne: Boolean = false
+  }
+
+  @volatile var current: Steps = Untold
+}

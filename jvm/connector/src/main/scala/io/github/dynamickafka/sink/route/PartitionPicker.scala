@@ -1,0 +1,65 @@
+package io.github.dynamickafka.sink.route
+
+import scala.collection.mutable
+
+import org.apache.kafka.common.utils.Utils
+
+import io.github.dynamickafka.config.PartitionerChoice
+import io.github.dynamickafka.sink.row.OutputRow
+
+/**
+ * Partitions of one task's records. Not thread-safe.
+ *
+ * @param count partitions that a topic of a cluster has; may ask the cluster
+ * @param task the number of the task in its batch
+ */
+private[sink] final class PartitionPicker(
+    choice: PartitionerChoice,
+    count: (String, String) => Int,
+    task: Int
+) {
+  private val counts = mutable.HashMap.empty[(String, String), Int]
+  private val turns = mutable.HashMap.empty[(String, String), Int]
+
+  /** None: the producer's partitioner decides. Left: the row's own cannot be. */
+  def pick(row: OutputRow, to: Destination): Either[String, Option[Int]] = row.partition match {
+    case Some(own) => check(own, to).map(Some(_))
+    case None => Right(chosen(row, to))
+  }
+
+  private def chosen(row: OutputRow, to: Destination): Option[Int] = choice match {
+    case PartitionerChoice.Fixed => Some(nth(to, task))
+    case PartitionerChoice.RoundRobin =>
+      val place = (to.cluster, to.topic)
+      val turn = turns.getOrElse(place, task)
+      turns.update(place, turn + 1)
+      Some(nth(to, turn))
+    // Kafka's own way, among the partitions that belong to the stream.
+    case PartitionerChoice.Default if to.partitions.isDefined =>
+      Some(nth(to, if (row.key == null) task else Utils.toPositive(Utils.murmur2(row.key))))
+    case _ => None
+  }
+
+  private def nth(to: Destination, n: Int): Int = to.partitions match {
+    case Some(some) => some(math.floorMod(n, some.size))
+    case None => math.floorMod(n, known(to))
+  }
+
+  private def check(partition: Int, to: Destination): Either[String, Int] =
+    if (to.partitions.exists(!_.contains(partition)))
+      Left(
+        s"partition $partition is not of the stream, which has ${to.partitions.toSeq.flatten.mkString(", ")} there"
+      )
+    else if (partition < 0 || partition >= atLeast(partition, to))
+      Left(s"there is no partition $partition: the topic has ${known(to)}")
+    else Right(partition)
+
+  /** Asks once more before a partition counts as missing: some may have come. */
+  private def atLeast(partition: Int, to: Destination): Int = {
+    if (known(to) <= partition) counts.update((to.cluster, to.topic), count(to.cluster, to.topic))
+    known(to)
+  }
+
+  private def known(to: Destination): Int =
+    counts.getOrElseUpdate((to.cluster, to.topic), count(to.cluster, to.topic))
+}

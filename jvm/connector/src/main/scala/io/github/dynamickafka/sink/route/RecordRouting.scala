@@ -1,0 +1,67 @@
+package io.github.dynamickafka.sink.route
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.producer.ProducerRecord
+import org.apache.kafka.common.header.Header
+import org.apache.kafka.common.header.internals.RecordHeader
+
+import io.github.dynamickafka.config.DeadLetterOptions
+import io.github.dynamickafka.sink.row.OutputRow
+
+/** Rows to Kafka's records, and the clusters that they go to. What cannot be routed becomes a dead letter, or an error. */
+private[sink] final class RecordRouting(
+    router: Router,
+    picker: PartitionPicker,
+    deadLetters: Option[DeadLetterOptions]
+) {
+  import RecordRouting._
+
+  /**
+   * @return (cluster, record)
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW
+   */
+  def records(row: OutputRow): Seq[(String, Record)] = router.route(row).map {
+    case Right(to) => picker.pick(row, to) match {
+        case Right(partition) => to.cluster -> record(row, to.topic, partition, row.headers)
+        case Left(reason) =>
+          letter(
+            row,
+            Unroutable(row.stream, Some(to.cluster), Some(to.topic), reason, knownCluster = true)
+          )
+      }
+    case Left(unroutable) => letter(row, unroutable)
+  }
+
+  private def letter(row: OutputRow, why: Unroutable): (String, Record) =
+    deadLetters.flatMap(d => why.ownCluster.orElse(d.cluster).map(_ -> d.topic)) match {
+      case Some((cluster, topic)) =>
+        cluster -> record(row, topic, None, row.headers ++ RecordRouting.reasons(why))
+      case None => throw why.error
+    }
+
+  private def record(row: OutputRow, topic: String, partition: Option[Int], headers: Seq[Header]): Record =
+    new ProducerRecord(
+      topic,
+      partition.map(Int.box).orNull,
+      row.timestampMs,
+      row.key,
+      row.value,
+      headers.asJava
+    )
+}
+
+private[sink] object RecordRouting {
+  type Record = ProducerRecord[Array[Byte], Array[Byte]]
+
+  /** Headers of a dead letter. */
+  private def reasons(why: Unroutable): Seq[Header] =
+    Seq(
+      "dynamic-kafka-reason" -> Some(why.reason),
+      "dynamic-kafka-stream" -> why.stream,
+      "dynamic-kafka-cluster" -> why.cluster,
+      "dynamic-kafka-topic" -> why.topic
+    ).collect { case (name, Some(text)) => new RecordHeader(name, text.getBytes(UTF_8)) }
+}

@@ -1,0 +1,114 @@
+package io.github.dynamickafka.sink.route
+
+import scala.collection.mutable
+import scala.util.hashing.MurmurHash3
+
+import io.github.dynamickafka.config.ClusterRouting
+import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}
+import io.github.dynamickafka.sink.row.OutputRow
+
+/**
+ * Where rows of one task go, by the topology that the batch has. Deterministic; not thread-safe.
+ *
+ * @param turn the cluster that records without a key go to: another one for each task, and for a task from batch to
+ *             batch. All of a task's go to one, so that a task has few clusters to wait for
+ */
+private[sink] final class Router(
+    streams: collection.Map[String, WriteStream],
+    routing: ClusterRouting,
+    defaultStream: Option[String],
+    turn: Long
+) {
+  import Router._
+
+  // Rows name few different places, and name them again and again.
+  private val plans = mutable.HashMap.empty[Named, Plan]
+
+  /** One element for each record that is to be written. */
+  def route(row: OutputRow): Seq[Route] =
+    plans.getOrElseUpdate(Named(row.stream, row.cluster, row.topic), planned(row)) match {
+      case Every(routes) => routes
+      case OneOf(routes) => Seq(routes(choice(row.key, routes.size)))
+    }
+
+  private def choice(key: Array[Byte], size: Int): Int =
+    // Not Kafka's own hash: with the same one, a cluster's keys would all be on some of its partitions.
+    if (key == null) math.floorMod(turn, size.toLong).toInt
+    else math.floorMod(MurmurHash3.bytesHash(key, Seed), size)
+
+  private def planned(row: OutputRow): Plan = {
+    def no(cluster: Option[String], reason: String) =
+      Every(Seq(Left(Unroutable(
+        row.stream.orElse(defaultStream),
+        cluster,
+        row.topic,
+        reason,
+        knownCluster = false
+      ))))
+    row.stream.orElse(defaultStream) match {
+      case None => no(row.cluster, "it names no stream in a column 'stream', and 'streamId' is not set")
+      case Some(id) => streams.get(id) match {
+          case None => no(row.cluster, s"the metadata has no stream '$id'")
+          case Some(stream) => row.cluster.fold(byRouting(stream, row, no(None, _)))(own(stream, _, row, no))
+        }
+    }
+  }
+
+  private def own(
+      stream: WriteStream,
+      cluster: String,
+      row: OutputRow,
+      no: (Option[String], String) => Plan
+  ): Plan =
+    stream.entry(cluster) match {
+      case None =>
+        no(
+          Some(cluster),
+          s"the cluster is not of the stream, which has ${stream.clusters.map(_.cluster).mkString(", ")}"
+        )
+      case Some(entry) =>
+        entry.closed.fold[Plan](Every(Seq(at(stream, entry, row))))(why =>
+          no(Some(cluster), s"the cluster takes no writes: $why")
+        )
+    }
+
+  private def byRouting(stream: WriteStream, row: OutputRow, no: String => Plan): Plan =
+    if (stream.writable.isEmpty)
+      no(s"no cluster of the stream takes writes (${stream.clusters.map(e =>
+          s"${e.cluster}: ${e.closed.getOrElse("")}"
+        ).mkString(", ")})")
+    else
+      routing match {
+        case ClusterRouting.Key => OneOf(stream.writable.map(at(stream, _, row)))
+        case ClusterRouting.First => Every(stream.first.toSeq.map(at(stream, _, row)))
+        case ClusterRouting.All => Every(stream.writable.map(at(stream, _, row)))
+      }
+
+  private def at(stream: WriteStream, entry: WriteEntry, row: OutputRow): Route = {
+    def no(reason: String) =
+      Unroutable(Some(stream.id), Some(entry.cluster), row.topic, reason, knownCluster = true)
+    row.topic match {
+      case Some(topic) if entry.has(topic) =>
+        Right(Destination(entry.cluster, topic, entry.partitions(topic)))
+      case Some(_) => Left(no(s"the topic is not of the stream, which has ${told(entry)} there"))
+      case None =>
+        entry.only.map(topic => Destination(entry.cluster, topic, entry.partitions(topic)))
+          .toRight(no(s"it names no topic in a column 'topic', and the stream has ${told(entry)} there"))
+    }
+  }
+
+  private def told(entry: WriteEntry): String =
+    (entry.topics.keys ++ entry.pattern.map(p => s"those that match '$p'")).mkString(", ")
+}
+
+private[sink] object Router {
+  type Route = Either[Unroutable, Destination]
+
+  private val Seed = 0x64796b61
+
+  private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String])
+
+  private sealed trait Plan
+  private final case class Every(routes: Seq[Route]) extends Plan
+  private final case class OneOf(routes: IndexedSeq[Route]) extends Plan
+}

@@ -1,0 +1,152 @@
+package io.github.dynamickafka.sink.transaction
+
+import java.lang.reflect.Field
+import java.time.Duration
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
+
+import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
+
+/**
+ * Reaches into Kafka's producer, as Flink does (FlinkKafkaInternalProducer), since there is no public way: it gives its
+ * transaction manager another transactional id, lets it forget a transaction that stays open, and puts it into one that
+ * another producer has opened. All that is known of Kafka's insides is in this file.
+ */
+private[transaction] final class ReflectiveProducer(
+    producer: KafkaProducer[Array[Byte], Array[Byte]],
+    insides: ReflectiveProducer.Insides
+) extends ResumableProducer {
+
+  private val manager = insides.manager.get(producer)
+
+  override def begin(transactionalId: String): Unit = {
+    insides.forget(manager, transactionalId)
+    producer.initTransactions()
+    producer.beginTransaction()
+  }
+
+  override def send(record: Record, callback: Callback): Unit = {
+    val _ = producer.send(record, callback)
+  }
+
+  override def partitions(topic: String): Int = producer.partitionsFor(topic).size
+
+  override def flush(): Unit = producer.flush()
+
+  override def prepare(): Handle = {
+    val open = insides.opened(manager)
+    insides.forget(manager, ReflectiveProducer.NoId)
+    Handle(open.producerId, open.epoch)
+  }
+
+  override def abort(): Unit = producer.abortTransaction()
+
+  override def commit(transactionalId: String, handle: Handle): Unit = {
+    insides.resume(manager, transactionalId, new ProducerIdAndEpoch(handle.producerId, handle.epoch))
+    producer.commitTransaction()
+  }
+
+  // Without waiting: to close it in the ordinary way aborts what is open.
+  override def kill(): Unit = producer.close(Duration.ZERO)
+}
+
+private[transaction] object ReflectiveProducer {
+  private val NoId = "dynamic-kafka"
+
+  /** Those that it was tried with: another one may have the same fields and mean something else by them. */
+  private val KnownVersion = """3\.9\.\d+.*""".r
+
+  private lazy val insides: Either[String, Insides] =
+    try Right(new Insides)
+    catch { case NonFatal(e) => Left(e.toString) }
+
+  def problem: Option[String] = AppInfoParser.getVersion match {
+    case KnownVersion() => insides.left.toOption.map(why =>
+        s"the insides of Kafka client ${AppInfoParser.getVersion} are not as expected: $why"
+      )
+    case other => Some(s"the Kafka client on the class path is $other, and this version works with 3.9")
+  }
+
+  def create(settings: ProducerSettings): ReflectiveProducer = {
+    val transactional = settings.and(ProducerConfig.TRANSACTIONAL_ID_CONFIG -> NoId)
+    new ReflectiveProducer(
+      new KafkaProducer(transactional.forProducer),
+      insides.fold(why => throw new IllegalStateException(why), identity)
+    )
+  }
+
+  /** The fields of `KafkaProducer` and `TransactionManager` that matter. */
+  final class Insides {
+    private val managerClass =
+      Class.forName("org.apache.kafka.clients.producer.internals.TransactionManager")
+    private val states = Class.forName(s"${managerClass.getName}$$State").getEnumConstants
+
+    val manager: Field = open(classOf[KafkaProducer[_, _]], "transactionManager")
+    private val id = open(managerClass, "transactionalId")
+    private val handle = open(managerClass, "producerIdAndEpoch")
+    private val started = open(managerClass, "transactionStarted")
+    private val state = open(managerClass, "currentState")
+    private val lastError = open(managerClass, "lastError")
+    private val pending = open(managerClass, "pendingTransition")
+    private val coordinator = open(managerClass, "transactionCoordinator")
+    private val bookkeeping = open(managerClass, "txnPartitionMap")
+    private val reset = bookkeeping.getType.getDeclaredMethod("reset")
+    reset.setAccessible(true)
+    private val partitions = Seq(
+      "newPartitionsInTransaction",
+      "pendingPartitionsInTransaction",
+      "partitionsInTransaction"
+    ).map(open(managerClass, _))
+    private val uninitialized = stateOf("UNINITIALIZED")
+    private val inTransaction = stateOf("IN_TRANSACTION")
+
+    def opened(manager: AnyRef): ProducerIdAndEpoch = manager.synchronized {
+      if (state.get(manager) != inTransaction)
+        throw new IllegalStateException(s"no transaction is open, but the state is ${state.get(manager)}")
+      handle.get(manager).asInstanceOf[ProducerIdAndEpoch]
+    }
+
+    /** As before the first use, for this id; what was open stays so. */
+    def forget(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
+      clear(manager, transactionalId)
+      handle.set(manager, ProducerIdAndEpoch.NONE)
+      started.set(manager, false)
+      state.set(manager, uninitialized)
+    }
+
+    /** As in the middle of this transaction, with everything sent. */
+    def resume(manager: AnyRef, transactionalId: String, open: ProducerIdAndEpoch): Unit =
+      manager.synchronized {
+        clear(manager, transactionalId)
+        handle.set(manager, open)
+        // Else a commit is taken for one without records, and not sent.
+        started.set(manager, true)
+        state.set(manager, inTransaction)
+      }
+
+    private def clear(manager: AnyRef, transactionalId: String): Unit = {
+      id.set(manager, transactionalId)
+      // Another id can have another coordinator, and to ask the wrong one costs a pause.
+      coordinator.set(manager, null)
+      lastError.set(manager, null)
+      pending.set(manager, null)
+      val _ = reset.invoke(bookkeeping.get(manager))
+      partitions.foreach(_.get(manager).asInstanceOf[ju.Set[_]].clear())
+    }
+
+    private def stateOf(name: String): Any =
+      states.find(_.toString == name).getOrElse(throw new NoSuchFieldException(s"State.$name"))
+
+    private def open(owner: Class[_], name: String): Field = {
+      val field = owner.getDeclaredField(name)
+      field.setAccessible(true)
+      field
+    }
+  }
+}

@@ -1,0 +1,132 @@
+package io.github.dynamickafka.sink.transaction
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.sink.producer.{Lanes, ProducerSettings, SendFailures}
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+
+/**
+ * For `exactly-once`: one transaction for each cluster that the task touches, left open for the driver to commit.
+ *
+ * @param writes whether this task's part of a cluster is to be written; it is not where it has been committed already
+ */
+private[sink] final class TransactionLanes(
+    settings: String => ProducerSettings,
+    pool: TransactionPool,
+    attempt: TaskAttempt,
+    writes: String => Boolean
+) extends Lanes {
+  import TransactionLanes._
+
+  private val failures = new SendFailures
+  private val open = mutable.LinkedHashMap.empty[String, Lane]
+  private val withheld = mutable.HashMap.empty[String, Long]
+
+  override def send(cluster: String, record: Record): Unit =
+    if (!writes(cluster)) withheld.update(cluster, withheld.getOrElse(cluster, 0L) + 1)
+    else {
+      failures.check()
+      val lane = open.getOrElseUpdate(cluster, begin(cluster))
+      SendFailures.guarded(
+        lane.settings,
+        record.topic
+      )(lane.producer.send(record, failures.callback(lane.settings, record)))
+      lane.rows += 1
+      lane.topics += record.topic
+    }
+
+  override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
+    case Some(lane) => SendFailures.guarded(lane.settings, topic)(lane.producer.partitions(topic))
+    case None => borrowed(settings(cluster), topic)
+  }
+
+  private def borrowed(settings: ProducerSettings, topic: String): Int =
+    SendFailures.guarded(settings, topic) {
+      val producer = pool.acquire(settings)
+      try {
+        val count = producer.partitions(topic)
+        pool.release(settings, producer)
+        count
+      } catch {
+        case NonFatal(e) =>
+          pool.discard(settings, producer)
+          throw e
+      }
+    }
+
+  override def commit(): WriterCommitMessage = {
+    open.values.foreach { lane =>
+      SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(lane.producer.flush())
+    }
+    failures.check()
+    // Nothing can fail from here on, so no transaction is left behind that abort() does not know.
+    val prepared = open.values.map { lane =>
+      val handle = lane.producer.prepare()
+      pool.release(lane.settings, lane.producer)
+      Prepared(
+        lane.settings.cluster,
+        attempt.transactionalId,
+        handle.producerId,
+        handle.epoch,
+        attempt.partition,
+        lane.rows,
+        lane.topics.toSeq.sorted
+      )
+    }.toSeq
+    open.clear()
+    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap)
+  }
+
+  override def abort(): Unit = {
+    open.values.foreach { lane =>
+      try {
+        lane.producer.abort()
+        pool.release(lane.settings, lane.producer)
+      } catch {
+        case NonFatal(e) =>
+          pool.discard(lane.settings, lane.producer)
+          // The driver looks for it, and else Kafka aborts it in the end.
+          log.warn(
+            s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+              s"aborted: $e"
+          )
+      }
+    }
+    open.clear()
+  }
+
+  override def close(): Unit = abort()
+
+  private def begin(cluster: String): Lane = {
+    val settings = this.settings(cluster)
+    SendFailures.guarded(settings, s"(transaction '${attempt.transactionalId}')") {
+      val producer = pool.acquire(settings)
+      try producer.begin(attempt.transactionalId)
+      catch {
+        case NonFatal(e) =>
+          pool.discard(settings, producer)
+          throw e
+      }
+      new Lane(settings, producer)
+    }
+  }
+}
+
+private[sink] object TransactionLanes {
+  private val log = LoggerFactory.getLogger(classOf[TransactionLanes])
+
+  private final class Lane(val settings: ProducerSettings, val producer: ResumableProducer) {
+    var rows = 0L
+    val topics: mutable.Set[String] = mutable.HashSet.empty
+  }
+}
+
+/**
+ * @param partition the task's number in its batch
+ * @param retried whether there may have been an attempt before
+ */
+private[sink] final case class TaskAttempt(partition: Int, transactionalId: String, retried: Boolean)

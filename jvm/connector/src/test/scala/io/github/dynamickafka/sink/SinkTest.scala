@@ -1,0 +1,88 @@
+package io.github.dynamickafka.sink
+
+import java.nio.file.Path
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+
+import io.github.dynamickafka.metadata.ServiceRegistry
+import io.github.dynamickafka.source.{Entry, ScriptedService, SourceTest}
+import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
+
+/** Real brokers, a session, and streams to write to. */
+trait SinkTest extends SourceTest {
+
+  /** Streams of their own, and queries that end with the body. */
+  def target[A](body: Target => A): A = {
+    val target = new Target(newFolder())
+    try body(target)
+    finally target.close()
+  }
+
+  /** What readers with `read_committed` see. */
+  def committed(cluster: KafkaCluster, topic: String): Seq[StoredRecord] =
+    cluster.dump(topic, committedOnly = true)
+
+  def values(cluster: KafkaCluster, topic: String): Seq[String] =
+    committed(cluster, topic).map(_.value).sorted
+
+  /** Rows `key`, `value`, `k0` to `k9` in turn. */
+  def rows(from: Int, until: Int): DataFrame =
+    spark.range(
+      from.toLong,
+      until.toLong
+    ).selectExpr("concat('k', id % 10) as key", "cast(id as string) as value")
+}
+
+/** Where a test writes to: its metadata, and the checkpoint of its query. */
+final class Target(folder: Path) extends AutoCloseable {
+  val service = new ScriptedService
+  private val handle = ServiceRegistry.register(service)
+  private var queries = Seq.empty[StreamingQuery]
+
+  val checkpoint: Path = folder.resolve("checkpoint")
+
+  /** From now on the stream `out` is this. */
+  def out(entries: Entry*): Unit = streams("out" -> entries)
+
+  def streams(all: (String, Seq[Entry])*): Unit = service.streams = all.toMap
+
+  /** As [[out]], and the service has said so. */
+  def change(entries: Entry*): Unit = {
+    out(entries: _*)
+    service.awaitAnswers()
+  }
+
+  def options(more: (String, String)*): Map[String, String] = Map(
+    "metadataService" -> "registered",
+    "metadataService.handle" -> handle,
+    "streamMetadataDiscoveryIntervalMs" -> "50",
+    "streamId" -> "out"
+  ) ++ more
+
+  def save(frame: DataFrame, more: (String, String)*): Unit =
+    frame.write.format("dynamic-kafka").options(options(more: _*)).mode("append").save()
+
+  def start(frame: DataFrame, more: (String, String)*): StreamingQuery =
+    start(frame, Trigger.ProcessingTime(0L), more: _*)
+
+  def start(frame: DataFrame, trigger: Trigger, more: (String, String)*): StreamingQuery = {
+    val query = frame.writeStream.format("dynamic-kafka").options(options(more: _*))
+      .option("checkpointLocation", checkpoint.toString).trigger(trigger).start()
+    queries :+= query
+    query
+  }
+
+  /** Writes what is there, and ends. */
+  def catchUp(frame: DataFrame, more: (String, String)*): StreamingQuery = {
+    val query = start(frame, Trigger.AvailableNow(), more: _*)
+    if (!query.awaitTermination(300000L)) throw new AssertionError("AvailableNow does not end")
+    query
+  }
+
+  override def close(): Unit = {
+    service.behave = () => ()
+    queries.foreach(_.stop())
+    ServiceRegistry.unregister(handle)
+  }
+}
