@@ -123,6 +123,13 @@ TABLE = [
     _entry("duplicate topic", " {topics: [a, a]}", 7, "'a' is given twice"),
     _entry("bad state", "\n        topics: [a]\n        state: drained", 9, "'drained' is a bad state"),
     _entry("null state", "\n        topics: [a]\n        state:", 9, "key 'state'"),
+    _entry(
+        "write is a word", "\n        topics: [a]\n        write: never", 9, "must be true or false, but is text"
+    ),
+    _entry("write is text", "\n        topics: [a]\n        write: 'false'", 9, "key 'write'", "but is text"),
+    _entry("write in another spelling", "\n        topics: [a]\n        write: no", 9, "must be written 'true'"),
+    _entry("write is a number", " {topics: [a], write: 0}", 7, "but is a number"),
+    _entry("null write", "\n        topics: [a]\n        write:", 9, "but is empty"),
     _entry("unknown key", "\n        topics: [a]\n        sate: x", 9, "mean 'state'?"),
     _entry("two ways", "\n        topics: [a]\n        topic_pattern: a.*", 9, "is given beside 'topics'"),
     _entry("pattern and partitions", "\n        topic_pattern: a\n        partitions: {a: [0]}", 9, "beside"),

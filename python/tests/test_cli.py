@@ -256,6 +256,20 @@ def test_offsets_that_come_or_go(file: Path) -> None:
     )
 
 
+def test_a_cluster_that_takes_no_writes(file: Path) -> None:
+    other = changed(file, ("state: draining", "state: draining, write: false"))
+    lines = run("describe", other, "orders").stdout.splitlines()
+    assert lines[2:5] == ["cluster blue", "  state               draining", "  write               false"]
+    assert sum("write" in line for line in lines) == 1
+    described = run_json("describe", other, "orders")["clusters"]
+    assert described["blue"]["write"] is False
+    assert "write" not in described["green"]
+    assert run("diff", file, other).stdout == "~ stream orders, cluster blue takes no writes\n"
+    assert run("diff", other, file).stdout == "~ stream orders, cluster blue takes writes again\n"
+    (change,) = run_json("diff", file, other, exit_code=1)["changes"]
+    assert (change["what"], change["old"], change["new"]) == ("write", "true", "false")
+
+
 def test_the_schema_for_editors() -> None:
     schema = REPOSITORY / "python/src/dynamic_kafka/metadata.schema.json"
     assert run("schema").stdout == schema.read_text()

@@ -103,11 +103,25 @@ def test_property_values_become_text() -> None:
     assert ClusterMetadata(["a"], properties).properties["enable.metrics.push"] == "false"
 
 
+def test_a_cluster_that_takes_no_writes() -> None:
+    reads = ClusterMetadata(["orders"], SERVERS, write=False)
+    both = ClusterMetadata(["orders"], SERVERS)
+    entries = document([KafkaStream("a", {"blue": reads}), KafkaStream("b", {"blue": both})])["streams"]
+    assert entries["a"]["clusters"]["blue"] == {"topics": ["orders"], "state": "active", "write": False}
+    assert entries["b"]["clusters"]["blue"] == {"topics": ["orders"], "state": "active"}
+    assert reads != both
+    assert hash(reads) != hash(both)
+    assert "write=False" in repr(reads)
+    assert both == ClusterMetadata(["orders"], SERVERS, write=True)
+
+
 def test_what_is_no_model() -> None:
     with pytest.raises(TypeError, match="not the str 'orders'"):
         ClusterMetadata("orders", SERVERS)
     with pytest.raises(ValueError, match="'active' or 'draining'"):
         ClusterMetadata(["orders"], SERVERS, state="gone")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="write is True or False, not 'no'"):
+        ClusterMetadata(["orders"], SERVERS, write="no")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stream 'orders', cluster 'blue'"):
         KafkaStream("orders", {"blue": {"topics": ["orders"]}})  # type: ignore[dict-item]
 

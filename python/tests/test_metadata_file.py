@@ -116,6 +116,16 @@ def test_the_streams_of_a_good_document() -> None:
     assert blue.properties["sasl.jaas.config"] == "${file:/etc/blue.properties:jaas}"
 
 
+def test_a_cluster_that_takes_no_writes() -> None:
+    text = GOOD.replace("state: draining", "state: draining\n        write: false")
+    document = read(text.replace("{topics: [orders]}", "{topics: [orders], write: true}"))
+    assert not document.errors
+    written = {
+        id: {cluster: entry.write for cluster, entry in s.clusters.items()} for id, s in document.streams.items()
+    }
+    assert written == {"payments": {"green": True, "blue": False}, "orders": {"blue": True}}
+
+
 def test_json_with_the_tabs_and_slashes_that_yaml_does_not_know() -> None:
     text = (
         '\n{\t"version":\t1,\n\t"clusters": {"blue": {"properties": {"bootstrap.servers": "b:1",'

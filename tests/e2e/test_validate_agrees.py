@@ -50,6 +50,22 @@ ODD = [
         )
     ),
     *(
+        GOOD.replace("{topics: [orders]}", f"{{topics: [orders], write: {write}}}")
+        for write in (
+            "true",
+            "false",
+            "True",
+            "FALSE",
+            "yes",
+            "off",
+            "y",
+            "'true'",
+            "!!bool false",
+            "!!bool no",
+            "1",
+        )
+    ),
+    *(
         GOOD.replace("stopping_offsets: latest", f"stopping_offsets: {position}")
         for position in (
             "LATEST",

@@ -58,6 +58,8 @@ def _topics(metadata: ClusterMetadata) -> dict[str, Any]:
 
 def _entry(cluster: str, metadata: ClusterMetadata) -> dict[str, Any]:
     entry: dict[str, Any] = {**_topics(metadata), "state": metadata.state}
+    if not metadata.write:
+        entry["write"] = False
     for name in ("starting_offsets", "stopping_offsets"):
         offsets = getattr(metadata, name)
         if isinstance(offsets, OffsetsInitializer):

@@ -28,6 +28,7 @@ class ClusterMetadata:
         state: ``active`` (default), or ``draining``: read up to the end it has now, then retired.
         topic_pattern: A Java regular expression: every topic whose whole name matches, as topics come and go.
         partitions: Some partitions of topics, by topic.
+        write: Whether the stream is written to this cluster; reading it does not depend on this.
     """
 
     topics: Collection[str] = ()
@@ -37,6 +38,7 @@ class ClusterMetadata:
     state: State = "active"
     topic_pattern: str | None = None
     partitions: Mapping[str, Collection[int]] | None = None
+    write: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
         """Takes copies, so that later changes of what was given in change nothing here."""
@@ -54,10 +56,12 @@ class ClusterMetadata:
             raise ValueError(f"only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}")
         if self.state not in ("active", "draining"):
             raise ValueError(f"state is 'active' or 'draining', not {self.state!r}")
+        if not isinstance(self.write, bool):
+            raise TypeError(f"write is True or False, not {self.write!r}")
 
     def __hash__(self) -> int:
-        """By what is subscribed to and state; properties and offsets only take part in equality."""
-        return hash((self.topics, self.topic_pattern, tuple(self.partitions or ()), self.state))
+        """By what is subscribed to, state and write; properties and offsets only take part in equality."""
+        return hash((self.topics, self.topic_pattern, tuple(self.partitions or ()), self.state, self.write))
 
     @property
     def subscription(self) -> tuple[str, str]:
@@ -73,7 +77,8 @@ class ClusterMetadata:
         """Without credentials."""
         return (
             f"ClusterMetadata({self._told()}, "
-            f"bootstrap.servers={self.properties.get('bootstrap.servers')!r}, state={self.state!r})"
+            f"bootstrap.servers={self.properties.get('bootstrap.servers')!r}, "
+            f"state={self.state!r}, write={self.write})"
         )
 
     def _told(self) -> str:

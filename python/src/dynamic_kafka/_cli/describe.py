@@ -35,7 +35,8 @@ def describe(file: Path, stream: str, as_json: bool) -> None:
     click.echo(f"stream {stream}")
     for id, entry in clusters.items():
         click.echo(f"\ncluster {id}")
-        lines = [("state", entry.state), entry.subscription, *_offsets(entry).items()]
+        lines = [("state", entry.state), ("write", None if entry.write else "false")]
+        lines += [entry.subscription, *_offsets(entry).items()]
         lines += shown_all(entry.properties).items()
         width = max(len(name) for name, _ in lines)
         for name, value in lines:
@@ -49,5 +50,6 @@ def _offsets(entry: ClusterMetadata) -> dict[str, str | None]:
 
 
 def _json(entry: ClusterMetadata) -> dict[str, object]:
+    write = {} if entry.write else {"write": False}
     properties = shown_all(entry.properties)
-    return {"state": entry.state, **topics_json(entry), **_offsets(entry), "properties": properties}
+    return {"state": entry.state, **write, **topics_json(entry), **_offsets(entry), "properties": properties}

@@ -10,9 +10,18 @@ from dynamic_kafka.model import ClusterMetadata, KafkaStream
 
 Streams = Mapping[str, KafkaStream]
 What = Literal[
-    "cluster", "property", "stream", "cluster of stream", "topic", "partitions", "pattern", "state", "offsets"
+    "cluster",
+    "property",
+    "stream",
+    "cluster of stream",
+    "topic",
+    "partitions",
+    "pattern",
+    "state",
+    "write",
+    "offsets",
 ]
-How = Literal["enters", "leaves", "changes", "drains", "is active again"]
+How = Literal["enters", "leaves", "changes", "drains", "is active again", "takes no writes", "takes writes again"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +94,9 @@ def _entry(stream: str, cluster: str, old: ClusterMetadata, new: ClusterMetadata
     if old.state != new.state:
         how: How = "drains" if new.state == "draining" else "is active again"
         yield Change("state", how, stream, cluster, None, old.state, new.state)
+    if old.write != new.write:
+        how = "takes writes again" if new.write else "takes no writes"
+        yield Change("write", how, stream, cluster, None, *(str(w).lower() for w in (old.write, new.write)))
     before, now = _topics(old), _topics(new)
     for topic in sorted(before.keys() | now.keys()):
         if topic not in before or topic not in now:

@@ -49,6 +49,7 @@ def _version1(tree: Tree) -> Found:
                 yield path, f"there is no cluster '{cluster}' under 'clusters'.{did_you_mean(cluster, known)}"
             yield from _topics(entry, path)
             yield from _partitions(tree, entry, path)
+            yield from _write(tree, entry, path)
             for key in POSITIONS.keys() & _mapping(entry).keys():
                 yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
 
@@ -140,6 +141,13 @@ def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
                 yield at, f"partition {number} is given twice"
             else:
                 seen.add(number)
+
+
+def _write(tree: Tree, entry: Any, path: Path) -> Found:
+    """YAML 1.1 has more words for a truth value than 1.2, which takes the others for text."""
+    at = (*path, "write")
+    if isinstance(_mapping(entry).get("write"), bool) and tree.text(at) not in ("true", "false"):
+        yield at, "must be written 'true' or 'false'"
 
 
 def _mapping(value: Any) -> dict[str, Any]:

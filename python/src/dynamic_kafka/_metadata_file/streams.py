@@ -34,6 +34,7 @@ def _version1(tree: Tree) -> list[KafkaStream]:
                 cast(State, entry.get("state", "active")),
                 entry.get("topic_pattern"),
                 _partitions(tree, path, entry),
+                write=entry.get("write", True),
             )
         streams.append(KafkaStream(id, clusters))
     return streams

@@ -14,6 +14,8 @@ private[metadata] object AnswerCheck {
    * What one stream has on one cluster, checked.
    *
    * @param topics with the partitions that are to be read of each; None: all of them
+   * @param write whether the stream is written to this cluster; a topology does not hold it, since reading does
+   *              not depend on it
    */
   final case class Entry(
       stream: String,
@@ -23,7 +25,8 @@ private[metadata] object AnswerCheck {
       properties: Map[String, String],
       draining: Boolean,
       starting: Option[OffsetsPolicy],
-      stopping: Option[OffsetsPolicy]
+      stopping: Option[OffsetsPolicy],
+      write: Boolean
   )
 
   /** The stream that the answer has under this id. */
@@ -68,7 +71,8 @@ private[metadata] object AnswerCheck {
       properties,
       draining(where, cluster.state),
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
-      offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_))
+      offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
+      cluster.write
     )
   }
 

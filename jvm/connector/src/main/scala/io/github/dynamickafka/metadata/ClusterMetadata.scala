@@ -17,6 +17,7 @@ import scala.jdk.CollectionConverters._
  * @param state `active` or `draining`
  * @param topicPattern a Java regular expression: every topic whose whole name matches, as topics come and go; null: none
  * @param partitions some partitions of topics, by topic; null: none
+ * @param write whether the stream is written to this cluster; reading it does not depend on this
  */
 final class ClusterMetadata(
     topics: ju.Collection[String],
@@ -25,8 +26,19 @@ final class ClusterMetadata(
     val stoppingOffsets: String,
     val state: String,
     val topicPattern: String,
-    partitions: ju.Map[String, _ <: ju.Collection[Integer]]
+    partitions: ju.Map[String, _ <: ju.Collection[Integer]],
+    val write: Boolean
 ) extends Serializable {
+
+  def this(
+      topics: ju.Collection[String],
+      properties: ju.Map[_, _],
+      startingOffsets: String,
+      stoppingOffsets: String,
+      state: String,
+      topicPattern: String,
+      partitions: ju.Map[String, _ <: ju.Collection[Integer]]
+  ) = this(topics, properties, startingOffsets, stoppingOffsets, state, topicPattern, partitions, true)
 
   def this(
       topics: ju.Collection[String],
@@ -64,9 +76,22 @@ final class ClusterMetadata(
   def getState: String = state
   def getTopicPattern: String = topicPattern
   def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
+  def isWrite: Boolean = write
+
+  /** The same, which takes writes or does not. */
+  def withWrite(write: Boolean): ClusterMetadata = new ClusterMetadata(
+    topicSet,
+    propertyMap,
+    startingOffsets,
+    stoppingOffsets,
+    state,
+    topicPattern,
+    partitionMap,
+    write
+  )
 
   private def identity =
-    (getTopics, getProperties, startingOffsets, stoppingOffsets, state, topicPattern, getPartitions)
+    (getTopics, getProperties, startingOffsets, stoppingOffsets, state, topicPattern, getPartitions, write)
 
   private def subscription =
     if (topicPattern != null) s"topicPattern=$topicPattern"
@@ -80,7 +105,7 @@ final class ClusterMetadata(
   override def hashCode: Int = identity.hashCode
   override def toString: String =
     s"ClusterMetadata($subscription, " +
-      s"bootstrap.servers=${propertyMap.get("bootstrap.servers")}, state=$state)"
+      s"bootstrap.servers=${propertyMap.get("bootstrap.servers")}, state=$state, write=$write)"
 }
 
 object ClusterMetadata {

@@ -59,6 +59,20 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     case _ => fail(s"must be text, a number or true or false, but is $shape")
   }
 
+  /**
+   * `true` or `false`. YAML 1.1 has more words for them, which readers of YAML 1.2 take for text: they are refused, so
+   * that a document means the same to all.
+   */
+  def truth: Boolean = node match {
+    case scalar: ScalarNode if scalar.getTag == Tag.BOOL =>
+      scalar.getValue match {
+        case "true" => true
+        case "false" => false
+        case _ => fail("must be written 'true' or 'false'")
+      }
+    case _ => fail(s"must be true or false, but is $shape")
+  }
+
   def isList: Boolean = node.isInstanceOf[SequenceNode]
   def isMapping: Boolean = node.isInstanceOf[MappingNode]
 

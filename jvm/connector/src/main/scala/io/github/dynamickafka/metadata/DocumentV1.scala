@@ -14,7 +14,7 @@ private[metadata] object DocumentV1 {
 
   private val Top = Seq("version", "clusters", "streams")
   private val Ways = Seq("topics", "topic_pattern", "partitions")
-  private val Entry = Ways ++ Seq("state", "starting_offsets", "stopping_offsets")
+  private val Entry = Ways ++ Seq("state", "write", "starting_offsets", "stopping_offsets")
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
 
@@ -72,7 +72,8 @@ private[metadata] object DocumentV1 {
       offsets(fields, "stopping_offsets").orNull,
       fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
       fields.get("topic_pattern").map(pattern).orNull,
-      fields.get("partitions").map(DocumentParts.partitions).orNull
+      fields.get("partitions").map(DocumentParts.partitions).orNull,
+      fields.get("write").forall(_.truth)
     )
   }
 

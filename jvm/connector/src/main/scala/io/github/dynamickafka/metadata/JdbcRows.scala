@@ -12,16 +12,17 @@ import io.github.dynamickafka.error.Errors
 /**
  * The rows of a query as streams. Columns are told by their names, without regard to case and order:
  *
- * `stream`, `cluster`, `topic`, `bootstrap_servers`, and where they are wanted `state`, `properties` (a JSON object of
- * Kafka client properties), `starting_offsets` and `stopping_offsets`, with the meaning and the forms that these have
- * in the metadata file. A row is one topic; rows of one stream and cluster agree in everything else. NULL is not given.
+ * `stream`, `cluster`, `topic`, `bootstrap_servers`, and where they are wanted `state`, `write` (a truth value, as text
+ * or as 1 and 0 too, which is what databases without that type have), `properties` (a JSON object of Kafka client
+ * properties), `starting_offsets` and `stopping_offsets`, with the meaning and the forms that these have in the metadata
+ * file. A row is one topic; rows of one stream and cluster agree in everything else. NULL is not given.
  *
  * Or `document` alone, in one row.
  */
 private[metadata] object JdbcRows {
   private val Document = "document"
   private val Needed = Seq("stream", "cluster", "topic", "bootstrap_servers")
-  private val Optional = Seq("state", "properties", "starting_offsets", "stopping_offsets")
+  private val Optional = Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
   private val Known = Needed ++ Optional
 
   /** @param origin whose rows they are, for error texts; values of the column `properties` are never in those */
@@ -65,6 +66,7 @@ private[metadata] object JdbcRows {
   private final case class Entry(
       properties: Map[String, String],
       state: String,
+      write: Boolean,
       starting: Option[String],
       stopping: Option[String]
   )
@@ -77,13 +79,23 @@ private[metadata] object JdbcRows {
       get(name).filterNot(_.isBlank).getOrElse(fail(s"$where, column '$name'", "it is NULL or blank"))
     val more =
       get("properties").fold(Map.empty[String, String])(properties(_, s"$where, column 'properties'"))
+    val (stream, cluster, topic) = (needed("stream"), needed("cluster"), needed("topic"))
     val entry = Entry(
       more + (DocumentParts.Bootstrap -> needed("bootstrap_servers")),
       get("state").getOrElse(ClusterMetadata.Active),
+      !columns.contains("write") || Option(rows.getObject("write"))
+        .forall(truth(_, s"$where, stream '$stream', cluster '$cluster', column 'write'")),
       get("starting_offsets"),
       get("stopping_offsets")
     )
-    Row(needed("stream"), needed("cluster"), needed("topic"), entry, where)
+    Row(stream, cluster, topic, entry, where)
+  }
+
+  /** Not by `getBoolean`: what that takes, and for what, each driver says otherwise. */
+  private def truth(value: AnyRef, where: String): Boolean = value match {
+    case number: java.lang.Number if number.doubleValue == 1 => true
+    case number: java.lang.Number if number.doubleValue == 0 => false
+    case other => other.toString.toBooleanOption.getOrElse(fail(where, s"'$other' is neither true nor false"))
   }
 
   private def properties(json: String, where: String): Map[String, String] =
@@ -118,7 +130,7 @@ private[metadata] object JdbcRows {
       entry.starting.orNull,
       entry.stopping.orNull,
       entry.state
-    )
+    ).withWrite(entry.write)
   }
 
   private def differing(one: Entry, other: Entry): Seq[String] = {
@@ -126,6 +138,7 @@ private[metadata] object JdbcRows {
       .filter(k => one.properties.get(k) != other.properties.get(k)).map(k => s"property '$k'")
     keys ++ Seq(
       "state" -> (one.state != other.state),
+      "write" -> (one.write != other.write),
       "starting_offsets" -> (one.starting != other.starting),
       "stopping_offsets" -> (one.stopping != other.stopping)
     ).collect { case (name, true) => name }

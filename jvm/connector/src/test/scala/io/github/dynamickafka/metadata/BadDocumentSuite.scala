@@ -145,6 +145,26 @@ class BadDocumentSuite extends AnyFunSuite {
       where :+ "'drained' is no state": _*
     ),
     Bad("null state", inCluster("\n        topics: [a]\n        state:"), 9, where :+ "key 'state'": _*),
+    Bad(
+      "write is a word",
+      inCluster("\n        topics: [a]\n        write: never"),
+      9,
+      where :+ "key 'write'" :+ "must be true or false, but is text": _*
+    ),
+    Bad(
+      "write is text",
+      inCluster("\n        topics: [a]\n        write: 'false'"),
+      9,
+      where :+ "key 'write'" :+ "but is text": _*
+    ),
+    Bad(
+      "write in another spelling",
+      inCluster("\n        topics: [a]\n        write: no"),
+      9,
+      where :+ "key 'write'" :+ "must be written 'true' or 'false'": _*
+    ),
+    Bad("write is a number", inCluster(" {topics: [a], write: 0}"), 7, where :+ "but is a number": _*),
+    Bad("null write", inCluster("\n        topics: [a]\n        write:"), 9, where :+ "but is empty": _*),
     Bad("unknown key", inCluster("\n        topics: [a]\n        sate: x"), 9, where :+ "mean 'state'?": _*),
     Bad(
       "two ways",

@@ -54,6 +54,7 @@ class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     state <- Gen.oneOf(ClusterMetadata.Active, ClusterMetadata.Draining)
     way <- Gen.choose(0, 2)
     numbers <- Gen.nonEmptyContainerOf[Set, Int](Gen.choose(0, 99))
+    write <- Gen.oneOf(true, false)
   } yield new ClusterMetadata(
     if (way == 0) topics.asJava else ju.List.of[String],
     properties.asJava,
@@ -61,7 +62,8 @@ class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     stopping.orNull,
     state,
     if (way == 1) topics.mkString("|") else null,
-    if (way == 2) topics.map(_ -> numbers.map(Int.box).asJava).toMap.asJava else null
+    if (way == 2) topics.map(_ -> numbers.map(Int.box).asJava).toMap.asJava else null,
+    write
   )
 
   private def stream(id: String, clusters: Map[String, Properties]): Gen[KafkaStream] = for {
@@ -102,6 +104,7 @@ class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       )
     else fields.put("topics", new ju.ArrayList(cluster.getTopics))
     fields.put("state", cluster.state)
+    fields.put("write", cluster.write)
     Option(cluster.startingOffsets).foreach(fields.put("starting_offsets", _))
     Option(cluster.stoppingOffsets).foreach(fields.put("stopping_offsets", _))
     fields

@@ -108,6 +108,27 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
     assert(jdbc.getAllStreams().isEmpty)
   }
 
+  test("a cluster that takes no writes: what databases have for a truth value") {
+    def written(value: String) = {
+      val query = select(s"$Needed, write", s"('a', 'b', 'c', 'd', $value)", s"('a', 'b', 'c2', 'd', $value)")
+      service(query).describeStreams(ju.List.of("a")).get("a").getClusterMetadataMap.get("b").isWrite
+    }
+    Seq("true", "'true'", "1", "1::numeric", "null", "null::boolean").foreach(v => assert(written(v), v))
+    Seq("false", "'false'", "0", "0::numeric(1)").foreach(v => assert(!written(v), v))
+    Seq("'no'" -> "no", "2" -> "2", "''" -> "").foreach { case (value, text) =>
+      invalid(
+        select(s"$Needed, write", s"('a', 'b', 'c', 'd', $value)"),
+        "row 1, stream 'a', cluster 'b', column 'write'",
+        s"'$text' is neither true nor false"
+      )
+    }
+    invalid(
+      select(s"$Needed, write", "('a', 'b', 'c', 'd', true)", "('a', 'b', 'c2', 'd', false)"),
+      "differs",
+      "in write"
+    )
+  }
+
   test("one column with a document") {
     sql(
       "insert into documents values ('{version: 1, clusters: {blue: {properties: {bootstrap.servers: b}}}, " +

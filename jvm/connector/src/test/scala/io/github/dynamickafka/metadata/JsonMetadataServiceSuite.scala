@@ -21,7 +21,7 @@ class JsonMetadataServiceSuite extends AnyFunSuite {
 
   private val Orders =
     """{"version":1,"clusters":{"blue":{"properties":{"bootstrap.servers":"b:1"}}},
-      |"streams":{"orders":{"clusters":{"blue":{"topics":["a"],"state":"draining"}}}}}""".stripMargin
+      |"streams":{"orders":{"clusters":{"blue":{"topics":["a"],"state":"draining","write":false}}}}}""".stripMargin
 
   test("answers travel as documents, ids as a JSON array") {
     var asked = ""
@@ -30,7 +30,8 @@ class JsonMetadataServiceSuite extends AnyFunSuite {
     val streams = service.describeStreams(ju.List.of("orders", "a\"b"))
     assert(asked == """["orders","a\"b"]""")
     assert(streams.keySet.asScala == Set("orders"))
-    assert(streams.get("orders").getClusterMetadataMap.get("blue").getState == "draining")
+    val blue = streams.get("orders").getClusterMetadataMap.get("blue")
+    assert(blue.getState == "draining" && !blue.isWrite)
     assert(service.getAllStreams().asScala.map(_.streamId) == Set("orders"))
     service.close()
     assert(python.closed)

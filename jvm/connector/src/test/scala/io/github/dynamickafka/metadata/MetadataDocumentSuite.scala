@@ -66,6 +66,25 @@ class MetadataDocumentSuite extends AnyFunSuite {
     )
   }
 
+  test("a cluster that takes no writes") {
+    val text = Yaml.replace("state: draining", "state: draining\n        write: false")
+      .replace("{topics: [orders]}", "{topics: [orders], write: true}")
+    val written = parse(text).map { case (id, stream) =>
+      id -> stream.getClusterMetadataMap.asScala.map { case (cluster, m) => cluster -> m.isWrite }.toMap
+    }
+    assert(written ==
+      Map("payments" -> Map("green" -> true, "blue" -> false), "orders" -> Map("blue" -> true)))
+  }
+
+  test("two that differ in writes alone are different, and all else is the same") {
+    parse(Yaml).values.flatMap(_.getClusterMetadataMap.asScala.values).foreach { cluster =>
+      val reads = cluster.withWrite(false)
+      assert(cluster.isWrite && !reads.isWrite && reads != cluster)
+      assert(reads.toString == cluster.toString.replace("write=true", "write=false"))
+      assert(reads.withWrite(true) == cluster && reads.withWrite(true).hashCode == cluster.hashCode)
+    }
+  }
+
   test("properties are text as it is written, and references are left alone") {
     val green = parse(Yaml)("payments").getClusterMetadataMap.get("green").getProperties.asScala
     assert(green == Map(
@@ -112,6 +131,7 @@ class MetadataDocumentSuite extends AnyFunSuite {
     assert(orders("blue").getTopics.asScala == Set("orders", "orders2"))
     assert(orders("blue").getProperties.asScala == Map("bootstrap.servers" -> "blue:9092"))
     assert(orders("green").getProperties.asScala == Map("bootstrap.servers" -> "green"))
+    assert(orders.values.forall(_.isWrite))
   }
 
   test("anchors, aliases and merge keys") {

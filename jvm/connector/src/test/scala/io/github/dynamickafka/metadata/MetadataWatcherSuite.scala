@@ -64,6 +64,10 @@ class MetadataWatcherSuite extends AnyFunSuite with Eventually {
       watcher.awaitFirst()
       eventually(assert(service.calls.get > 5))
       assert(watcher.current.version == 1)
+      service.answers(stream("orders", "blue" -> cluster("a").withWrite(false)))
+      val asked = service.calls.get
+      eventually(assert(service.calls.get > asked + 2))
+      assert(watcher.current.version == 1)
       service.answers(two)
       eventually(assert(current(watcher) == Seq("blue", "green")))
       assert(watcher.current.version == 2)

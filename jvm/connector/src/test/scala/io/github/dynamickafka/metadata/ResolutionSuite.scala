@@ -130,6 +130,17 @@ class ResolutionSuite extends AnyFunSuite {
     assert(topic(draining, draining).draining)
   }
 
+  test("whether a cluster takes writes is told to who asks for its entries, and is no part of a topology") {
+    def orders(write: Boolean) =
+      stream("orders", "blue" -> cluster("a").withWrite(write), "green" -> cluster("a"))
+    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.write) ==
+      Seq("blue" -> false, "green" -> true))
+    assert(resolve(this.orders, byId(orders(write = false))) == resolve(
+      this.orders,
+      byId(orders(write = true))
+    ))
+  }
+
   test("an inactive cluster is left out, and nothing may be left") {
     val streams = byId(stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")))
     assert(names(resolve(orders, streams, active = _ != "blue")) == Seq("green" -> Seq("a")))

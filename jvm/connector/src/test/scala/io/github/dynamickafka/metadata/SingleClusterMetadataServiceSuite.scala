@@ -40,6 +40,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterA
       val blue = streams("orders").getClusterMetadataMap.get("blue")
       assert(blue.getTopics.asScala == Set("orders"))
       assert(blue.getProperties.asScala == Map("bootstrap.servers" -> broker.bootstrapServers))
+      assert(blue.isWrite)
     }
   }
 

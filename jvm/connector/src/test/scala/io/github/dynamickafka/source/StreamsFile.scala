@@ -21,7 +21,7 @@ final class StreamsFile(folder: Path) {
       val of = entries.map { e =>
         val topics = e.topics.map(t => s""""$t"""").mkString(", ")
         val start = e.starting.fold("")(at => s""", "starting_offsets": "$at"""")
-        s""""${e.id}": {"topics": [$topics], "state": "${e.state}"$start}"""
+        s""""${e.id}": {"topics": [$topics], "state": "${e.state}", "write": ${e.write}$start}"""
       }
       s""""$stream": {"clusters": {${of.mkString(", ")}}}"""
     }
@@ -49,9 +49,11 @@ final case class Entry(
     starting: Option[String] = None,
     stopping: Option[String] = None,
     pattern: Option[String] = None,
-    partitions: Map[String, Seq[Int]] = Map.empty
+    partitions: Map[String, Seq[Int]] = Map.empty,
+    write: Boolean = true
 ) {
   def draining: Entry = copy(state = ClusterMetadata.Draining)
+  def readOnly: Entry = copy(write = false)
   def startingAt(offsets: String): Entry = copy(starting = Some(offsets))
   def stoppingAt(offsets: String): Entry = copy(stopping = Some(offsets))
   def matching(regex: String): Entry = copy(topics = Nil, pattern = Some(regex))
@@ -66,7 +68,8 @@ final case class Entry(
       stopping.orNull,
       state,
       pattern.orNull,
-      partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava
+      partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
+      write
     )
 }
 

@@ -165,6 +165,30 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
+  test("a cluster that takes no writes is read, and whether it takes them is no change of the topology") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      Seq(blue, green).foreach(produce(_, topic, 2, values("a", 0, 4)))
+      val (one, other) = (Entry("blue", blue, topic), Entry("green", green, topic))
+      s.orders(one.readOnly, other)
+      val query = s.start()
+      eventually(assert(s.seen.size == 8))
+      settle(query)
+      val before = s.results.batchCount
+      val lines = Logs.during(classOf[DynamicMicroBatchStream]) {
+        Seq(Seq(one, other), Seq(one, other.readOnly), Seq(one.readOnly, other.readOnly)).foreach { entries =>
+          s.change(entries: _*)
+          settle(query)
+        }
+      }
+      assert(s.results.batchCount == before, "a change of the topology makes a batch by itself")
+      assert(!lines.exists(_.startsWith("Topology: ")), lines)
+      Seq(blue, green).foreach(produce(_, topic, 2, values("b", 0, 4)))
+      settle(query)
+      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+    }
+  }
+
   test("the start is durable before the first batch: a crash in batch 0 replays from the same place") {
     scene { s =>
       val topic = newTopicOn(2, blue)
