@@ -42,15 +42,17 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
       properties: ju.Map[String, String]
   ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
+    val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
     if (schemaAsked) new DynamicKafkaTable(schema)
-    else if (options.containsKey("streamIds") || options.containsKey("streamPattern"))
-      withUserSchema(schema, options)
+    else if (ReadOnly.exists(forWriting.containsKey(_))) withUserSchema(schema, options)
     else {
-      val own = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
-      DynamicKafkaSinkTable.check(own, schema)
-      new DynamicKafkaSinkTable(schema, own.asCaseSensitiveMap())
+      DynamicKafkaSinkTable.check(forWriting, schema)
+      new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
     }
   }
+
+  /** With one of these a query reads. */
+  private val ReadOnly = Seq("streamIds", "stream-ids", "streamPattern", "stream-pattern")
 
   private def readSchema(options: CaseInsensitiveStringMap): StructType = {
     val parsed = SourceOptionsParser.parse(options)

@@ -56,7 +56,8 @@ private[metadata] object WriteResolution {
 
   private def entry(e: AnswerCheck.Entry, isActive: Map[String, Boolean]) = {
     val closed =
-      if (e.draining) Some("it is draining")
+      if (!e.write) Some("the metadata says 'write: false'")
+      else if (e.draining) Some("it is draining")
       else if (!isActive(e.cluster)) Some("the metadata service says that it is not active")
       else None
     WriteEntry(

@@ -6,11 +6,18 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsWrite, TableCapability}
+import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{SinkOptions, SinkOptionsParser}
+import io.github.dynamickafka.config.{
+  SessionDefaults,
+  SinkOptionSpecs,
+  SinkOptions,
+  SinkOptionsParser,
+  SourceOptionSpecs
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.MetadataServices
 import io.github.dynamickafka.sink.row.InputColumns
@@ -19,7 +26,8 @@ import io.github.dynamickafka.sink.row.InputColumns
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
     options: ju.Map[String, String]
-) extends SupportsWrite {
+) extends SupportsWrite
+    with ReportsSinkMetrics {
 
   private var sinks = Map.empty[String, SinkOfQuery]
 
@@ -33,6 +41,11 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     TableCapability.ACCEPT_ANY_SCHEMA
   )
 
+  /** Of the last batch: `SinkProgress.metrics`. */
+  override def metrics(): ju.Map[String, String] = synchronized {
+    sinks.values.flatMap(_.metrics).toMap.asJava
+  }
+
   /** Spark calls this for each batch of a query. */
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(
@@ -43,7 +56,12 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           all.keySet.removeIf(_.equalsIgnoreCase(name))
           all.put(name, value)
         }
-        DynamicKafkaSinkTable.check(new CaseInsensitiveStringMap(all), info.schema, info.queryId)
+        val own = SessionDefaults.without(
+          new CaseInsensitiveStringMap(all),
+          SinkOptionSpecs.table,
+          SourceOptionSpecs.table
+        )
+        DynamicKafkaSinkTable.check(own, info.schema, info.queryId)
       }
     )
     sinks += info.queryId -> sink

@@ -56,9 +56,11 @@ private[sink] final class JobWrite(sink: SinkOfQuery) extends BatchWrite {
 
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
-  override def commit(messages: Array[WriterCommitMessage]): Unit =
-    try if (sink.isExactlyOnce) run.commit(0L, Messages.of(messages))
-    finally if (!sink.isExactlyOnce) run.close()
+  override def commit(messages: Array[WriterCommitMessage]): Unit = {
+    // Where it throws, Spark calls abort.
+    if (sink.isExactlyOnce) run.commit(0L, Messages.of(messages))
+    run.close()
+  }
 
   override def abort(messages: Array[WriterCommitMessage]): Unit =
     try run.abort(0L, Messages.of(messages))

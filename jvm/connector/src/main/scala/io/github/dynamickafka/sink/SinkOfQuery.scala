@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -27,12 +26,14 @@ private[sink] final class SinkOfQuery(options: SinkOptions, columns: InputColumn
     run.getOrElse {
       refuseContinuous()
       val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
-      val started = new SinkRun(options, columns, queryId, journal, hadoop)
+      val started = new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop)
       QueryEnd.whenOver(SparkSession.active.sparkContext, queryId)(started.close())
       run = Some(started)
       started
     }
   }
+
+  def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 
   /** A run of its own for a job. */
   def job(): SinkRun = {
@@ -43,10 +44,18 @@ private[sink] final class SinkOfQuery(options: SinkOptions, columns: InputColumn
           "them stays",
         SinkOptionSpecs.CheckpointLocation.name
       )
-    val journal =
-      if (isExactlyOnce) place.map(p => new Journal(new Path(new Path(p, "jobs"), queryId).toString, hadoop))
-      else None
-    new SinkRun(options, columns, queryId, journal, hadoop)
+    // One answer of the metadata service, and no polling.
+    val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
+    val kept = place.filter(_ => isExactlyOnce)
+    new SinkRun(
+      once,
+      columns,
+      queryId,
+      kept.map(Journal.ofJob(_, queryId, hadoop)),
+      ofStreams = false,
+      kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
+      hadoop
+    )
   }
 
   private def checkpoint: String = options.transactions.checkpointLocation.getOrElse(

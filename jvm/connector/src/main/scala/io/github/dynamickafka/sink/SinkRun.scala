@@ -17,12 +17,16 @@ import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionNa
  * for [[close]].
  *
  * @param journal where decisions are kept; None: nowhere
+ * @param ofStreams whether it is a streaming query
+ * @param earlier journals of jobs that were there before
  */
 private[sink] final class SinkRun(
     options: SinkOptions,
     columns: InputColumns,
     queryId: String,
     journal: Option[Journal],
+    ofStreams: Boolean,
+    earlier: Seq[Journal],
     hadoop: Configuration
 ) extends AutoCloseable {
 
@@ -43,6 +47,8 @@ private[sink] final class SinkRun(
   private lazy val commits = new TwoPhaseCommit(
     name,
     journal,
+    ofStreams,
+    earlier,
     clusters,
     options.transactions.replayLost,
     options.transactions.commitTimeoutMs,
@@ -85,6 +91,17 @@ private[sink] final class SinkRun(
 
   def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
     if (exactlyOnce && plan.isDefined) commits.abort(batch, messages)
+
+  def metrics: Map[String, String] = {
+    val state = watcher.current
+    val transactions = if (exactlyOnce && plan.isDefined) commits.transactionsOfLast else 0
+    Map(
+      "kafkaClustersCount" -> plan.fold(0)(_.topology.clusters.size).toString,
+      "committedTransactions" -> transactions.toString,
+      "metadataAgeMs" -> state.ageMs.toString,
+      "metadataFailures" -> state.consecutiveFailures.toString
+    )
+  }
 
   override def close(): Unit = {
     watcher.close()

@@ -54,6 +54,12 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
     numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
   }
 
+  /**
+   * Whether Spark has logged what the batch reads, so that after a failure it is made of the same again. Without that, a
+   * batch that was decided could be followed by another one of its number: real-time mode logs offsets after the batch.
+   */
+  def isPlanned(batch: Long): Boolean = fs.exists(new Path(new Path(location, "offsets"), batch.toString))
+
   /** As if it had never been decided; only where Kafka has aborted all of it. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
 
@@ -66,6 +72,11 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where another run has come */
   def checkClaim(run: String): Unit = files.read(owner).filter(_ != run).foreach { other =>
     throw Errors.journalConflict(path, s"run '$other' of it has started after this one, '$run'")
+  }
+
+  /** All of it; only where nothing is open. */
+  def delete(): Unit = {
+    val _ = fs.delete(new Path(location), true)
   }
 
   private def remove(number: Number): Unit = {
@@ -94,4 +105,21 @@ private[sink] object Journal {
   private val Decision = """(\d+)-(\d+)\.json""".r
 
   private type Number = (Long, Int)
+
+  /** A job's journal, beside those of others that use the same location. */
+  def ofJob(location: String, job: String, hadoop: Configuration): Journal =
+    new Journal(new Path(jobs(location), job).toString, hadoop)
+
+  /** Those of all jobs that were there. */
+  def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
+    val folder = jobs(location)
+    try
+      folder.getFileSystem(
+        hadoop
+      ).listStatus(folder).toSeq.filter(_.isDirectory).map(_.getPath.toString).sorted
+        .map(new Journal(_, hadoop))
+    catch { case _: FileNotFoundException => Nil }
+  }
+
+  private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
 }

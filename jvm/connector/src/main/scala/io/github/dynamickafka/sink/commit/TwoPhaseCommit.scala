@@ -18,11 +18,15 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, Tran
  *
  * @param journal None: there is no place for one, so that a driver that dies in the middle of commits leaves a part of the
  *                job behind
+ * @param ofStreams whether it is a streaming query, and the journal is in its checkpoint
+ * @param earlier journals of jobs that were there before
  * @param steps told of what happens, for tests that let the driver die in between
  */
 private[sink] final class TwoPhaseCommit(
     name: TransactionName,
     journal: Option[Journal],
+    ofStreams: Boolean,
+    earlier: Seq[Journal],
     clusters: Clusters,
     replayLost: Boolean,
     commitTimeoutMs: Long,
@@ -36,6 +40,11 @@ private[sink] final class TwoPhaseCommit(
   private var repeating: Option[Replay] = None
   private var sweeps = TwoPhaseCommit.Sweeps
 
+  private var lastCount = 0
+
+  /** How many transactions the last batch had. */
+  def transactionsOfLast: Int = lastCount
+
   /** The last batch that is there; writers of it discard what they get. */
   def lastCommitted: Option[Long] = committed
 
@@ -44,6 +53,16 @@ private[sink] final class TwoPhaseCommit(
 
   /** Before the first batch: ends what earlier runs have left. */
   def recover(): Unit = {
+    earlier.foreach { j =>
+      j.newest().filterNot(_._2).foreach { case (entry, _) =>
+        clusters.remember(entry)
+        rollForward(j, entry)
+      }
+      j.delete()
+    }
+    // What became of other jobs says nothing of this one.
+    committed = None
+    repeating = None
     journal.foreach { j =>
       j.claim(name.queryId, name.run)
       j.newest().foreach { case (entry, done) =>
@@ -104,12 +123,14 @@ private[sink] final class TwoPhaseCommit(
         steps.reached("before-decision", batch)
         journal.foreach { j =>
           j.checkClaim(name.run)
+          if (ofStreams && !j.isPlanned(batch)) throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned)
           j.decide(entry)
         }
         decided = Some(batch)
         steps.reached("decided", batch)
         finish(entry)
       }
+      lastCount = transactions.size
       committed = Some(batch)
       repeating = None
       // A task that was tried again may have left a transaction that no reader gets past until its time is out.
@@ -204,6 +225,11 @@ private[sink] object TwoPhaseCommit {
 
   /** How old a transaction may be when it is decided to commit it: the rest of its time is for doing so. */
   val SafeShare = 0.5
+
+  private val NotPlanned =
+    "Spark has not logged what the batch reads before it was written, at 'checkpointLocation'. Either that is not the " +
+      "checkpoint of the query, or the query runs in real-time mode or with asynchronous progress tracking, where a " +
+      "batch that fails is not made of the same again."
 
   /** Batches after which leftovers of earlier runs are looked for again. */
   private val Sweeps = 2

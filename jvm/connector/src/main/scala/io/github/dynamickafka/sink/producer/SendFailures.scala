@@ -10,13 +10,18 @@ import io.github.dynamickafka.config.Redaction
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
-/** The first record of a task that could not be written. Callbacks come on the producers' threads. */
-private[sink] final class SendFailures {
+/**
+ * The first record of a task that could not be written. Callbacks come on the producers' threads.
+ *
+ * @param told of it, where nobody asks
+ */
+private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
   private val first = new AtomicReference[Throwable]
 
   def callback(settings: ProducerSettings, record: Record): Callback = (_, e) =>
     if (e != null) {
-      val _ = first.compareAndSet(null, SendFailures.error(settings, record.topic, e))
+      val error = SendFailures.error(settings, record.topic, e)
+      if (first.compareAndSet(null, error)) told(error)
     }
 
   def check(): Unit = {

@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.producer
 import scala.collection.mutable
 
 import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
@@ -16,7 +17,10 @@ private[sink] final class SharedLanes(
     producers: SharedProducers,
     waits: Boolean
 ) extends Lanes {
-  private val failures = new SendFailures
+  private val failures =
+    new SendFailures(e =>
+      if (!waits) SharedLanes.log.warn(s"A record is lost ('deliveryGuarantee' is 'none'): $e")
+    )
   private val open = mutable.HashMap.empty[String, SharedProducers.Lease]
 
   override def send(cluster: String, record: Record): Unit = {
@@ -57,5 +61,7 @@ private[sink] final class SharedLanes(
 }
 
 private[sink] object SharedLanes {
+  private val log = LoggerFactory.getLogger(classOf[SharedLanes])
+
   case object Done extends WriterCommitMessage
 }

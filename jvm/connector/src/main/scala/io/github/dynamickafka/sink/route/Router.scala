@@ -25,11 +25,14 @@ private[sink] final class Router(
   private val plans = mutable.HashMap.empty[Named, Plan]
 
   /** One element for each record that is to be written. */
-  def route(row: OutputRow): Seq[Route] =
+  def route(row: OutputRow): Seq[Route] = {
+    // Unless they name nonsense.
+    if (plans.size >= MostPlans) plans.clear()
     plans.getOrElseUpdate(Named(row.stream, row.cluster, row.topic), planned(row)) match {
       case Every(routes) => routes
       case OneOf(routes) => Seq(routes(choice(row.key, routes.size)))
     }
+  }
 
   private def choice(key: Array[Byte], size: Int): Int =
     // Not Kafka's own hash: with the same one, a cluster's keys would all be on some of its partitions.
@@ -105,6 +108,7 @@ private[sink] object Router {
   type Route = Either[Unroutable, Destination]
 
   private val Seed = 0x64796b61
+  private val MostPlans = 10000
 
   private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String])
 

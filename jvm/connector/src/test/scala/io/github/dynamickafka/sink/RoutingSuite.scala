@@ -1,0 +1,221 @@
+package io.github.dynamickafka.sink
+
+import org.apache.spark.sql.{AnalysisException, DataFrame}
+
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.KafkaCluster
+
+class RoutingSuite extends SinkTest {
+
+  private def sql(text: String): DataFrame = spark.sql(text)
+
+  /** The error of a task, which Spark hands over as a text of its own. */
+  private def failure(body: => Any): Throwable =
+    try {
+      body
+      fail("not refused")
+    } catch {
+      case e: Exception =>
+        Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null)
+          .find(c => c.isInstanceOf[DynamicKafkaError] || c.getCause == null).getOrElse(e)
+    }
+
+  private def headers(cluster: KafkaCluster, topic: String): Seq[Map[String, String]] =
+    committed(cluster, topic).map(_.headers)
+
+  test("all: every cluster has every record") {
+    target { t =>
+      val topic = newTopicOn(2, blue, green)
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+      t.save(rows(0, 20), "clusterRouting" -> "all")
+      Seq(blue, green).foreach(c => assert(values(c, topic) == (0 until 20).map(_.toString).sorted))
+    }
+  }
+
+  test("first: the first of the metadata; put in another order, the next batch goes to the other") {
+    target { t =>
+      scene { s =>
+        val from = newTopicOn(1, blue)
+        val topic = newTopicOn(1, blue, green)
+        s.orders(Entry("blue", blue, from))
+        t.out(Entry("green", green, topic), Entry("blue", blue, topic))
+        produce(blue, from, 1, Seq("a"))
+        val query = t.start(s.frame().select("value"), "clusterRouting" -> "first")
+        settle(query)
+        t.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        produce(blue, from, 1, Seq("b"))
+        settle(query)
+        assert(values(green, topic) == Seq("a") && values(blue, topic) == Seq("b"))
+      }
+    }
+  }
+
+  test("a draining cluster takes no writes from the next batch on; a cluster that comes takes them") {
+    target { t =>
+      scene { s =>
+        val from = newTopicOn(1, blue)
+        val topic = newTopicOn(1, blue, green)
+        s.orders(Entry("blue", blue, from))
+        t.out(Entry("blue", blue, topic))
+        produce(blue, from, 1, Seq("a"))
+        val query = t.start(s.frame().select("key", "value"), "deliveryGuarantee" -> "exactly-once")
+        settle(query)
+        t.change(Entry("blue", blue, topic).draining, Entry("green", green, topic))
+        produce(blue, from, 1, Seq("b", "c", "d"))
+        settle(query)
+        assert(values(blue, topic) == Seq("a") && values(green, topic) == Seq("b", "c", "d"))
+      }
+    }
+  }
+
+  test("stream, cluster, topic and partition of the row; key, headers and time") {
+    target { t =>
+      val (one, two) = (newTopicOn(3, blue, green), newTopicOn(3, blue, green))
+      t.streams(
+        "out" -> Seq(Entry("blue", blue, one, two), Entry("green", green, one, two)),
+        "other" -> Seq(Entry("green", green, two))
+      )
+      t.save(sql(
+        s"""select cast(k as binary) as key, v as value, s as stream, c as cluster, t as topic, p as partition,
+           |  array(named_struct('key', 'h', 'value', cast(v as binary))) as headers,
+           |  timestamp_millis(1700000000123) as timestamp
+           |from values ('k1', 'a', null, 'blue', '$one', 2), ('k2', 'b', 'out', 'green', '$two', 0),
+           |  (null, 'c', 'other', null, null, 1) as rows(k, v, s, c, t, p)""".stripMargin
+      ))
+      val found = Seq(blue -> one, blue -> two, green -> one, green -> two).map { case (c, topic) =>
+        committed(c, topic).map(r => (r.key, r.value, r.partition, r.headers, r.timestamp))
+      }
+      val time = 1700000000123L
+      assert(found == Seq(
+        Seq((Some("k1"), "a", 2, Map("h" -> "a"), time)),
+        Nil,
+        Nil,
+        Seq((Some("k2"), "b", 0, Map("h" -> "b"), time), (None, "c", 1, Map("h" -> "c"), time))
+      ))
+    }
+  }
+
+  test("a tombstone") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      t.save(sql("select 'k' as key, cast(null as string) as value"))
+      assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(Some("k") -> null))
+    }
+  }
+
+  Seq("at-least-once", "exactly-once").foreach { guarantee =>
+    test(s"$guarantee: a row that cannot be routed fails the job, which tells it") {
+      target { t =>
+        val topic = newTopicOn(1, blue)
+        t.out(Entry("blue", blue, topic))
+        Seq(
+          "'x' as cluster" -> "(stream 'out', cluster 'x', topic -): the cluster is not of the stream",
+          "'y' as topic" -> "(stream 'out', cluster 'blue', topic 'y'): the topic is not of the stream",
+          "'z' as stream" -> "(stream 'z', cluster -, topic -): the metadata has no stream 'z'",
+          "7 as partition" -> s"cluster 'blue', topic '$topic'): there is no partition 7: the topic has 1"
+        ).foreach { case (column, text) =>
+          val e = failure(t.save(sql(s"select 'v' as value, $column"), "deliveryGuarantee" -> guarantee))
+          assert(e.getMessage.contains("UNROUTABLE_ROW") && e.getMessage.contains(text), e.getMessage)
+        }
+        assert(values(blue, topic).isEmpty)
+      }
+    }
+
+    test(s"$guarantee: with a dead letter topic it is kept there, with the reason") {
+      target { t =>
+        val topic = newTopicOn(1, blue, green)
+        val dead = newTopicOn(1, blue, green)
+        t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+        t.save(
+          sql(
+            """select v as value, c as cluster, t as topic from values ('good', 'blue', null), ('lost', 'x', null),
+              |  ('odd', 'green', 'y') as rows(v, c, t)""".stripMargin
+          ),
+          "deliveryGuarantee" -> guarantee,
+          "deadLetterTopic" -> dead,
+          "deadLetterCluster" -> "blue"
+        )
+        assert(values(blue, topic) == Seq("good") && values(green, topic).isEmpty)
+        assert(values(blue, dead) == Seq("lost") && values(green, dead) == Seq("odd"))
+        val why = headers(blue, dead).head
+        assert(why("dynamic-kafka-stream") == "out" && why("dynamic-kafka-cluster") == "x")
+        assert(headers(green, dead).head("dynamic-kafka-topic") == "y")
+        assert(headers(green, dead).head("dynamic-kafka-reason").contains("the topic is not of the stream"))
+      }
+    }
+  }
+
+  test("fixed and round-robin") {
+    target { t =>
+      val topic = newTopicOn(3, blue)
+      t.out(Entry("blue", blue, topic))
+      t.save(rows(0, 30).coalesce(1), "partitioner" -> "fixed")
+      assert(committed(blue, topic).map(_.partition).distinct == Seq(0))
+      t.save(rows(30, 60).coalesce(1), "partitioner" -> "round-robin")
+      val counts = committed(blue, topic).groupBy(_.partition).map { case (p, of) => p -> of.size }
+      assert(counts == Map(0 -> 40, 1 -> 10, 2 -> 10))
+    }
+  }
+
+  test("a partitioner of the user") {
+    target { t =>
+      val topic = newTopicOn(3, blue)
+      t.out(Entry("blue", blue, topic))
+      t.save(rows(0, 10), "partitioner" -> classOf[LastPartition].getName)
+      assert(committed(blue, topic).map(_.partition).distinct == Seq(2))
+    }
+  }
+
+  test("a topic that is not there: an error that names cluster and topic") {
+    target { t =>
+      t.out(Entry("blue", blue, newTopic()))
+      val e = failure(t.save(rows(0, 1), "kafka.max.block.ms" -> "500"))
+      assert(e.getMessage.contains("WRITE_FAILED") && e.getMessage.contains("cluster 'blue'"), e.getMessage)
+    }
+  }
+
+  test("defaults of the session that are for reading do no harm") {
+    val name = "spark.datasource.dynamic-kafka.streamIds"
+    spark.conf.set(name, "orders")
+    try target { t =>
+        val topic = newTopicOn(1, blue)
+        t.out(Entry("blue", blue, topic))
+        t.save(rows(0, 3))
+        assert(values(blue, topic) == Seq("0", "1", "2"))
+      }
+    finally spark.conf.unset(name)
+  }
+
+  test("a job in another mode than append is refused") {
+    target { t =>
+      t.out(Entry("blue", blue, "t"))
+      Seq(
+        "overwrite" -> "TRUNCATE",
+        "ignore" -> "\"ignore\" mode",
+        "error" -> "\"ErrorIfExists\" mode"
+      ).foreach {
+        case (mode, text) =>
+          val e = intercept[AnalysisException](
+            rows(0, 1).write.format("dynamic-kafka").options(t.options()).mode(mode).save()
+          )
+          assert(e.getMessage.toLowerCase.contains(text.toLowerCase), e.getMessage)
+      }
+    }
+  }
+}
+
+/** Puts everything into the last partition. */
+final class LastPartition extends org.apache.kafka.clients.producer.Partitioner {
+  override def partition(
+      topic: String,
+      key: Any,
+      keyBytes: Array[Byte],
+      value: Any,
+      valueBytes: Array[Byte],
+      cluster: org.apache.kafka.common.Cluster
+  ): Int = cluster.partitionCountForTopic(topic) - 1
+  override def close(): Unit = ()
+  override def configure(configs: java.util.Map[String, _]): Unit = ()
+}

@@ -1,0 +1,191 @@
+package io.github.dynamickafka.sink
+
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.sink.commit.Journal
+import io.github.dynamickafka.source.{Entry, Scene}
+
+class TransactionSuite extends SinkTest {
+  private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
+
+  private def piped(body: (Target, Scene, String, String) => Any): Unit = target { t =>
+    scene { s =>
+      val from = newTopicOn(2, blue)
+      val topic = newTopicOn(2, blue, green)
+      s.orders(Entry("blue", blue, from))
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+      body(t, s, from, topic)
+      ()
+    }
+  }
+
+  private def both(topic: String): Seq[String] = (values(blue, topic) ++ values(green, topic)).sorted
+
+  private def commits(t: Target) = t.checkpoint.resolve("commits")
+
+  /** As a driver that dies after the sink's commit and before Spark's commit log leaves it. */
+  private def uncommit(t: Target): Unit = {
+    val names =
+      Files.list(commits(t)).iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).toSeq
+    Files.delete(commits(t).resolve(names.max.toString))
+    Files.deleteIfExists(commits(t).resolve(s".${names.max}.crc"))
+    ()
+  }
+
+  test("a batch that is written and not noted by Spark is not written again") {
+    piped { (t, s, from, topic) =>
+      produce(blue, from, 2, (0 until 10).map(_.toString))
+      t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
+      uncommit(t)
+      produce(blue, from, 2, (10 until 20).map(_.toString))
+      t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
+      assert(both(topic) == (0 until 20).map(_.toString).sorted)
+    }
+  }
+
+  test("without a journal entry for it, it is written again: the test above can fail") {
+    piped { (t, s, from, topic) =>
+      produce(blue, from, 2, (0 until 10).map(_.toString))
+      t.catchUp(s.frame().select("key", "value"))
+      uncommit(t)
+      t.catchUp(s.frame().select("key", "value"))
+      assert(both(topic).size == 20)
+    }
+  }
+
+  test("a part of the checkpoint that is older than the rest is an error") {
+    piped { (t, s, from, _) =>
+      (0 until 3).foreach { n =>
+        produce(blue, from, 2, Seq(s"a$n", s"b$n"))
+        t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
+      }
+      // Two batches back, as a backup of Spark's own folders would be.
+      uncommit(t)
+      uncommit(t)
+      val offsets = t.checkpoint.resolve("offsets")
+      val last = Files.list(offsets).iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).max
+      Files.delete(offsets.resolve(last.toString))
+      Files.deleteIfExists(offsets.resolve(s".$last.crc"))
+      val query = t.start(s.frame().select("key", "value"), Trigger.AvailableNow(), ExactlyOnce)
+      eventually(assert(!query.isActive))
+      assert(query.exception.exists(_.getMessage.contains("JOURNAL_CONFLICT")), query.exception)
+    }
+  }
+
+  test("without checkpointLocation as an option it is refused, and told what to set") {
+    piped { (t, s, from, _) =>
+      produce(blue, from, 2, Seq("a"))
+      val name = "spark.sql.streaming.checkpointLocation"
+      spark.conf.set(name, t.checkpoint.toString)
+      try {
+        val query = s.frame().select("key", "value").writeStream.format("dynamic-kafka")
+          .options(t.options(ExactlyOnce)).start()
+        val e = failure(query)
+        assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("Set 'checkpointLocation'"))
+      } finally spark.conf.unset(name)
+    }
+  }
+
+  test("a transaction.timeout.ms that the brokers do not allow is refused before anything is written") {
+    piped { (t, s, from, topic) =>
+      produce(blue, from, 2, Seq("a"))
+      val query =
+        t.start(s.frame().select("key", "value"), ExactlyOnce, "kafka.transaction.timeout.ms" -> "900001")
+      val e = failure(query)
+      assert(condition(e) == "INVALID_OPTION")
+      assert(text(e).contains("cluster 'blue' allows 900000 at most"), text(e))
+      assert(both(topic).isEmpty)
+    }
+  }
+
+  test("continuous processing is refused") {
+    target { t =>
+      t.out(Entry("blue", blue, newTopicOn(1, blue)))
+      val rate = spark.readStream.format("rate").option("numPartitions", 1).load()
+        .selectExpr("cast(value as string) as value")
+      val query = t.start(rate, Trigger.Continuous("1 second"), ExactlyOnce)
+      val e = failure(query)
+      assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("continuous processing"))
+    }
+  }
+
+  test("a job that fails leaves nothing that can be seen, and nothing open") {
+    target { t =>
+      val topic = newTopicOn(2, blue, green)
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+      val failing = rows(0, 1000).repartition(4)
+        .selectExpr("key", "if(value = '777', raise_error('no'), value) as value")
+      intercept[Exception](t.save(failing, ExactlyOnce))
+      assert(both(topic).isEmpty)
+      // An open transaction would hide it.
+      Seq(blue, green).foreach(produce(_, topic, 2, Seq("after", "wards")))
+      eventually(assert(both(topic) == Seq("after", "after", "wards", "wards")))
+    }
+  }
+
+  test("jobs with a location for their journals leave nothing of earlier ones there") {
+    target { t =>
+      val topic = newTopicOn(2, blue, green)
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+      val place = newFolder()
+      (0 until 3).foreach { n =>
+        t.save(rows(n * 10, n * 10 + 10), ExactlyOnce, "checkpointLocation" -> place.toString)
+      }
+      assert(both(topic) == (0 until 30).map(_.toString).sorted)
+      val journals = Files.list(place.resolve("dynamic-kafka-jobs")).iterator.asScala
+        .filter(Files.isDirectory(_)).toSeq
+      assert(journals.size == 1)
+    }
+  }
+
+  test("no secret is in the journal, and no Kafka property that could be one") {
+    target { t =>
+      scene { s =>
+        val from = newTopicOn(1, blue)
+        val topic = newTopicOn(1, blue)
+        s.orders(Entry("blue", blue, from))
+        t.out(Entry("blue", blue, topic).and("sasl.jaas.config", "x required password=\"topsecret\";"))
+        produce(blue, from, 1, Seq("a"))
+        t.catchUp(s.frame().select("value"), ExactlyOnce, "kafka.ssl.key.password" -> "alsosecret")
+        val journal = Files.readString(t.checkpoint.resolve(Journal.Folder).resolve("0-0.json"))
+        assert(
+          journal.contains("bootstrap.servers") && !journal.contains("secret") && !journal.contains("jaas")
+        )
+      }
+    }
+  }
+
+  test("producers are used again, batch after batch") {
+    piped { (t, s, from, topic) =>
+      val query = t.start(s.frame().select("key", "value"), ExactlyOnce)
+      def threads = Thread.getAllStackTraces.keySet.asScala.count(_.getName.contains("dynamic-kafka-sink-"))
+      (0 until 5).foreach { n =>
+        produce(blue, from, 2, Seq(s"a$n", s"b$n"))
+        settle(query)
+      }
+      val before = threads
+      (5 until 25).foreach { n =>
+        produce(blue, from, 2, Seq(s"a$n", s"b$n"))
+        settle(query)
+      }
+      assert(both(topic).size == 50)
+      assert(threads <= before + 2, s"$before producers before twenty batches, $threads after them")
+    }
+  }
+
+  test("when the query ends, its threads do") {
+    piped { (t, s, from, _) =>
+      produce(blue, from, 2, Seq("a"))
+      val query = t.start(s.frame().select("key", "value"), ExactlyOnce)
+      settle(query)
+      val polling = t.service.threads.asScala.toSet
+      assert(polling.exists(_.isAlive))
+      query.stop()
+      eventually(assert(!polling.exists(_.isAlive)))
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.github.dynamickafka.sink.commit
+
+import java.util.{Collections, OptionalLong}
+
+import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
+
+class DecisionSuite extends AnyFunSuite {
+  import Outcome._
+
+  private def prepared(task: Int, cluster: String = "a", rows: Long = 10) =
+    Prepared(cluster, s"id-$task", 7L, 3, task, rows, Seq("t"))
+
+  private def told(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
+    new TransactionDescription(1, state, producer, epoch, 60000L, OptionalLong.empty, Collections.emptySet)
+
+  test("what Kafka tells of a transaction") {
+    import TransactionState._
+    def verdict(d: TransactionDescription) = Verdict(prepared(0), d)
+    Seq(PREPARE_COMMIT, COMPLETE_COMMIT).foreach { state =>
+      assert(verdict(told(state)).contains(Committed))
+      // KIP-890: the epoch is counted up by the end.
+      assert(verdict(told(state, epoch = 4)).contains(Committed))
+      Seq(told(state, epoch = 5), told(state, epoch = 2), told(state, producer = 8)).foreach { other =>
+        assert(verdict(other).exists(_.isInstanceOf[Lost]))
+      }
+    }
+    assert(verdict(told(ONGOING)).isEmpty)
+    assert(verdict(told(ONGOING, epoch = 4)).exists(_.isInstanceOf[Lost]))
+    Seq(PREPARE_ABORT, COMPLETE_ABORT, EMPTY, PREPARE_EPOCH_FENCE, UNKNOWN).foreach { state =>
+      assert(verdict(told(state)).exists(_.isInstanceOf[Lost]), state)
+      assert(verdict(told(state, epoch = 4)).exists(_.isInstanceOf[Lost]), state)
+    }
+  }
+
+  test("what follows for the batch") {
+    val (a, b) = (prepared(0), prepared(1))
+    val down = new RuntimeException("down")
+    assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Done)
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))).isInstanceOf[Decision.Nothing])
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Partial(Seq(a -> "x")))
+    // What is not known may be committed: nothing is given up before it is.
+    assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
+    assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))
+  }
+
+  private def round(round: Int, transactions: Prepared*) =
+    JournalEntry("q", "r", 4L, round, transactions, Map.empty)
+
+  test("a replay writes what is lost, and knows what is there from all rounds") {
+    val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))
+    val replay = Replay.next(Seq(first), Seq(prepared(0, "b"), prepared(1)))
+    assert(replay.batch == 4 && replay.round == 1)
+    assert(replay.writes(0, "b") && replay.writes(1, "a") && !replay.writes(0, "a") && !replay.writes(1, "b"))
+    val second = round(1, prepared(0, "b"), prepared(1))
+    val again = Replay.next(Seq(first, second), Seq(prepared(1)))
+    assert(again.round == 2 && again.writes(1, "a") && !again.writes(0, "b"))
+    assert(again.kept.keySet == Set((0, "a"), (0, "b"), (1, "b")))
+  }
+
+  test("a replay is refused where tasks have other rows than before") {
+    val replay = Replay.next(Seq(round(0, prepared(0), prepared(1))), Seq(prepared(1)))
+    def task(n: Int, written: Option[Long], withheld: Option[Long]) = TaskTransactions(
+      written.map(rows => prepared(n, rows = rows)).toSeq,
+      retried = false,
+      n,
+      withheld.map("a" -> _).toMap
+    )
+    assert(replay.difference(Seq(task(0, None, Some(10)), task(1, Some(10), None))).isEmpty)
+    Seq(
+      Seq(task(0, None, Some(9)), task(1, Some(11), None)),
+      Seq(task(0, None, Some(10)), task(1, Some(9), None)),
+      Seq(task(0, None, Some(10))),
+      Seq(task(0, None, Some(10)), task(1, Some(10), None), task(2, Some(1), None))
+    ).foreach(tasks => assert(replay.difference(tasks).isDefined, tasks))
+  }
+}

@@ -1,0 +1,127 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.scalacheck.Gen
+import org.scalacheck.Prop.forAll
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.Checkers
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.sink.transaction.Prepared
+
+class JournalSuite extends AnyFunSuite with Checkers {
+
+  private def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-journal-")
+  private def journal(folder: Path) = new Journal(folder.toString, new Configuration)
+
+  private def entry(batch: Long, round: Int = 0, query: String = "q") =
+    JournalEntry(query, "run", batch, round, Seq(Prepared("blue", "id", 1L, 2, 3, 4L, Seq("t"))), Map.empty)
+
+  private def conflict(body: => Any): String = {
+    val e = intercept[DynamicKafkaRuntimeException](body)
+    assert(e.getCondition == "DYNAMIC_KAFKA.JOURNAL_CONFLICT")
+    e.getMessage
+  }
+
+  test("what is written is read, with every kind of text") {
+    val text = Gen.oneOf(Gen.alphaNumStr, Gen.asciiPrintableStr)
+    val prepared = for {
+      cluster <- text
+      id <- text
+      producer <- Gen.chooseNum(0L, Long.MaxValue)
+      epoch <- Gen.chooseNum(0, Short.MaxValue.toInt)
+      partition <- Gen.chooseNum(0, 100000)
+      rows <- Gen.chooseNum(1L, Long.MaxValue)
+      topics <- Gen.listOf(text)
+    } yield Prepared(cluster, id, producer, epoch.toShort, partition, rows, topics)
+    val entries = for {
+      transactions <- Gen.listOf(prepared)
+      batch <- Gen.chooseNum(0L, Long.MaxValue)
+      round <- Gen.chooseNum(0, 9)
+      clusters <- Gen.mapOf(Gen.zip(text, Gen.mapOf(Gen.zip(text, text))))
+    } yield JournalEntry("q", "r", batch, round, transactions, clusters)
+    check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
+  }
+
+  test("the newest decision, and whether it is done") {
+    val j = journal(newFolder())
+    assert(j.newest().isEmpty)
+    Seq(9L, 10L, 11L).foreach { batch =>
+      j.decide(entry(batch))
+      assert(j.newest().contains(entry(batch) -> false))
+      j.finish(entry(batch))
+      assert(j.newest().contains(entry(batch) -> true))
+    }
+    j.decide(entry(11, round = 1))
+    assert(j.newest().contains(entry(11, round = 1) -> false))
+    assert(j.rounds(11).map(_.round) == Seq(0, 1))
+    j.retract(entry(11, round = 1))
+    assert(j.newest().contains(entry(11) -> true))
+  }
+
+  test("a batch is decided once") {
+    val folder = newFolder()
+    journal(folder).decide(entry(3))
+    assert(conflict(journal(folder).decide(entry(3))).contains("batch 3 has been decided by another run"))
+  }
+
+  test("old decisions go, and nothing else is left behind") {
+    val folder = newFolder()
+    val j = journal(folder)
+    (0L to 30L).foreach { batch =>
+      j.decide(entry(batch))
+      j.finish(entry(batch))
+    }
+    val names = Files.list(folder.resolve(Journal.Folder)).iterator.asScala.map(_.getFileName.toString)
+      .filterNot(_.startsWith(".")).toSeq
+    assert(names.size == 2 * 11, names)
+  }
+
+  test("the run that has started last decides") {
+    val folder = newFolder()
+    val (first, second) = (journal(folder), journal(folder))
+    first.claim("q", "one")
+    first.checkClaim("one")
+    second.claim("q", "two")
+    second.checkClaim("two")
+    assert(conflict(first.checkClaim("one")).contains("run 'two' of it has started after this one, 'one'"))
+  }
+
+  test("decisions of another query are dropped: its checkpoint was deleted") {
+    val j = journal(newFolder())
+    j.decide(entry(5, query = "old"))
+    j.claim("new", "run")
+    assert(j.newest().isEmpty)
+  }
+
+  test("a file that was damaged, or that a later version wrote, is not taken for anything") {
+    val folder = newFolder()
+    val j = journal(folder)
+    j.decide(entry(1))
+    val file = folder.resolve(Journal.Folder).resolve("1-0.json")
+    val good = Files.readString(file)
+    Seq(
+      "",
+      "[]",
+      "{",
+      good.take(good.length / 2),
+      good.replace("\"version\":1", "\"version\":2"),
+      good.replace("\"producerId\"", "\"producer\"")
+    ).foreach { bad =>
+      Files.deleteIfExists(file.resolveSibling(".1-0.json.crc"))
+      Files.writeString(file, bad)
+      assert(conflict(j.newest()).contains("1-0.json"), bad)
+    }
+  }
+
+  test("a batch is planned where Spark has logged it") {
+    val folder = newFolder()
+    Files.createDirectories(folder.resolve("offsets"))
+    Files.writeString(folder.resolve("offsets").resolve("4"), "v1")
+    assert(journal(folder).isPlanned(4) && !journal(folder).isPlanned(5))
+  }
+}

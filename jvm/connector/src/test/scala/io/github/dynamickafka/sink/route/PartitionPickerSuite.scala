@@ -1,0 +1,57 @@
+package io.github.dynamickafka.sink.route
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.PartitionerChoice
+import io.github.dynamickafka.sink.row.OutputRow
+
+class PartitionPickerSuite extends AnyFunSuite {
+  private val whole = Destination("a", "t", None)
+  private val part = Destination("a", "t", Some(Vector(1, 5)))
+
+  private def row(partition: Option[Int] = None, key: Array[Byte] = null) =
+    OutputRow(key, null, Nil, null, partition, None, None, None)
+
+  private def picker(choice: PartitionerChoice, task: Int = 0, count: Int = 3) =
+    new PartitionPicker(choice, (_, _) => count, task)
+
+  test("default and classes leave it to the producer") {
+    Seq(PartitionerChoice.Default, PartitionerChoice.OfClass("x")).foreach { choice =>
+      assert(picker(choice).pick(row(), whole) == Right(None))
+    }
+  }
+
+  test("fixed: one for each task") {
+    val chosen = (0 until 5).map(task => picker(PartitionerChoice.Fixed, task).pick(row(), whole))
+    assert(chosen == Seq(0, 1, 2, 0, 1).map(p => Right(Some(p))))
+  }
+
+  test("round-robin: all in turn, in each topic of each cluster") {
+    val p = picker(PartitionerChoice.RoundRobin, task = 1)
+    assert((0 until 4).map(_ => p.pick(row(), whole)) == Seq(1, 2, 0, 1).map(n => Right(Some(n))))
+    assert(p.pick(row(), whole.copy(cluster = "b")) == Right(Some(1)))
+  }
+
+  test("a row's own goes before, if it is there; one that has come meanwhile is") {
+    assert(picker(PartitionerChoice.Fixed).pick(row(Some(2)), whole) == Right(Some(2)))
+    Seq(-1, 3).foreach(p => assert(picker(PartitionerChoice.Fixed).pick(row(Some(p)), whole).isLeft))
+    var count = 3
+    val growing = new PartitionPicker(PartitionerChoice.Fixed, (_, _) => count, 0)
+    assert(growing.pick(row(Some(3)), whole).isLeft)
+    count = 4
+    assert(growing.pick(row(Some(3)), whole) == Right(Some(3)))
+  }
+
+  test("where some partitions belong to the stream, only those") {
+    assert(picker(PartitionerChoice.Fixed, task = 3, count = 8).pick(row(), part) == Right(Some(5)))
+    assert(picker(PartitionerChoice.Default, count = 8).pick(row(), part) == Right(Some(1)))
+    val keyed =
+      (0 until 50).map(i => picker(PartitionerChoice.Default).pick(row(key = Array(i.toByte)), part))
+    assert(keyed.distinct.toSet == Set(Right(Some(1)), Right(Some(5))))
+    assert(picker(PartitionerChoice.Fixed, count = 8).pick(row(Some(1)), part) == Right(Some(1)))
+    assert(picker(
+      PartitionerChoice.Fixed,
+      count = 8
+    ).pick(row(Some(2)), part).left.exists(_.contains("1, 5")))
+  }
+}

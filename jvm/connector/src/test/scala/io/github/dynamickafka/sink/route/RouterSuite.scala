@@ -1,0 +1,137 @@
+package io.github.dynamickafka.sink.route
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.kafka.common.utils.Utils
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.ClusterRouting
+import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}
+import io.github.dynamickafka.sink.row.OutputRow
+
+class RouterSuite extends AnyFunSuite {
+
+  private def entry(cluster: String, topics: String*) =
+    WriteEntry(cluster, SortedMap.from(topics.map(_ -> None)), None, None)
+
+  private def closed(e: WriteEntry) = e.copy(closed = Some("it is draining"))
+
+  private def router(routing: ClusterRouting, entries: WriteEntry*) =
+    new Router(Map("s" -> WriteStream("s", entries)), routing, Some("s"), turn = 0L)
+
+  private def row(
+      key: String = null,
+      topic: Option[String] = None,
+      stream: Option[String] = None,
+      cluster: Option[String] = None
+  ) = OutputRow(
+    Option(key).map(_.getBytes(UTF_8)).orNull,
+    Array[Byte](1),
+    Nil,
+    null,
+    None,
+    topic,
+    stream,
+    cluster
+  )
+
+  private def to(routes: Seq[Router.Route]): Seq[(String, String)] =
+    routes.map(_.fold(u => fail(u.toString), d => d.cluster -> d.topic))
+
+  private def refused(routes: Seq[Router.Route]): Unroutable = routes match {
+    case Seq(Left(unroutable)) => unroutable
+    case other => fail(s"not refused: $other")
+  }
+
+  private val keys = (0 until 2000).map(i => s"key-$i")
+
+  test("key: one cluster for each key, all clusters about evenly, whatever their order in the metadata") {
+    val ids = Seq("c", "a", "b")
+    val one = router(ClusterRouting.Key, ids.map(entry(_, "t")): _*)
+    val other = router(ClusterRouting.Key, ids.reverse.map(entry(_, "t")): _*)
+    val chosen = keys.map(k => to(one.route(row(k))))
+    assert(chosen == keys.map(k => to(other.route(row(k)))))
+    assert(chosen.forall(_.size == 1))
+    chosen.groupBy(identity).values.foreach(c => assert(c.size > 500 && c.size < 850))
+  }
+
+  test("key: the choice of a cluster says nothing of Kafka's choice of the partition") {
+    val two = router(ClusterRouting.Key, entry("a", "t"), entry("b", "t"))
+    val places = keys.map { k =>
+      to(two.route(row(k))).head._1 -> Utils.toPositive(Utils.murmur2(k.getBytes(UTF_8))) % 4
+    }
+    val counts = places.groupBy(identity).map { case (place, of) => place -> of.size }
+    assert(counts.size == 8 && counts.values.forall(n => n > 150 && n < 350), counts)
+  }
+
+  test("key: these keys go where they went in the first version") {
+    val three = router(ClusterRouting.Key, Seq("a", "b", "c").map(entry(_, "t")): _*)
+    assert(keys.take(8).map(k => to(three.route(row(k))).head._1).mkString == "abaabaac")
+  }
+
+  test("without a key: one cluster for a task, another one for the next task") {
+    val stream = Map("s" -> WriteStream("s", Seq(entry("a", "t"), entry("b", "t"))))
+    val chosen = (0L until 4L).map { turn =>
+      val r = new Router(stream, ClusterRouting.Key, Some("s"), turn)
+      Seq.fill(50)(to(r.route(row()))).flatten.map(_._1).distinct
+    }
+    assert(chosen == Seq(Seq("a"), Seq("b"), Seq("a"), Seq("b")))
+  }
+
+  test("first: the first one in the metadata that takes writes") {
+    val entries = Seq(closed(entry("z", "t")), entry("m", "t"), entry("a", "t"))
+    assert(to(router(ClusterRouting.First, entries: _*).route(row("k"))) == Seq("m" -> "t"))
+    assert(to(router(ClusterRouting.First, entries.reverse: _*).route(row("k"))) == Seq("a" -> "t"))
+  }
+
+  test("all: every one that takes writes") {
+    val all = router(ClusterRouting.All, entry("b", "t"), closed(entry("z", "t")), entry("a", "u"))
+    assert(to(all.route(row("k"))) == Seq("a" -> "u", "b" -> "t"))
+  }
+
+  test(
+    "a row's own cluster goes before the routing, and has to be one that the stream can be written to on"
+  ) {
+    val r = router(ClusterRouting.All, entry("a", "t"), entry("b", "t"), closed(entry("z", "t")))
+    assert(to(r.route(row("k", cluster = Some("b")))) == Seq("b" -> "t"))
+    assert(refused(r.route(row(
+      "k",
+      cluster = Some("x")
+    ))).reason.contains("not of the stream, which has a, b, z"))
+    assert(refused(r.route(row("k", cluster = Some("z")))).reason.contains("takes no writes: it is draining"))
+    assert(refused(r.route(row("k", cluster = Some("z")))).ownCluster.isEmpty)
+  }
+
+  test("the topic: the row's, if it is of the stream there, else the only one") {
+    val r = router(ClusterRouting.First, entry("a", "t", "u"))
+    assert(to(r.route(row(topic = Some("u")))) == Seq("a" -> "u"))
+    val none = refused(r.route(row()))
+    assert(none.reason.contains("names no topic") && none.reason.contains("has t, u there"))
+    val other = refused(r.route(row(topic = Some("x"))))
+    assert(other.reason.contains("has t, u there") && other.ownCluster.contains("a"))
+    val pattern = router(ClusterRouting.First, entry("a").copy(pattern = Some("log-.*")))
+    assert(to(pattern.route(row(topic = Some("log-1")))) == Seq("a" -> "log-1"))
+    assert(refused(pattern.route(row(topic = Some("xlog-1")))).topic.contains("xlog-1"))
+    assert(refused(pattern.route(row())).reason.contains("'log-.*'"))
+  }
+
+  test("the stream: the row's, else the option's") {
+    val streams =
+      Map("s" -> WriteStream("s", Seq(entry("a", "t"))), "r" -> WriteStream("r", Seq(entry("b", "u"))))
+    val both = new Router(streams, ClusterRouting.Key, Some("s"), 0L)
+    assert(to(both.route(row())) == Seq("a" -> "t"))
+    assert(to(both.route(row(stream = Some("r")))) == Seq("b" -> "u"))
+    assert(refused(both.route(row(stream = Some("x")))).reason.contains("no stream 'x'"))
+    val byRow = new Router(streams, ClusterRouting.Key, None, 0L)
+    assert(refused(byRow.route(row())).reason.contains("'streamId' is not set"))
+  }
+
+  test("a stream that takes no writes anywhere") {
+    val r = router(ClusterRouting.Key, closed(entry("a", "t")))
+    assert(
+      refused(r.route(row("k"))).reason.contains("no cluster of the stream takes writes (a: it is draining)")
+    )
+  }
+}

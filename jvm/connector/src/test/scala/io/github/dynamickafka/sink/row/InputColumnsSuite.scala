@@ -1,0 +1,52 @@
+package io.github.dynamickafka.sink.row
+
+import org.apache.spark.sql.types._
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+
+class InputColumnsSuite extends AnyFunSuite {
+
+  private def refused(ddl: String, caseSensitive: Boolean = false): String =
+    intercept[DynamicKafkaIllegalArgumentException](
+      InputColumns.of(StructType.fromDDL(ddl), caseSensitive)
+    ).getMessage
+
+  private def accepted(ddl: String, caseSensitive: Boolean = false) =
+    InputColumns.of(StructType.fromDDL(ddl), caseSensitive)
+
+  test("all columns, in both types of texts; others are not looked at") {
+    assert(accepted(
+      "key STRING, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, partition INT, " +
+        "timestamp TIMESTAMP, topic STRING, stream STRING, cluster STRING, offset BIGINT, timestampType INT"
+    ).hasStream)
+    assert(!accepted("value STRING").hasStream)
+  }
+
+  test("a value is needed, of a type that has bytes") {
+    assert(refused("key STRING, x INT").contains("Rows have 'key', 'x'; 'value' is required"))
+    assert(refused("value INT").contains("column 'value': it is INT, and has to be STRING or BINARY"))
+  }
+
+  test("each other column has its type") {
+    Seq(
+      "key INT",
+      "headers STRING",
+      "headers ARRAY<STRING>",
+      "timestamp BIGINT",
+      "partition BIGINT",
+      "topic INT",
+      "stream BINARY",
+      "cluster INT"
+    ).foreach { bad =>
+      assert(refused(s"value STRING, $bad").contains(s"column '${bad.takeWhile(_ != ' ')}'"), bad)
+    }
+  }
+
+  test("names as the session compares them") {
+    assert(refused("VALUE STRING", caseSensitive = true).contains("'value' is required"))
+    accepted("VALUE STRING")
+    assert(refused("value STRING, Value STRING").contains("more than one"))
+    accepted("value STRING, Value INT", caseSensitive = true)
+  }
+}
