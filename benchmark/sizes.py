@@ -33,6 +33,12 @@ class Sizes:
     offset_rounds: int = 200
     memory_clusters: int = 8
     memory_triggers: tuple[int, int] = (100, 1000)
+    sink_records: int = 1_000_000
+    """Of a batch that is written."""
+    sink_batches: int = 3
+    sink_tasks: tuple[int, ...] = (1, 10, 100)
+    """Each with a transaction on both clusters."""
+    sink_heap_batches: tuple[int, int] = (100, 1000)
 
     def all_rounds(self, rounds: int | None = None) -> range:
         """The cold ones first."""
@@ -54,6 +60,10 @@ SMOKE = Sizes(
     offset_rounds=5,
     memory_clusters=2,
     memory_triggers=(2, 5),
+    sink_records=1_000,
+    sink_batches=1,
+    sink_tasks=(2,),
+    sink_heap_batches=(1, 3),
 )
 
 

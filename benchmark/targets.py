@@ -47,5 +47,10 @@ TARGETS: dict[str, Target] = {
     "discovery.silence": _most("silence of the cluster that stays, more than without a change", 0.3, "s"),
     "stop.64": _most("stop() with 64 cluster ids", 1.0, "s"),
     "offsets": _most("10,000 partitions, 64 clusters: encode + decode + reconcile", 50.0, "ms"),
+    "sink.spark": _least("writing, at-least-once: both with their defaults", 1.0, "x built-in"),
+    "sink.same": _least("writing, at-least-once: same client settings", 1.0, "x built-in"),
+    "sink.once": _least("writing, exactly-once: 1,000,000 records a batch", 0.8, "x at-least-once"),
+    "sink.added": _most("exactly-once: more time a batch, 100 tasks, 2 clusters", 500.0, "ms"),
+    "sink.heap": _most("exactly-once: growth of the heap between batch 100 and 1,000", 8.0, "MiB"),
     "memory": _most("heap after GC: growth between trigger 100 and 1,000", 8.0, "MiB"),
 }

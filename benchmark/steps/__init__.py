@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmark.context import Context
-from benchmark.steps import cost, discovery, memory, offsets, planning, scale, start, stop, throughput
+from benchmark.steps import cost, discovery, memory, offsets, planning, scale, sink, start, stop, throughput
 
 STEPS: dict[str, Callable[[Context], None]] = {
     "offsets": offsets.run,
@@ -17,4 +17,5 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "planning": planning.run,
     "start": start.run,
     "memory": memory.run,
+    "sink": sink.run,
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPS = {"offsets", "throughput", "cost", "scale", "stop", "discovery", "planning", "start", "memory"}
+STEPS = {"offsets", "throughput", "cost", "scale", "stop", "discovery", "planning", "start", "memory", "sink"}
 
 
 # It takes half a minute by itself, and much more where others keep the machine busy.

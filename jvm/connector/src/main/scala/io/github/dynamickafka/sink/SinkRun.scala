@@ -94,10 +94,11 @@ private[sink] final class SinkRun(
 
   def metrics: Map[String, String] = {
     val state = watcher.current
-    val transactions = if (exactlyOnce && plan.isDefined) commits.transactionsOfLast else 0
+    val last = Option.when(exactlyOnce && plan.isDefined)(commits.summary)
     Map(
       "kafkaClustersCount" -> plan.fold(0)(_.topology.clusters.size).toString,
-      "committedTransactions" -> transactions.toString,
+      "committedTransactions" -> last.fold(0)(_.transactions).toString,
+      "commitMs" -> last.fold(0L)(_.commitMs).toString,
       "metadataAgeMs" -> state.ageMs.toString,
       "metadataFailures" -> state.consecutiveFailures.toString
     )

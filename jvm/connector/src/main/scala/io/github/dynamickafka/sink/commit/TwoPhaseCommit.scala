@@ -40,10 +40,10 @@ private[sink] final class TwoPhaseCommit(
   private var repeating: Option[Replay] = None
   private var sweeps = TwoPhaseCommit.Sweeps
 
-  private var lastCount = 0
+  private var last = TwoPhaseCommit.Summary(0, 0L)
 
-  /** How many transactions the last batch had. */
-  def transactionsOfLast: Int = lastCount
+  /** Of the last batch that was committed. */
+  def summary: TwoPhaseCommit.Summary = last
 
   /** The last batch that is there; writers of it discard what they get. */
   def lastCommitted: Option[Long] = committed
@@ -107,6 +107,7 @@ private[sink] final class TwoPhaseCommit(
    */
   def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: Long): Unit =
     if (!committed.contains(batch)) {
+      val from = System.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
@@ -130,7 +131,8 @@ private[sink] final class TwoPhaseCommit(
         steps.reached("decided", batch)
         finish(entry)
       }
-      lastCount = transactions.size
+      last =
+        TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - from))
       committed = Some(batch)
       repeating = None
       // A task that was tried again may have left a transaction that no reader gets past until its time is out.
@@ -222,6 +224,9 @@ private[sink] final class TwoPhaseCommit(
 }
 
 private[sink] object TwoPhaseCommit {
+
+  /** @param commitMs from the tasks' end to the last commit, with the journal */
+  final case class Summary(transactions: Int, commitMs: Long)
 
   /** How old a transaction may be when it is decided to commit it: the rest of its time is for doing so. */
   val SafeShare = 0.5
