@@ -10,7 +10,7 @@ import io.github.dynamickafka.metadata.{MetadataServices, MetadataWatcher, Write
 import io.github.dynamickafka.sink.commit.{Clusters, Journal, Steps, TwoPhaseCommit}
 import io.github.dynamickafka.sink.producer.ProducerSettings
 import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName}
+import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
 
 /**
  * What a writing query keeps from batch to batch, which Spark gives a new `Write` each time. Of the query's thread, but
@@ -52,6 +52,7 @@ private[sink] final class SinkRun(
     clusters,
     options.transactions.replayLost,
     options.transactions.commitTimeoutMs,
+    TransactionPool.shared,
     Steps.current
   )
   private val timeouts = new TransactionTimeouts(clusters)

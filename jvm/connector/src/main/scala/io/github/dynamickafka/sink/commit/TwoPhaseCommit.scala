@@ -30,10 +30,11 @@ private[sink] final class TwoPhaseCommit(
     clusters: Clusters,
     replayLost: Boolean,
     commitTimeoutMs: Long,
+    pool: TransactionPool,
     steps: Steps
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
-  private val committer = new Committer(clusters.committing, clusters.admin, TransactionPool.shared)
+  private val committer = new Committer(clusters.committing, clusters.admin, pool)
 
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None

@@ -1,0 +1,114 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.file.{Files, Path}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.{ProducerProperties, SinkOptionsParser}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.sink.transaction.{
+  Prepared,
+  ResumableProducer,
+  TaskTransactions,
+  TransactionName,
+  TransactionPool
+}
+
+/** What is decided before any cluster is asked. */
+class TwoPhaseCommitSuite extends AnyFunSuite {
+
+  private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
+    "metadataService",
+    "file",
+    "streamId",
+    "s"
+  )))
+
+  private def properties(id: String, known: Map[String, String]) =
+    ProducerProperties.resolve(options.clusters, id, Seq(id), known)
+
+  private def commits(folder: Path, run: String = "run") = {
+    // Nobody listens there: whoever asked it would fail.
+    val clusters = new Clusters(properties, 1000L, 1000L)
+    clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
+    new TwoPhaseCommit(
+      TransactionName("p", "q", run),
+      Some(new Journal(folder.toString, new Configuration)),
+      ofStreams = true,
+      Nil,
+      clusters,
+      replayLost = false,
+      1000L,
+      new TransactionPool(ResumableProducer.create(_), 60000L, () => System.nanoTime() / 1000000L),
+      Steps.Untold
+    )
+  }
+
+  private val task =
+    TaskTransactions(Seq(Prepared("blue", "id", 1L, 0, 0, 1L, Seq("t"))), retried = false, 0, Map.empty)
+
+  private def refused(body: => Unit): (String, String) = {
+    val e = intercept[RuntimeException](body)
+    e match {
+      case ours: DynamicKafkaError => ours.getCondition.stripPrefix("DYNAMIC_KAFKA.") -> e.getMessage
+      case other => fail(other)
+    }
+  }
+
+  private def journal(folder: Path) = new Journal(folder.toString, new Configuration)
+
+  private def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-commit-")
+
+  test(
+    "a batch that Spark has not logged before it is written is not decided: real-time mode logs it afterwards"
+  ) {
+    val folder = newFolder()
+    val (condition, text) = refused(commits(folder).commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("real-time mode"))
+    assert(journal(folder).newest().isEmpty)
+  }
+
+  test("a transaction that is too old is not decided") {
+    val folder = newFolder()
+    val started = System.nanoTime() - 31000L * 1000000L
+    val (condition, text) = refused(commits(folder).commit(0L, Seq(task), started, 60000L))
+    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("a transaction lives 60000 ms"))
+    assert(journal(folder).newest().isEmpty)
+  }
+
+  test("where another run has started since, nothing is decided") {
+    val folder = newFolder()
+    Files.createDirectories(folder.resolve("offsets"))
+    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
+    val first = commits(folder, "first")
+    journal(folder).claim("q", "second")
+    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    assert(journal(folder).newest().isEmpty)
+  }
+
+  test("a batch without records needs no decision") {
+    val folder = newFolder()
+    val c = commits(folder)
+    c.commit(0L, Seq(task.copy(prepared = Nil)), System.nanoTime(), 60000L)
+    assert(c.summary.transactions == 0 && journal(folder).newest().isEmpty)
+  }
+
+  test("what cannot be committed in time stays decided, is told, and is not aborted") {
+    val folder = newFolder()
+    Files.createDirectories(folder.resolve("offsets"))
+    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
+    val c = commits(folder)
+    val (condition, text) = refused(c.commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(
+      condition == "COMMIT_INCOMPLETE" && text.contains("cluster 'blue', transaction 'id' (task 0, 1 records")
+    )
+    assert(journal(folder).newest().exists { case (entry, done) => entry.batch == 0 && !done })
+    // It would ask a cluster that is not there, and take its time for that.
+    val from = System.nanoTime()
+    c.abort(0L, Seq(task))
+    assert(System.nanoTime() - from < 500000000L)
+  }
+}
