@@ -2,9 +2,11 @@
 
     make demo
 
-Orders are numbered and produced at a steady rate. At the end every order that a broker has acknowledged is
-compared with every order that the query has delivered: nothing lost and nothing twice, or the exit code is 1.
-The query is that of examples/quickstart.py; it runs as a process of its own (demo/driver.py), to be killed.
+Orders are numbered and produced at a steady rate. In the first half a query delivers them. In the second half a query
+makes shipments of them, written exactly once to a stream that moves to another cluster as well, and a third one
+delivers what is in that stream. At the end of each half every order that a broker has acknowledged is compared with
+every one that was delivered: nothing lost and nothing twice, or the exit code is 1.
+The query is that of examples/quickstart.py; drivers run as processes of their own (demo/driver.py), to be killed.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from demo.producer import PARTITIONS, Producer
 from demo.query import Query
 from demo.screen import Row, Screen, View
 from demo.streams import StreamsFile
-from demo.verdict import Verdict, compare
+from demo.verdict import Order, Verdict, compare
 
 # isort: split
 # The package above has made it known.
@@ -41,6 +43,7 @@ class Demo:
     """Two clusters, a producer, the query, and what can be done to them."""
 
     def __init__(self, folder: Path, dwell_s: float) -> None:
+        self._folder = folder
         self.clusters: dict[str, Cluster] = {}
         self.down: set[str] = set()
         self.streams = StreamsFile(folder / "streams.yaml")
@@ -100,9 +103,61 @@ class Demo:
         self.query.stop()
         self.batches.refresh()
 
-    def verdict(self) -> Verdict:
-        """Compare every order."""
+    def verdict(self) -> Verdict[Order]:
+        """Compare every order, with its place."""
         return compare(self.producer.acknowledged, self.batches.orders())
+
+    def second_half(self, blue: Cluster, green: Cluster) -> None:
+        """From clusters to clusters, while both move."""
+        for cluster in (blue, green):
+            cluster.create_topic("shipments", PARTITIONS)
+        self.streams.names = ["orders", "shipments"]
+        self.batches = Batches(self._folder / "shipments")
+        self.query = Query(self._folder / "relay", self.streams.path, self.batches.folder, program="relay")
+
+        self.event("all orders become shipments, exactly once; their stream lives on blue")
+        self.streams.write(blue)
+        self.producer.resume(blue)
+        self.query.start()
+        self.read_more_from(blue)
+
+        self.event("green is added to both streams; shipments are not written to blue any more")
+        self.streams.write(blue, green, only_read=blue)
+        self.read_more_from(green)
+
+        self.event("producers move to green, and blue is set to draining in both")
+        self.producer.move_to(green)
+        self.streams.write(green, draining=blue)
+        for name in ("relay", "reader"):
+            self.wait_until(f"blue has drained, {name}", lambda n=name: self.query.states(n).get("blue") == "retained")
+
+        self.event("blue leaves the metadata, and its broker is killed; then the driver is, with -9")
+        self.streams.write(green)
+        for name in ("relay", "reader"):
+            self.wait_until(f"blue has left, {name}", lambda n=name: self.query.clusters(n) == "1")
+        blue.kill()
+        self.down.add("blue")
+        self.read_more_from(green)
+        self.query.kill()
+        self.produce_more()
+
+        self.event("the driver is started again from its checkpoints")
+        self.query.start()
+        self.read_more_from(green)
+
+        self.event("the producer stops; the queries pass on what is left")
+        self.producer.stop()
+        self.wait_until("every shipment is read", lambda: self.batches.numbers() >= self.producer.numbers())
+        # What would come twice would come after it.
+        reports = self.query.reports + 4
+        self.wait_until("the queries find nothing more", lambda: self.query.reports > reports and self.query.idle)
+        self.query.stop()
+        self.batches.refresh()
+
+    def second_verdict(self) -> Verdict[int]:
+        """Compare the numbers of orders and of shipments."""
+        produced = [order.sequence for order in self.producer.acknowledged]
+        return compare(produced, [shipment.sequence for shipment in self.batches.orders()])
 
     def event(self, text: str) -> None:
         """Tell what happens now."""
@@ -166,7 +221,7 @@ def main() -> int:
     with ExitStack() as stack:
         testkit = stack.enter_context(Testkit())
         demo = Demo(args.folder.resolve(), dwell_s=1 if args.fast else 5)
-        stack.callback(demo.query.stop)
+        stack.callback(lambda: demo.query.stop())
         stack.callback(demo.producer.stop)
         try:
             with demo.screen:
@@ -174,12 +229,19 @@ def main() -> int:
                 blue, green = testkit.start_all("blue", "green")
                 demo.clusters.update(blue=blue, green=green)
                 demo.story(blue, green)
+            verdict = demo.verdict()
+            demo.screen.verdict(str(verdict), verdict.details(at_most=20), verdict.passed)
+            demo.screen = Screen(demo.view)
+            with demo.screen:
+                demo.second_half(blue, green)
+            second = demo.second_verdict()
+            demo.screen.verdict(
+                f"exactly once from clusters to clusters: {second}", second.details(at_most=20), second.passed
+            )
         except DemoFailed as failure:
             demo.screen.failure(str(failure))
             return 1
-        verdict = demo.verdict()
-        demo.screen.verdict(str(verdict), verdict.details(at_most=20), verdict.passed)
-        return 0 if verdict.passed else 1
+        return 0 if verdict.passed and second.passed else 1
 
 
 if __name__ == "__main__":

@@ -41,6 +41,10 @@ class Batches:
         if changed:
             self.counts = Counter(order.cluster for order in self.orders())
 
+    def numbers(self) -> set[int]:
+        """Return the numbers of all orders that were delivered."""
+        return {order.sequence for order in self.orders()}
+
     def orders(self) -> Iterator[Order]:
         """Return every order as often as it was delivered."""
         for _, orders in self._seen.values():

@@ -1,6 +1,6 @@
 """The Spark driver of the demo: a process of its own, so that it can be killed.
 
-python -m demo.driver STREAMS_FILE BATCHES CHECKPOINT PROGRESS
+python -m demo.driver PROGRAM STREAMS_FILE BATCHES CHECKPOINT PROGRESS
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import threading
 import time
 from pathlib import Path
 
+from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder, FileMetadataService
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -24,8 +25,8 @@ RECORDS_PER_BATCH = 500
 STOP_TIMEOUT_S = 5
 
 
-def main(streams: str, folder: Path, checkpoint: str, progress: Path) -> None:
-    """Reads until the demo ends, in whatever way."""
+def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Path) -> None:
+    """Runs until the demo ends, in whatever way."""
     ended = threading.Event()
     threading.Thread(target=_wait_for_the_end, args=(ended,), daemon=True).start()
     spark = quickstart.session(
@@ -38,37 +39,76 @@ def main(streams: str, folder: Path, checkpoint: str, progress: Path) -> None:
         # The end of the demo waits for word that there is nothing more.
         .config("spark.sql.streaming.noDataProgressEventInterval", "500ms")
     )
-    query = (
+    queries = PROGRAMS[program](spark, streams, folder, checkpoint)
+    _report(queries, progress, ended)
+    for query in queries:
+        query.stop()
+    spark.stop()
+
+
+def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
+    """Deliver the orders."""
+    return [_deliver(quickstart.orders(spark, streams), folder, checkpoint)]
+
+
+def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
+    """Make shipments of orders, exactly once, and deliver what a reader of the stream of shipments gets."""
+    shipments = (
         quickstart.orders(spark, streams)
         .set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
         .load()
-        .selectExpr("cluster", "partition", "offset", "cast(cast(value as string) as bigint) as sequence")
-        .writeStream.foreachBatch(lambda batch, batch_id: _write(folder, batch, batch_id))
-        .option("checkpointLocation", checkpoint)
+        .selectExpr("value as key", "concat('shipment ', cast(value as string)) as value")
+    )
+    relay = (
+        DynamicKafka.writer(shipments)
+        .set_kafka_metadata_service(FileMetadataService(streams))
+        .set_stream_id("shipments")
+        .set_delivery_guarantee("exactly-once")
+        .set_option("streamMetadataDiscoveryIntervalMs", "1s")
+        .write_stream()
+        .option("checkpointLocation", f"{checkpoint}-relay")
+        .queryName("relay")
         .trigger(processingTime="1 second")
         .start()
     )
-    _report(query, progress, ended)
-    query.stop()
-    spark.stop()
+    reader = quickstart.orders(spark, streams).set_stream_ids("shipments")
+    reader.set_property("kafka.isolation.level", "read_committed")
+    return [relay, _deliver(reader, folder, checkpoint)]
+
+
+PROGRAMS = {"read": _read, "relay": _relay}
+
+
+def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str) -> StreamingQuery:
+    return (
+        source.set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+        .load()
+        .selectExpr("cluster", "partition", "offset", "cast(replace(cast(value as string), 'shipment ') as bigint)")
+        .writeStream.foreachBatch(lambda batch, batch_id: _write(folder, batch, batch_id))
+        .option("checkpointLocation", checkpoint)
+        .queryName("reader")
+        .trigger(processingTime="1 second")
+        .start()
+    )
 
 
 def _write(folder: Path, batch: DataFrame, batch_id: int) -> None:
     batches.write(folder, batch_id, [Order(*row) for row in batch.collect()])
 
 
-def _report(query: StreamingQuery, file: Path, ended: threading.Event) -> None:
+def _report(queries: list[StreamingQuery], file: Path, ended: threading.Event) -> None:
     """Write the progress of each batch as a line."""
-    last = None
+    last: dict[str, str] = {}
     with file.open("w") as lines:
         while not ended.wait(0.1):
-            if query.exception() is not None:
-                raise SystemExit(str(query.exception()))
-            progress = query.lastProgress
-            if progress is not None and progress.timestamp != last:
-                last = progress.timestamp
-                lines.write(progress.json.replace("\n", " ") + "\n")
-                lines.flush()
+            for query in queries:
+                if query.exception() is not None:
+                    raise SystemExit(str(query.exception()))
+                progress = query.lastProgress
+                if progress is not None and progress.timestamp != last.get(query.name):
+                    last[query.name] = progress.timestamp
+                    lines.write(progress.json.replace("\n", " ") + "\n")
+                    lines.flush()
 
 
 def _wait_for_the_end(ended: threading.Event) -> None:
@@ -80,4 +120,4 @@ def _wait_for_the_end(ended: threading.Event) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], Path(sys.argv[4]))
+    main(sys.argv[1], sys.argv[2], Path(sys.argv[3]), sys.argv[4], Path(sys.argv[5]))

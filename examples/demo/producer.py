@@ -25,9 +25,21 @@ class Producer:
         self._sequence = itertools.count()
         self._clusters: list[Cluster] = []
         self._lock = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="producer", daemon=True)
         self._thread.start()
+
+    def resume(self, *clusters: Cluster) -> None:
+        """Go on after `stop`, there."""
+        self.move_to(*clusters)
+        self._start()
+
+    def numbers(self) -> set[int]:
+        """Return the numbers of all orders that are acknowledged."""
+        return {order.sequence for order in self.acknowledged}
 
     def move_to(self, *clusters: Cluster) -> None:
         """Write there from now on; when this returns, nothing more goes to another cluster."""

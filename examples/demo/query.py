@@ -15,19 +15,25 @@ STOP_TIMEOUT_S = 15
 
 
 class Query:
-    """Starts demo/driver.py, again with the same checkpoint after it was killed."""
+    """Starts demo/driver.py, again with the same checkpoint after it was killed.
 
-    def __init__(self, folder: Path, streams: Path, batches: Path) -> None:
+    Args:
+        program: What the driver runs, one of its `PROGRAMS`.
+    """
+
+    def __init__(self, folder: Path, streams: Path, batches: Path, program: str = "read") -> None:
+        folder.mkdir(exist_ok=True)
         self.log = folder / "driver.log"
         self.runs = 0
         self.reports = 0
         self._folder = folder
         self._streams = streams
         self._batches = batches
+        self._program = program
         self._process: subprocess.Popen[bytes] | None = None
         self._progress: IO[str] | None = None
         self._line = ""
-        self._last: dict[str, Any] | None = None
+        self._last: dict[str, dict[str, Any]] = {}
 
     def start(self) -> None:
         """Start a driver; it goes on where its checkpoint ends."""
@@ -36,10 +42,11 @@ class Query:
         progress.touch()
         self._progress = progress.open()
         self._line = ""
+        self._last = {}
         files = [self._streams, self._batches, self._folder / "checkpoint", progress]
         with self.log.open("a") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "demo.driver", *files],
+                [sys.executable, "-m", "demo.driver", self._program, *files],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -83,39 +90,47 @@ class Query:
         while self._progress is not None and (part := self._progress.readline()):
             self._line += part
             if self._line.endswith("\n"):
-                self._last = json.loads(self._line)
+                progress = json.loads(self._line)
+                self._last[progress["name"]] = progress
                 self._line = ""
                 self.reports += 1
 
     @property
     def idle(self) -> bool:
-        """Whether the last trigger found nothing to read."""
-        return self._last is not None and self._last["numInputRows"] == 0 and self.metric("pendingRecords") == "0"
+        """Whether the last trigger of each query found nothing to read."""
+        return bool(self._last) and all(
+            last["numInputRows"] == 0 and last["sources"][0]["metrics"].get("pendingRecords") == "0"
+            for last in self._last.values()
+        )
 
     @property
     def batch(self) -> int | None:
-        """The last batch that has finished."""
-        return None if self._last is None else int(self._last["batchId"])
+        """The last batch of the reader that has finished."""
+        return int(self._last["reader"]["batchId"]) if "reader" in self._last else None
 
     def metric(self, name: str) -> str:
-        """A metric of the source after the last batch."""
+        """A metric of the reader's source after the last batch."""
         return str(self._source().get("metrics", {}).get(name, ""))
 
-    def states(self) -> dict[str, str]:
-        """Return what the last batch's offset says of each cluster."""
-        offset = self._source().get("endOffset") or {}
+    def states(self, query: str = "reader") -> dict[str, str]:
+        """Return what the offset of a query's last batch says of each cluster."""
+        offset = self._source(query).get("endOffset") or {}
         return (
             dict.fromkeys(offset.get("retained", {}), "retained")
             | dict.fromkeys(offset.get("clusters", {}), "active")
             | dict.fromkeys(offset.get("draining", {}), "draining")
         )
 
+    def clusters(self, query: str = "reader") -> str:
+        """How many clusters a query reads from."""
+        return str(self._source(query).get("metrics", {}).get("kafkaClustersCount", ""))
+
     def log_tail(self, lines: int = 40) -> str:
         """Return the end of the driver's log."""
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:]) if self.log.exists() else ""
 
-    def _source(self) -> dict[str, Any]:
-        return {} if self._last is None else dict(self._last["sources"][0])
+    def _source(self, query: str = "reader") -> dict[str, Any]:
+        return dict(self._last[query]["sources"][0]) if query in self._last else {}
 
     def _forget(self) -> None:
         self._process = None

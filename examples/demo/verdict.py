@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 
 class Order(NamedTuple):
@@ -17,8 +17,12 @@ class Order(NamedTuple):
     sequence: int
 
 
+# An order with its place, or its number alone.
+T = TypeVar("T", Order, int)
+
+
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Generic[T]):
     """What the comparison found.
 
     Attributes:
@@ -31,9 +35,9 @@ class Verdict:
 
     produced: int
     read: int
-    lost: list[Order]
-    duplicated: list[Order]
-    unknown: list[Order]
+    lost: list[T]
+    duplicated: list[T]
+    unknown: list[T]
 
     @property
     def passed(self) -> bool:
@@ -52,7 +56,7 @@ class Verdict:
         return [f"{kind}: {order}" for kind, orders in kinds.items() for order in orders][:at_most]
 
 
-def compare(produced: Iterable[Order], read: Iterable[Order]) -> Verdict:
+def compare(produced: Iterable[T], read: Iterable[T]) -> Verdict[T]:
     """Compares both, order by order."""
     sent, seen = Counter(produced), Counter(read)
     too_many = list((seen - sent).elements())

@@ -61,6 +61,14 @@ def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     assert found, output
     assert found[1] == found[2]
     assert int(found[1]) > 1000
+    relayed = re.search(
+        r"^verdict: exactly once from clusters to clusters: produced (\d+), read (\d+), lost 0, duplicated 0$",
+        output,
+        re.MULTILINE,
+    )
+    assert relayed, output
+    assert relayed[1] == relayed[2]
+    assert int(relayed[1]) > int(found[1])
     assert all(told in output for told in ("blue retained", "green active", "killed with -9", "comes back")), (
         output
     )
