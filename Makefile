@@ -22,7 +22,7 @@ LINE_RUN := $(LINE_VENV)/bin/python
 LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSuite MetricsSuite BundleReaderSuite ErrorConditionsSuite
 LINE_TESTS := tests/lines tests/e2e/test_driver_killed.py
 
-.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak bench lint format docs docs-options \
+.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
   jars published clean
 
 help: ## What there is to make
@@ -60,6 +60,9 @@ test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line in its short form: LINE=
 
 soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
 	$(RUN) -m tests.soak --events 200 $(if $(SEED),--seed $(SEED))
+
+soak-sink: $(JARS) ## The same with a query that writes, exactly once: at least 100 events
+	$(RUN) -m tests.soak --sink --events 100 $(if $(SEED),--seed $(SEED))
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)

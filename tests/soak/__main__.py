@@ -1,4 +1,4 @@
-"""`python -m tests.soak --events 200 [--seed N]`."""
+"""`python -m tests.soak [--sink] --events 200 [--seed N]`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" /
 from tests.harness.drivers import Drivers
 from tests.soak.plan import CLUSTERS
 from tests.soak.run import soak
+from tests.soak.sink_world import SinkWorld
+from tests.soak.world import World
 
 
 def main() -> int:
@@ -23,20 +25,22 @@ def main() -> int:
     arguments = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     arguments.add_argument("--events", type=int, default=200, help="how many (default: %(default)s)")
     arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="to repeat a run")
+    arguments.add_argument("--sink", action="store_true", help="a query that writes, exactly once")
     given = arguments.parse_args()
+    world = SinkWorld if given.sink else World
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = Drivers(folder / "drivers")
     try:
         with Testkit() as testkit:
             brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))
-            result = soak(given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True))
+            result = soak(given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True), world)
     except (AssertionError, TimeoutError) as error:
         print(f"FAILED, seed {given.seed}, all that was written is in {folder}\n{error}")
         return 1
     finally:
         drivers.close()
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
-    print(f"{kinds}\n{result.records} records in {result.batches} batches, {result.replayed} replayed: none lost,")
+    print(f"{kinds}\n{result.told}: none lost,")
     print(f"none repeated; {result.seconds:.0f} s, seed {given.seed}")
     return 0
 

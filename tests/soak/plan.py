@@ -25,6 +25,8 @@ WEIGHTS = {
     "freeze_broker": 2,
     "kill_driver": 2,
 }
+# Where a query writes as well: whether a cluster takes writes.
+WRITE_WEIGHTS = {"close_target": 3, "open_target": 4}
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Event:
     """Something that happens.
 
     Args:
-        kind: One of `WEIGHTS`, or `start_driver`.
+        kind: One of `WEIGHTS` or `WRITE_WEIGHTS`, or `start_driver`.
         cluster: To which cluster.
         topic: To which topic of it, by number.
         settles: Whether its effect is waited for before the next event.
@@ -57,11 +59,13 @@ class Layout:
         state: `active`, `draining`, or `` for one that is not there.
         topics: By cluster, whether each topic is named.
         partitions: By cluster and topic.
+        writable: By cluster, whether the stream that is written to may be written to there.
     """
 
     state: dict[str, str] = field(default_factory=lambda: {name: "" for name in CLUSTERS})
     topics: dict[str, list[bool]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
     partitions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
+    writable: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, True))
 
     def apply(self, event: Event) -> None:
         """Take over what an event says; those that change no metadata change nothing."""
@@ -82,6 +86,8 @@ class Layout:
                 self.state[cluster] = ""
             case "drain_cluster":
                 self.state[cluster] = "draining"
+            case "close_target" | "open_target":
+                self.writable[cluster] = event.kind == "open_target"
 
     def named(self, cluster: str) -> list[int]:
         """Topics that the metadata names for a cluster."""
@@ -93,7 +99,7 @@ class Layout:
 
     def possible(self) -> dict[str, list[Event]]:
         """What can happen next, by kind; one active cluster is always left."""
-        found: dict[str, list[Event]] = {kind: [] for kind in WEIGHTS}
+        found: dict[str, list[Event]] = {kind: [] for kind in WEIGHTS | WRITE_WEIGHTS}
         found["kill_driver"].append(Event("kill_driver"))
         for name in CLUSTERS:
             topics = self.topics[name]
@@ -116,6 +122,10 @@ class Layout:
             found["move_cluster"].append(Event("move_cluster", name))
             found["restart_broker"].append(Event("restart_broker", name))
             found["freeze_broker"].append(Event("freeze_broker", name))
+            if not self.writable[name]:
+                found["open_target"].append(Event("open_target", name))
+            elif sum(self.writable.values()) > 1:
+                found["close_target"].append(Event("close_target", name))
         return {kind: events for kind, events in found.items() if events}
 
 
@@ -124,9 +134,16 @@ def first_events() -> list[Event]:
     return [Event("add_topic", name, 0) for name in CLUSTERS] + [Event("add_cluster", CLUSTERS[0])]
 
 
-def plan(seed: int, count: int) -> Iterator[Event]:
-    """Give `count` events, and one that starts the driver where it is dead at the end."""
+def plan(seed: int, count: int, writes: bool = False) -> Iterator[Event]:
+    """Give `count` events, and one that starts the driver where it is dead at the end.
+
+    Args:
+        seed: Equal ones give equal plans.
+        count: How many.
+        writes: Whether there is a stream that is written to.
+    """
     dice = random.Random(seed)
+    weights = WEIGHTS | WRITE_WEIGHTS if writes else WEIGHTS
     layout = Layout()
     for event in first_events():
         layout.apply(event)
@@ -139,8 +156,8 @@ def plan(seed: int, count: int) -> Iterator[Event]:
             if dead_for > 0:
                 # A batch that is logged may need the address that it had.
                 del possible["kill_driver"], possible["move_cluster"]
-            kinds = sorted(possible)
-            kind = dice.choices(kinds, [WEIGHTS[k] for k in kinds])[0]
+            kinds = sorted(possible.keys() & weights.keys())
+            kind = dice.choices(kinds, [weights[k] for k in kinds])[0]
             event = replace(dice.choice(possible[kind]), settles=dice.random() < 0.5)
         layout.apply(event)
         yield event

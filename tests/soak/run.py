@@ -23,9 +23,7 @@ class Result:
     """What a soak that went well went through."""
 
     events: Counter[str]
-    records: int
-    batches: int
-    replayed: int
+    told: str
     seconds: float
 
 
@@ -36,12 +34,13 @@ def soak(
     brokers: Mapping[str, Cluster],
     drivers: Drivers,
     tell: Callable[[str], None] = print,
+    world_of: type[World] = World,
 ) -> Result:
     """Run `count` random events; raises an AssertionError when a record is lost or repeated."""
     tell(f"soak: {count} events, seed {seed}")
     begin = time.monotonic()
-    events = list(plan(seed, count))
-    world = World(folder, brokers, drivers)
+    events = list(plan(seed, count, world_of.writes))
+    world = world_of(folder, brokers, drivers)
     try:
         with world.load:
             for event in first_events():
@@ -53,11 +52,6 @@ def soak(
         world.await_exact()
     finally:
         world.close()
-    sink = world.query.sink
     return Result(
-        events=Counter(event.kind for event in events),
-        records=sink.count(),
-        batches=len(sink.batches()),
-        replayed=len(sink.replayed()),
-        seconds=time.monotonic() - begin,
+        events=Counter(event.kind for event in events), told=world.told(), seconds=time.monotonic() - begin
     )

@@ -34,13 +34,17 @@ SETTLE_S = 90.0
 
 
 class World:
-    """Brokers, load, the metadata file and one query.
+    """Brokers, load, the metadata file and one query, which reads.
 
     Args:
         folder: For all that is written.
         brokers: By cluster id.
         drivers: To take drivers from.
     """
+
+    settle_s = SETTLE_S
+    writes = False
+    """Whether the plan has events of a stream that is written to."""
 
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,16 +54,28 @@ class World:
         self._layout = Layout()
         self._metadata = MetadataFile(folder / "streams.json")
         self.load = Load(dict(brokers), pause_s=0.25)
-        self.query = Query(f"soak-{self._run}", folder, self._metadata.path, [STREAM], OPTIONS)
+        self.query = self._query(folder)
+
+    def _query(self, folder: Path) -> Query:
+        return Query(f"soak-{self._run}", folder, self._metadata.path, [STREAM], OPTIONS)
+
+    def steps(self) -> int:
+        """How far the query is: it grows while there is something to do."""
+        return self.query.sink.count()
+
+    def told(self) -> str:
+        """What has happened, for the report."""
+        sink = self.query.sink
+        return f"{sink.count()} records in {len(sink.batches())} batches, {len(sink.replayed())} replayed"
 
     def happen(self, event: Event) -> None:
         """Make an event happen; returns when it has settled, if it is to."""
-        rows = self.query.sink.count()
+        steps = self.steps()
         getattr(self, "_" + event.kind, self._nothing)(event)
         self._layout.apply(event)
         self._write()
         if event.settles and self._is_up():
-            until(f"rows after {event}", lambda: self._alive() and self.query.sink.count() > rows, SETTLE_S)
+            until(f"rows after {event}", lambda: self._alive() and self.steps() > steps, self.settle_s)
 
     def await_exact(self) -> None:
         """Everything is active: all of it is read, once, and the checkpoint has nothing left over."""
