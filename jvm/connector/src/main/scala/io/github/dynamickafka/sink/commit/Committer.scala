@@ -41,20 +41,26 @@ private[commit] final class Committer(
   private def commitLot(lot: Seq[Prepared], deadlineNanos: Long): Outcomes = {
     val settings = this.settings(lot.head.cluster)
     var producer: Option[ResumableProducer] = None
+    def attempt(transaction: Prepared): Unit = {
+      val used = producer.getOrElse(pool.acquire(settings))
+      producer = None
+      // After an error it is not used again.
+      try used.commit(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+      catch {
+        case NonFatal(e) =>
+          pool.discard(settings, used)
+          throw e
+      }
+      producer = Some(used)
+    }
+    var failed: Option[Outcome.Pending] = None
     try
       lot.map { transaction =>
-        transaction -> commitOne(settings, transaction, deadlineNanos) {
-          val used = producer.getOrElse(pool.acquire(settings))
-          producer = None
-          // After an error it is not used again.
-          try used.commit(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
-          catch {
-            case NonFatal(e) =>
-              pool.discard(settings, used)
-              throw e
-          }
-          producer = Some(used)
-        }
+        // A cluster that has not answered until the deadline would hold up each transaction as long as the first one.
+        val outcome = failed.filter(_ => System.nanoTime() >= deadlineNanos)
+          .getOrElse(commitOne(settings, transaction, deadlineNanos)(attempt(transaction)))
+        failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
+        transaction -> outcome
       }
     finally producer.foreach(pool.release(settings, _))
   }
