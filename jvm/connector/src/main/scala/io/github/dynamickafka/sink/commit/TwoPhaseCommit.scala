@@ -90,7 +90,8 @@ private[sink] final class TwoPhaseCommit(
         j.retract(entry)
         committed = if (entry.round == 0) before(entry) else committed
         if (entry.round > 0)
-          repeating = Some(Replay.next(j.rounds(entry.batch), j.rounds(entry.batch).last.transactions))
+          // What was lost once more, not all of the round before it, which others are there of.
+          repeating = Some(Replay.next(j.rounds(entry.batch), entry.transactions))
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Partial(lost) =>
         if (!replayLost) throw partial(entry.batch, lost)
