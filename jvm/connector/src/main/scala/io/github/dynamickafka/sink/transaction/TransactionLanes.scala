@@ -82,7 +82,9 @@ private[sink] final class TransactionLanes(
   }
 
   override def abort(): Unit = {
-    open.values.foreach { lane =>
+    // A task that is killed may have its thread interrupted, and then Kafka's client gives up before it has said so.
+    val interrupted = Thread.interrupted()
+    try open.values.foreach { lane =>
       try {
         lane.producer.abort()
         pool.release(lane.settings, lane.producer)
@@ -96,7 +98,10 @@ private[sink] final class TransactionLanes(
           )
       }
     }
-    open.clear()
+    finally {
+      open.clear()
+      if (interrupted) Thread.currentThread().interrupt()
+    }
   }
 
   override def close(): Unit = abort()
