@@ -15,6 +15,7 @@ from dynamic_kafka_testkit import Cluster, Testkit
 
 from tests.harness.drivers import Drivers
 from tests.harness.orders import Orders
+from tests.harness.pipelines import Pipelines
 from tests.harness.scene import Scene
 
 
@@ -53,3 +54,17 @@ def scene(tmp_path: Path, brokers: dict[str, Cluster], drivers: Drivers) -> Iter
     scene = Scene(tmp_path, brokers, drivers)
     yield scene
     scene.close()
+
+
+@pytest.fixture(scope="session")
+def old(testkit: Testkit) -> Cluster:
+    """A cluster of the oldest version of Kafka that there is: as `brokers`."""
+    return testkit.start("old", version=testkit.versions()[-1])
+
+
+@pytest.fixture
+def pipelines(tmp_path: Path, brokers: dict[str, Cluster], old: Cluster, drivers: Drivers) -> Iterator[Pipelines]:
+    """The stage of one test of writing queries."""
+    pipelines = Pipelines(tmp_path, {**brokers, "old": old}, drivers)
+    yield pipelines
+    pipelines.close()

@@ -20,10 +20,13 @@ from dynamic_kafka import DynamicKafka, FileMetadataService
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from .jars import connector_jars
+from . import writing
+from .jars import connector_jars, testkit_classes
 from .services import SlowFileService
 from .sink import Sink
+from .steps import Steps
 
 
 class Events:
@@ -71,6 +74,8 @@ class Driver:
         self._spark = _session(folder, conf)
         self._spark.streams.addListener(Progress(self._events))
         self._queries: dict[str, StreamingQuery] = {}
+        self._runs: dict[str, int] = {}
+        self._steps = Steps(self._spark, self._stuck)
         self._events.emit("ready", pid=os.getpid())
 
     def run(self) -> None:
@@ -93,10 +98,35 @@ class Driver:
             self._events.emit(event, query=name, run=command["run"], **values)
 
         sink = Sink(folder, command["fault"], emit)
-        writer = self._frame(command).writeStream.queryName(name).foreachBatch(sink)
-        query = (
-            writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(**command["trigger"]).start()
-        )
+        self._run(name, command, self._frame(command).writeStream.foreachBatch(sink))
+
+    def _write(self, name: str, command: dict[str, Any]) -> None:
+        """Start a query that writes to a stream."""
+        fault = command["fault"]
+        self._runs[name] = command["run"]
+        if "step" in fault:
+            self._steps.halt(name, fault["step"], fault["batch"])
+        source = self._frame(command)
+        if command["shape"] == "counted":
+            frame = writing.counted(source)
+        else:
+            frame = writing.mapped(source, fault, str(Path(command["folder"]) / "task-fault"))
+        writer = frame.writeStream.outputMode("update").format("dynamic-kafka").options(**command["write"])
+        self._run(name, command, writer)
+
+    def _release(self, name: str, command: dict[str, Any]) -> None:
+        self._steps.release(name)
+
+    def _stuck(self, name: str, step: str, batch: int) -> None:
+        self._events.emit("stuck", query=name, run=self._runs[name], step=step, batch=batch)
+
+    def _run(self, name: str, command: dict[str, Any], writer: DataStreamWriter) -> None:
+        def emit(event: str, **values: Any) -> None:
+            self._events.emit(event, query=name, run=command["run"], **values)
+
+        checkpoint = Path(command["folder"]) / "checkpoint"
+        writer = writer.queryName(name).option("checkpointLocation", str(checkpoint))
+        query = writer.trigger(**command["trigger"]).start()
         self._queries[name] = query
         emit("started")
         try:
@@ -147,6 +177,9 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "768m",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}",
+        # For faults in tasks; executors find it there too, being on this machine.
+        "spark.driver.extraClassPath": testkit_classes(),
+        "spark.executor.extraClassPath": testkit_classes(),
         "spark.sql.shuffle.partitions": "1",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from dynamic_kafka import _artifact
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _TARGET = REPOSITORY / "jvm" / "connector" / "target"
+_TESTKIT_CLASSPATH = REPOSITORY / "jvm" / "testkit" / "target" / "testkit.classpath"
 _DEFAULT_LINE = "4.0"
 
 
@@ -25,3 +27,12 @@ def connector_jars() -> list[Path]:
             f"no jar in {folder}: run 'make jars', or for another line 'make line-jars LINE={line}'"
         )
     return jars
+
+
+def testkit_classes() -> str:
+    """The testkit's own classes, without what they need beside the JDK.
+
+    Raises:
+        FileNotFoundError: if they have not been built.
+    """
+    return _TESTKIT_CLASSPATH.read_text().split(os.pathsep)[0]

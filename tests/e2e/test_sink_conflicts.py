@@ -1,0 +1,76 @@
+"""Two drivers on one checkpoint, and a journal that cannot be written."""
+
+from __future__ import annotations
+
+import copy
+
+from tests.harness.pipelines import Pipelines
+from tests.harness.writer import Writer
+
+STEPS = ("before-decision", "decided")
+
+
+def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
+    pipelines.orders(40)
+    first = {step: pipelines.writer(step) for step in STEPS}
+    with pipelines.watcher(*first.values()):
+        doomed = pipelines.drivers.doomed()
+        for step, query in first.items():
+            query.begin(doomed, fault={"step": step, "batch": 1})
+        for query in first.values():
+            query.await_halt()
+        second = {step: copy.copy(query) for step, query in first.items()}
+        for query in second.values():
+            query.begin(pipelines.drivers.shared())
+        pipelines.await_written(*second.values())
+        for query in first.values():
+            query.release()
+        # Its transactions are aborted, and it finds that it is not its turn.
+        assert "has started after this one" in first["before-decision"].fails_with("JOURNAL_CONFLICT")
+        # To commit what is committed does no harm; Spark's own log has the batch already.
+        assert "CONCURRENT_STREAM_LOG_UPDATE" in first["decided"].failure(300)
+        pipelines.orders(20)
+        pipelines.await_written(*second.values())
+        assert second["decided"].run == second["before-decision"].run == 2
+    pipelines.await_readers_pass(*second.values())
+
+
+def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
+    """Before the decision nothing is there; after all commits everything is."""
+    pipelines.orders(40)
+    steps = ("before-decision", "committed")
+    queries = {step: pipelines.writer(step) for step in steps}
+    shared = pipelines.drivers.shared()
+    with pipelines.watcher(*queries.values()) as watcher:
+        for step, query in queries.items():
+            query.begin(shared, fault={"step": step, "batch": 1})
+        for query in queries.values():
+            query.await_halt()
+        rows = {step: pipelines.values(query).total() for step, query in queries.items()}
+        assert rows == {"before-decision": 20, "committed": 40}
+        for query in queries.values():
+            _break(query)
+            query.release()
+        for query in queries.values():
+            told = query.failure(300)
+            assert "dynamic-kafka-sink" in told
+        watcher.look_again()
+        assert {step: pipelines.values(query).total() for step, query in queries.items()} == rows
+        # Nobody has to wait for what was not decided.
+        pipelines.await_readers_pass(*queries.values())
+        pipelines.orders(20)
+        for query in queries.values():
+            _mend(query)
+            query.begin(shared)
+        pipelines.await_written(*queries.values())
+    pipelines.await_readers_pass(*queries.values())
+
+
+def _break(query: Writer) -> None:
+    query.journal.rename(query.journal.with_name("aside"))
+    query.journal.write_text("not a folder")
+
+
+def _mend(query: Writer) -> None:
+    query.journal.unlink()
+    query.journal.with_name("aside").rename(query.journal)

@@ -1,0 +1,76 @@
+"""Executors that are killed, tasks that are tried again, and tasks that run twice at once, under exactly-once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+from tests.harness.pipelines import Pipelines
+from tests.harness.standalone import standalone
+from tests.harness.waiting import until
+from tests.harness.writer import PATIENCE_S, Writer
+
+CONF = {
+    "spark.executor.memory": "512m",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
+}
+# As soon as one of two tasks is done, the other one counts as slow.
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.interval": "100ms",
+}
+
+
+def test_attempts_of_tasks(pipelines: Pipelines) -> None:
+    values = pipelines.orders(20)
+    hang = {"task": "hang", "at": values[-1]}
+    failed = pipelines.writer("failed")
+    killed = pipelines.writer("killed")
+    slow = pipelines.writer("slow")
+    raced = pipelines.writer("raced")
+    queries = (failed, killed, slow, raced)
+    with standalone(pipelines.folder / "spark") as master, pipelines.watcher(*queries):
+        # One query after the other: there are two cores.
+        driver = pipelines.drivers.configured({"spark.master": master, **CONF})
+        failed.begin(driver, fault={"task": "fail", "at": values[-1]})
+        pipelines.await_written(failed)
+        failed.stop()
+        killed.begin(driver, fault=hang)
+        executor = killed.await_hit()
+        until("sent records", lambda: values[-2].upper() in pipelines.uncommitted(killed), PATIENCE_S)
+        assert not pipelines.visible(killed)
+        os.kill(executor, signal.SIGKILL)
+        pipelines.await_written(killed)
+        killed.stop()
+        driver.kill()
+
+        driver = pipelines.drivers.configured({"spark.master": master, **CONF, **SPECULATION})
+        slow.begin(driver, fault=hang)
+        pipelines.await_written(slow)
+        pipelines.orders(20)
+        pipelines.await_written(slow)
+        slow.stop()
+        # The first attempt wins, and the second one is killed in the middle of its transaction.
+        raced.begin(driver, fault={"task": "race", "at": values[-1]})
+        assert raced.await_hit() != raced.await_hit(second=True)
+        raced.release_task()
+        pipelines.await_written(raced)
+        assert {_attempt(t) for t in _first(raced)} == {"0"}
+        for query in (failed, killed, slow):
+            # Of two tasks, a later attempt of one has won.
+            assert {_attempt(t) for t in _first(query)} == {"0", "1"}, query.name
+        # Nobody waits for what the other attempts have left.
+        pipelines.await_readers_pass(*queries)
+        driver.kill()
+
+
+def _first(query: Writer) -> list[dict[str, Any]]:
+    return list(query.decisions()["0-0"]["transactions"])
+
+
+def _attempt(transaction: dict[str, Any]) -> str:
+    return str(transaction["transactionalId"]).rsplit(".", 1)[1]

@@ -1,0 +1,114 @@
+"""Outages in the middle of a commit that last longer than transactions live."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.harness.driver_process import DriverProcess
+from tests.harness.pipelines import Pipelines
+from tests.harness.waiting import until
+from tests.harness.writer import PATIENCE_S, Writer
+
+BATCH = 1
+# A batch has to be decided within a half of it, on machines that others use too.
+LIFE_MS = "20000"
+SHORT = {"kafka.transaction.timeout.ms": LIFE_MS, "commitTimeoutMs": "8000"}
+REPLAY = {"partialCommitPolicy": "replay-lost-partitions", "commitTimeoutMs": "300000"}
+TOO_SLOW = ("DYNAMIC_KAFKA.TRANSACTIONS_ABORTED", "DYNAMIC_KAFKA.COMMIT_INCOMPLETE")
+DECIDED = {"step": "decided", "batch": BATCH}
+
+
+def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipelines: Pipelines) -> None:
+    pipelines.orders(40)
+    partial = pipelines.writer("partial", "mapped", **SHORT)
+    nothing = pipelines.writer("nothing", "mapped", **SHORT)
+    twice = pipelines.writer("twice", "mapped", **SHORT)
+    queries = (partial, nothing, twice)
+    green, old = pipelines.targets.values()
+    doomed = pipelines.drivers.doomed()
+    with pipelines.watcher(*queries):
+        _halt(nothing, doomed, DECIDED)
+        _halt(twice, doomed, {"step": "between-commits", "batch": BATCH})
+        # The last one, so that green's part is committed in time.
+        _halt(partial, doomed, DECIDED)
+        old.kill()
+        try:
+            partial.release()
+            on_green = sum(_rows(partial, "green").values())
+            until("green's part", lambda: _count(pipelines, partial, "green") == on_green, PATIENCE_S)
+            green.kill()
+            try:
+                nothing.release()
+                told = partial.fails_with("COMMIT_INCOMPLETE")
+                assert "'old'" in told
+                assert "'green'" not in told
+                told = nothing.fails_with("COMMIT_INCOMPLETE")
+                assert "'old'" in told
+                assert "'green'" in told
+            finally:
+                green.restart()
+        finally:
+            old.restart()
+        # Kafka has aborted what was open.
+        pipelines.await_readers_pass(*queries)
+        assert pipelines.values(nothing).total() == _rows(nothing)["0-0"]
+        seen = pipelines.values(partial)
+        assert seen.total() == _rows(partial)["0-0"] + _rows(partial, "green")["1-0"]
+        twice.release()
+        twice.fails_with("PARTIAL_COMMIT")
+        pipelines.drivers.prepare()
+
+        shared = pipelines.drivers.shared()
+        partial.begin(shared)
+        told = partial.fails_with("PARTIAL_COMMIT")
+        missing = [t for t in partial.decisions()[f"{BATCH}-0"]["transactions"] if t["cluster"] == "old"]
+        assert missing
+        for transaction in missing:
+            assert transaction["transactionalId"] in told
+            assert (
+                f"(task {transaction['partition']}, {transaction['rows']} records, topic {partial.topic})" in told
+            )
+        assert "cluster 'green'" not in told
+        assert pipelines.values(partial) == seen
+        partial.begin(shared, None, **REPLAY)
+        nothing.begin(shared, commitTimeoutMs="300000")
+        # The missing part is prepared, decided, and lost once more; the driver dies before it finds out.
+        doomed.kill()
+        doomed = pipelines.drivers.doomed()
+        _halt(twice, doomed, DECIDED, **REPLAY)
+        again = pipelines.values(twice)
+        pipelines.await_readers_pass(twice)
+        doomed.kill()
+        assert pipelines.values(twice) == again
+        twice.begin(shared, None, **REPLAY)
+        pipelines.await_written(*queries)
+        assert sorted(partial.decisions()) == ["0-0", "1-0", "1-1"]
+        assert sorted(nothing.decisions()) == ["0-0", "1-0"]
+        assert sorted(twice.decisions()) == ["0-0", "1-0", "1-1"]
+        pipelines.orders(20)
+        pipelines.await_written(*queries)
+    pipelines.await_readers_pass(*queries)
+
+
+def _halt(query: Writer, driver: DriverProcess, fault: dict[str, Any], **options: str) -> None:
+    """Start it, until it is halted. A machine that is too slow for such short transactions needs another start."""
+    for _ in range(10):
+        query.begin(driver, fault, **options)
+        event = until(f"the halt of {query.name}", query.halted_or_terminated, PATIENCE_S)
+        assert event is not None
+        if event["event"] == "stuck":
+            return
+        assert any(condition in str(event["error"]) for condition in TOO_SLOW), event
+    raise AssertionError(f"{query.name} is never in time")
+
+
+def _rows(query: Writer, *clusters: str) -> dict[str, int]:
+    """Records that the decisions of a query have, for these clusters or for all."""
+    return {
+        name: sum(t["rows"] for t in entry["transactions"] if not clusters or t["cluster"] in clusters)
+        for name, entry in query.decisions().items()
+    }
+
+
+def _count(pipelines: Pipelines, query: Writer, cluster: str) -> int:
+    return len(pipelines.brokers[cluster].dump(query.topic, committed_only=True))

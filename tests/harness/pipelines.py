@@ -1,0 +1,160 @@
+"""The stage of a test of writing queries: one topic that all of them read, and a topic for each to write to."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .drivers import Drivers
+from .metadata import MetadataFile
+from .scene import PARTITIONS, Scene, positions
+from .waiting import until
+from .watcher import Watcher
+from .writer import PATIENCE_S, Writer
+from .written import Written, faults, visible
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+SOURCE = "blue"
+# Of two versions of Kafka: those of `brokers` are of the newest one.
+TARGETS = ("green", "old")
+KEYS = 8
+PER_BATCH = 20
+# What no query has written.
+LAST = "the last one"
+
+
+class Pipelines(Scene):
+    """Made anew for each test."""
+
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+        super().__init__(folder, brokers, drivers)
+        self._payloads = itertools.count()
+        self._source = self.topic(SOURCE)
+        self._read = self.metadata("orders", SOURCE, topic=self._source)
+
+    @property
+    def targets(self) -> dict[str, Cluster]:
+        """The clusters that queries write to."""
+        return {name: self.brokers[name] for name in TARGETS}
+
+    def writer(self, name: str, shape: str = "mapped", **write: str) -> Writer:
+        """Make a query; it is not started."""
+        topic = self.topic(*TARGETS)
+        # Drivers are of many tests.
+        name = f"{name}-{topic}"
+        target = MetadataFile(self.folder / f"out-{topic}.json")
+        for cluster, broker in self.targets.items():
+            target.cluster(cluster, broker.bootstrap_servers)
+        target.stream("out", {cluster: [topic] for cluster in TARGETS}).write()
+        writer = Writer(
+            name,
+            self.folder / name,
+            self._read.path,
+            ["orders"],
+            {"maxOffsetsPerTrigger": str(PER_BATCH)},
+            target=target.path,
+            topic=topic,
+            shape=shape,
+            write=write,
+        )
+        self._queries.append(writer)
+        return writer
+
+    def orders(self, count: int) -> list[str]:
+        """Produce so many records for the queries to read, all keys in turn; return their values."""
+        from dynamic_kafka_testkit import Record
+
+        numbers = list(itertools.islice(self._payloads, count))
+        payloads = [(f"k{n % KEYS}", f"k{n % KEYS}-{n:05d}") for n in numbers]
+        # Each partition has keys of each cluster.
+        records = [Record(int(key[1:]) // 2 % PARTITIONS, key, value) for key, value in payloads]
+        self.brokers[SOURCE].produce(self._source, records)
+        return [value for _, value in payloads]
+
+    def visible(self, writer: Writer) -> list[Written]:
+        """What readers with `read_committed` find of a query."""
+        return [record for record in visible(self.targets, writer.topic) if record.value != LAST]
+
+    def values(self, writer: Writer) -> Counter[str]:
+        """Payloads of that."""
+        return Counter(record.value for record in self.visible(writer))
+
+    def uncommitted(self, writer: Writer) -> set[str]:
+        """What readers with `read_uncommitted` find of it, in all states of transactions."""
+        return {str(record.value) for cluster in self.targets.values() for record in cluster.dump(writer.topic)}
+
+    def watcher(self, *writers: Writer) -> Watcher:
+        """Look for what these withdraw."""
+        return Watcher((id, broker, w.topic) for w in writers for id, broker in self.targets.items())
+
+    def await_written(self, *writers: Writer) -> None:
+        """Wait until running queries have written all that there is to read, then compare it exactly."""
+        for writer in writers:
+            self._await_written(writer)
+
+    def _await_written(self, writer: Writer) -> None:
+        source = self.brokers[SOURCE].end_offsets(self._source)
+
+        def finished() -> bool:
+            writer.alive()
+            done = writer.checkpoint.committed()
+            logged = writer.checkpoint.offsets()
+            if not done or done[-1] not in logged:
+                return False
+            at = positions(logged[done[-1]])
+            return all(at.get((SOURCE, self._source, p)) == end for p, end in source.items())
+
+        until(f"all that {writer.name} has to write", finished, PATIENCE_S)
+        expected = self._expected(writer)
+        records = self.visible(writer)
+        if writer.write.get("clusterRouting") == "all":
+            found = {id: [record for record in records if record.cluster == id] for id in TARGETS}
+        else:
+            found = {"all clusters": records}
+        told = {place: faults(expected, there) for place, there in found.items()}
+        assert not any(told.values()), f"{writer.name}: {told}"
+
+    def await_readers_pass(self, *writers: Writer) -> None:
+        """Wait until no transaction holds up readers any more. Leaves records in the topics."""
+        from dynamic_kafka_testkit import Record
+
+        places = [(cluster, writer.topic) for writer in writers for cluster in self.targets.values()]
+        ends = {
+            (cluster.name, topic, at)
+            for cluster, topic in places
+            for at in cluster.produce(topic, [Record(p, LAST, LAST) for p in range(PARTITIONS)])
+        }
+
+        def passed() -> bool:
+            seen = {
+                (cluster.name, topic, (record.partition, record.offset))
+                for cluster, topic in places
+                for record in cluster.dump(topic, committed_only=True)
+            }
+            return ends <= seen
+
+        until("readers that pass", passed, PATIENCE_S)
+
+    def _expected(self, writer: Writer) -> Counter[str]:
+        records = self.brokers[SOURCE].dump(self._source)
+        if writer.shape == "mapped":
+            return Counter(str(record.value).upper() for record in records)
+        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        before: dict[tuple[str, str, int], int] = {}
+        for _, offset in sorted(writer.checkpoint.offsets().items()):
+            at = positions(offset)
+            keys = [
+                str(r.key)
+                for r in records
+                if before.get(place := (SOURCE, self._source, r.partition), 0) <= r.offset < at.get(place, 0)
+            ]
+            counts.update(keys)
+            found.update(f"{key}-{counts[key]:05d}" for key in set(keys))
+            before = at
+        return found

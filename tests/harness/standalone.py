@@ -1,0 +1,69 @@
+"""A Spark cluster of processes on this machine, whose workers count as two hosts: Spark's speculation asks for that."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from .waiting import until
+
+HOSTS = ("127.0.0.1", "127.0.0.2")
+_SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
+_STARTED = re.compile(r"Starting Spark master at (\S+)")
+_DEPLOY = "org.apache.spark.deploy"
+
+
+@contextmanager
+def standalone(folder: Path) -> Iterator[str]:
+    """Start a master and a worker for each host, of one core, for the body; give the master's URL.
+
+    Args:
+        folder: For logs and what workers keep on disk.
+    """
+    folder.mkdir()
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(name: str, *arguments: str) -> Path:
+        log = folder / f"{name}.log"
+        with log.open("wb") as errors:
+            processes.append(
+                subprocess.Popen(
+                    [str(_SPARK_CLASS), *arguments],
+                    env={**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_NO_DAEMONIZE": "1"},
+                    stdout=errors,
+                    stderr=errors,
+                    start_new_session=True,
+                )
+            )
+        return log
+
+    try:
+        log = start("master", f"{_DEPLOY}.master.Master", "--host", HOSTS[0], "--port", "0", "--webui-port", "0")
+        found = until("the master", lambda: _STARTED.search(log.read_text()), 300)
+        assert found is not None
+        url = found[1]
+        logs = [
+            start(
+                f"worker-{host}",
+                f"{_DEPLOY}.worker.Worker",
+                *("--host", host, "--webui-port", "0", "--cores", "1", "--memory", "1g"),
+                *("--work-dir", str(folder / host)),
+                url,
+            )
+            for host in HOSTS
+        ]
+        for log in logs:
+            until("a worker", lambda log=log: "registered with master" in log.read_text(), 300)  # type: ignore[misc]
+        yield url
+    finally:
+        for process in processes:
+            # The executors of a worker are of its group.
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()

@@ -1,0 +1,62 @@
+"""Halts the commits of a driver's queries at the very step that a test names."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Steps:
+    """What the sink tells its steps to, in the place of what does nothing. One for all queries of a driver.
+
+    Args:
+        spark: Its session.
+        stuck: Told the query, the step and the batch that it is halted at.
+    """
+
+    def __init__(self, spark: SparkSession, stuck: Callable[[str, str, int], None]) -> None:
+        self._stuck = stuck
+        self._halts: dict[str, tuple[str, int]] = {}
+        self._released: dict[str, threading.Event] = {}
+        jvm: Any = spark._jvm
+        self._jvm = jvm
+        package = self._jvm.io.github.dynamickafka.sink.commit
+        companion = getattr(package, "Steps$")
+        getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
+
+    def halt(self, query: str, step: str, batch: int) -> None:
+        """Halt a query when it comes there; once."""
+        self._halts[query] = (step, batch)
+        self._released[query] = threading.Event()
+
+    def release(self, query: str) -> None:
+        """Let it go on."""
+        self._released[query].set()
+
+    def reached(self, step: str, batch: int) -> None:
+        """See the sink. Called on the thread of the query."""
+        query = self._query()
+        if self._halts.get(query) == (step, batch):
+            self._stuck(query, step, batch)
+            self._released[query].wait()
+            self._halts.pop(query)
+
+    def oneByOne(self) -> bool:
+        """See the sink."""
+        return self._halts.get(self._query(), ("", 0))[0] == "between-commits"
+
+    def _query(self) -> str:
+        # A call from within a call comes to the thread that called.
+        name = str(self._jvm.java.lang.Thread.currentThread().getName())
+        found = re.match(r"stream execution thread for (\S+) \[", name)
+        assert found is not None, name
+        return found[1]
+
+    class Java:
+        """py4j's way to say which interface this is."""
+
+        implements = ["io.github.dynamickafka.sink.commit.Steps"]  # noqa: RUF012 - read by py4j

@@ -1,0 +1,77 @@
+"""A reader with `read_committed` that looks all the time: what it has seen once must stay."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .waiting import until
+from .written import Written, visible
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+PAUSE_S = 1.0
+
+
+def withdrawn(seen: set[Written], now: Iterable[Written]) -> list[Written]:
+    """Return what was there and is not any more."""
+    return sorted(seen - set(now))
+
+
+class Watcher:
+    """Looks in a thread of its own for the body of `with`, whose end raises where something was withdrawn.
+
+    Args:
+        topics: (cluster id, its brokers, topic). A cluster that is down is passed over.
+    """
+
+    def __init__(self, topics: Iterable[tuple[str, Cluster, str]]) -> None:
+        self._topics = list(topics)
+        self._seen: dict[tuple[str, str], set[Written]] = {(id, topic): set() for id, _, topic in self._topics}
+        self._faults: list[Written] = []
+        self._looks = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def look_again(self) -> None:
+        """Wait until it has looked everywhere, from beginning to end."""
+        after = self._looks + 2
+        until("the watcher", lambda: self._looks >= after or not self._thread.is_alive(), 300)
+        assert self._thread.is_alive()
+
+    def seen(self) -> set[str]:
+        """All payloads that it has come to see."""
+        return {record.value for records in self._seen.values() for record in list(records)}
+
+    def __enter__(self) -> Watcher:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop.set()
+        self._thread.join()
+        if error is None:
+            assert self._looks > 0
+            assert not self._faults, f"{len(self._faults)} withdrawn: {self._faults[:5]}"
+
+    def _run(self) -> None:
+        from dynamic_kafka_testkit import TestkitError
+
+        while not self._stop.wait(PAUSE_S):
+            for cluster_id, cluster, topic in self._topics:
+                try:
+                    now = visible({cluster_id: cluster}, topic)
+                except TestkitError:
+                    continue  # Down.
+                place = (cluster_id, topic)
+                self._faults += withdrawn(self._seen[place], now)
+                self._seen[place] = self._seen[place] | set(now)
+            self._looks += 1

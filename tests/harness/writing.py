@@ -1,0 +1,27 @@
+"""What a driver's writing queries write: columns `key` and `value`, of a source with values like `k3-00017`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+_FAULTS = "io.github.dynamickafka.testkit.TaskFaults"
+
+
+def mapped(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
+    """One record for each, in capital letters. A task can be hit at a row: see TaskFaults."""
+    value = "cast(value as string)"
+    written = f"upper({value})"
+    if "task" in fault:
+        hit = f"java_method('{_FAULTS}', 'once', {value}, '{fault['at']}', '{fault['task']}', '{marker}')"
+        written = f"concat({written}, {hit})"
+    return source.selectExpr("cast(key as string) as key", f"{written} as value")
+
+
+def counted(source: DataFrame) -> DataFrame:
+    """How many records a key has had, for each key whenever that changes."""
+    counts = source.groupBy("key").count()
+    return counts.selectExpr(
+        "cast(key as string) as key", "concat(cast(key as string), '-', lpad(count, 5, '0')) as value"
+    )
