@@ -129,7 +129,9 @@ class Demo:
         self.producer.move_to(green)
         self.streams.write(green, draining=blue)
         for name in ("relay", "reader"):
-            self.wait_until(f"blue has drained, {name}", lambda n=name: self.query.states(n).get("blue") == "retained")
+            self.wait_until(
+                f"blue has drained, {name}", lambda n=name: self.query.states(n).get("blue") == "retained"
+            )
 
         self.event("blue leaves the metadata, and its broker is killed; then the driver is, with -9")
         self.streams.write(green)

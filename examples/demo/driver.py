@@ -83,7 +83,9 @@ def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str) -
     return (
         source.set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
         .load()
-        .selectExpr("cluster", "partition", "offset", "cast(replace(cast(value as string), 'shipment ') as bigint)")
+        .selectExpr(
+            "cluster", "partition", "offset", "cast(replace(cast(value as string), 'shipment ') as bigint)"
+        )
         .writeStream.foreachBatch(lambda batch, batch_id: _write(folder, batch, batch_id))
         .option("checkpointLocation", checkpoint)
         .queryName("reader")

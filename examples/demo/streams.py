@@ -17,9 +17,7 @@ class StreamsFile:
         self.names = ["orders"]
         self.states: dict[str, str] = {}
 
-    def write(
-        self, *active: Cluster, draining: Cluster | None = None, only_read: Cluster | None = None
-    ) -> None:
+    def write(self, *active: Cluster, draining: Cluster | None = None, only_read: Cluster | None = None) -> None:
         """From now on the streams live on these clusters; on one of them, nobody is to write to them."""
         leaving = [] if draining is None else [draining]
         self.states = {c.name: "active" for c in active} | {c.name: "draining" for c in leaving}
@@ -31,7 +29,11 @@ class StreamsFile:
             "streams": {
                 stream: {
                     "clusters": {
-                        name: {"topics": [stream], "state": s, "write": only_read is None or name != only_read.name}
+                        name: {
+                            "topics": [stream],
+                            "state": s,
+                            "write": only_read is None or name != only_read.name,
+                        }
                         for name, s in self.states.items()
                     }
                 }

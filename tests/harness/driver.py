@@ -107,7 +107,9 @@ class Driver:
         if "step" in fault:
             self._steps.halt(name, fault["step"], fault["batch"])
         source = self._frame(command)
-        if command["shape"] == "counted":
+        if command["shape"] == "once":
+            frame = writing.once(source)
+        elif command["shape"] == "counted":
             frame = writing.counted(source)
         else:
             frame = writing.mapped(source, fault, str(Path(command["folder"]) / "task-fault"))

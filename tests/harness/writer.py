@@ -22,7 +22,7 @@ class Writer(Query):
     Args:
         target: Path of the metadata document that knows the stream `out`.
         topic: Of that stream, on all its clusters.
-        shape: `mapped` or `counted`.
+        shape: `mapped`, `counted` or `once`.
         write: Options of the sink.
     """
 

@@ -25,3 +25,10 @@ def counted(source: DataFrame) -> DataFrame:
     return counts.selectExpr(
         "cast(key as string) as key", "concat(cast(key as string), '-', lpad(count, 5, '0')) as value"
     )
+
+
+def once(source: DataFrame) -> DataFrame:
+    """Each value, with how often it was there if that is not once: a state for each, and one update."""
+    counts = source.groupBy("value").count()
+    told = "if(count > 1, concat(' times ', count), '')"
+    return counts.selectExpr("cast(value as string) as key", f"concat(cast(value as string), {told}) as value")

@@ -33,7 +33,9 @@ def main() -> int:
     try:
         with Testkit() as testkit:
             brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))
-            result = soak(given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True), world)
+            result = soak(
+                given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True), world
+            )
     except (AssertionError, TimeoutError) as error:
         print(f"FAILED, seed {given.seed}, all that was written is in {folder}\n{error}")
         return 1
