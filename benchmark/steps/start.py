@@ -56,6 +56,7 @@ def _measure(bench: Context, count: int) -> dict[str, float]:
     return {
         "start_ms": float(sum(first["durationMs"].get(phase, 0) for phase in PHASES)),
         "restart_ms": (trigger - begin) * 1e3 + second["durationMs"]["triggerExecution"],
+        "restart_reading_ms": float(second["durationMs"]["addBatch"]),
     }
 
 

@@ -3,12 +3,20 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
-import io.github.dynamickafka.source.reader.{BundleReader, ConsumerPool, RangeBundle}
+import io.github.dynamickafka.source.reader.{
+  BundleReader,
+  ConsumerPool,
+  RangeBundle,
+  ReaderMetrics,
+  SharedTask,
+  SharedTaskReader
+}
 
 /** Readers on executors, for what a [[BatchPlanner]] has planned. */
 private[source] object ReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared)
+    case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared, new ReaderMetrics)
+    case task: SharedTask => new SharedTaskReader(task, ConsumerPool.shared, SharedTaskReader.threads)
     case p: ClusterPartition =>
       try new ClusterReader(p, p.reader.createReader(p.inner))
       catch ClusterReader.naming(p)

@@ -28,7 +28,7 @@ private[source] object BundlePlanner {
     val parts = splits(ranges.values.toSeq)
     val bundles = if (splits.asked) parts.map(_.map(Seq(_))) else Bundles(parts, cores)(_.size)
     val turns = order.zipWithIndex.toMap
-    ranges.toSeq.zip(bundles).flatMap { case ((id, whole), ofCluster) =>
+    val all = ranges.toSeq.zip(bundles).flatMap { case ((id, whole), ofCluster) =>
       val consumer = consumers(id)
       val undivided = whole.toSet
       ofCluster.map { bundle =>
@@ -40,6 +40,11 @@ private[source] object BundlePlanner {
           Some(bundle.head).filter(undivided).flatMap(place(_, turns(id), places)).toSeq
         )
       }
+    }
+    val tasks = if (splits.asked) all.map(Seq(_)) else Bundles.shared(all, cores)(_.size, _.locations)
+    tasks.map {
+      case Seq(one) => one
+      case several => SharedTask(several)
     }.toArray
   }
 

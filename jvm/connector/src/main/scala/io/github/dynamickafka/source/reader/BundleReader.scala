@@ -21,9 +21,11 @@ import io.github.dynamickafka.source.ClusterFailure
  * in which the cluster gives them.
  *
  * Rows are taken by one thread, but Spark may close the reader from another one (SPARK-33277), so whatever touches the
- * consumer is under a lock; the way of each single row is not.
+ * consumer is under a lock; the way of each single row is not. Made by the task's thread.
+ *
+ * @param metrics of the task
  */
-private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool)
+private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool, metrics: ReaderMetrics)
     extends PartitionReader[InternalRow] {
   import BundleReader._
 
@@ -39,7 +41,6 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     }.toMap
   }
   private val task = Option(TaskContext.get())
-  private val metrics = new ReaderMetrics
 
   private var row: RecordRow = _
   private var records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]] = _
@@ -60,6 +61,15 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     } else false
 
   override def get(): InternalRow = row
+
+  /**
+   * Opens the consumer and waits for the first records, so that `next` need not. Called before the first `next`, and by
+   * any thread that the one of `next` waits for.
+   */
+  def fetch(): Unit = {
+    refill()
+    ()
+  }
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = metrics.values
 
@@ -108,6 +118,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     val made =
       if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
     consumer = Some(made)
+    // Whoever closes it from now on finds a consumer to wake; who did so before has found none.
+    check()
     made.begin(bundle.ranges.map { case StreamRange(_, r) =>
       new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
     }.toMap)

@@ -18,19 +18,37 @@ private[source] object Bundles {
    * @return the ranges of each cluster in bundles; all of them, in their order
    */
   def apply[R](byCluster: Seq[Seq[R]], cores: Int)(size: R => Long): Seq[Seq[Seq[R]]] = {
-    val tasks = math.max(1, cores) * TasksPerCore
-    val all = byCluster.iterator.flatten.map(size)
-    if (byCluster.iterator.map(_.size).sum <= tasks) byCluster.map(_.map(Seq(_)))
-    else {
-      val fill = math.min(SmallTask, math.max(1L, all.sum / tasks))
-      byCluster.map(pack(_, fill)(size))
-    }
+    val all = byCluster.flatten
+    if (all.size <= tasks(cores)) byCluster.map(_.map(Seq(_)))
+    else byCluster.map(pack(_, fill(all.map(size), cores), all.size)(size))
   }
 
-  private def pack[R](ranges: Seq[R], fill: Long)(size: R => Long): Seq[Seq[R]] =
-    ranges.foldLeft(List.empty[(Long, List[R])]) {
-      case ((full, last) :: before, range) if full + size(range) <= fill =>
-        (full + size(range), range :: last) :: before
-      case (bundles, range) => (size(range), List(range)) :: bundles
+  /**
+   * Has bundles of several clusters share a task, where there are more than are worth a task each.
+   *
+   * @param size records of a bundle
+   * @param cores that the session has now
+   * @param place where a bundle should be read: those of two places do not share
+   * @return all bundles, those of one place in their order
+   */
+  def shared[B](bundles: Seq[B], cores: Int)(size: B => Long, place: B => Any): Seq[Seq[B]] =
+    if (bundles.size <= tasks(cores)) bundles.map(Seq(_))
+    else {
+      // Clusters are what takes the time there, so none of the tasks gets nearly all of them.
+      val most = (bundles.size + tasks(cores) - 1) / tasks(cores)
+      val full = fill(bundles.map(size), cores)
+      bundles.map(place).distinct.flatMap(at => pack(bundles.filter(place(_) == at), full, most)(size))
+    }
+
+  private def tasks(cores: Int): Int = math.max(1, cores) * TasksPerCore
+
+  private def fill(sizes: Seq[Long], cores: Int): Long =
+    math.min(SmallTask, math.max(1L, sizes.sum / tasks(cores)))
+
+  private def pack[A](all: Seq[A], fill: Long, most: Int)(size: A => Long): Seq[Seq[A]] =
+    all.foldLeft(List.empty[(Long, List[A])]) {
+      case ((full, last) :: before, next) if full + size(next) <= fill && last.size < most =>
+        (full + size(next), next :: last) :: before
+      case (packs, next) => (size(next), List(next)) :: packs
     }.map(_._2.reverse).reverse
 }

@@ -19,7 +19,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * What one task reads: ranges of one cluster, with one consumer, at most one of each partition.
+ * What one task reads, alone or with others in a [[SharedTask]]: ranges of one cluster, with one consumer, at most one
+ * of each partition.
  *
  * @param locations where Spark should run it, if it can
  */
@@ -32,8 +33,19 @@ private[source] final case class RangeBundle(
 
   def cluster: String = consumer.cluster
 
+  /** Records, as far as offsets tell. */
+  def size: Long = ranges.iterator.map(_.range.size).sum
+
   override def preferredLocations(): Array[String] = locations.toArray
 
   override def toString: String =
     s"RangeBundle($cluster: ${ranges.map(r => s"${r.stream} ${r.range}").mkString(", ")})"
+}
+
+/** Bundles that one task reads, of several clusters as a rule. All have the same `locations`. */
+private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends InputPartition {
+
+  override def preferredLocations(): Array[String] = bundles.head.preferredLocations()
+
+  override def toString: String = bundles.mkString("SharedTask(", ", ", ")")
 }

@@ -1,25 +1,22 @@
 package io.github.dynamickafka.source.reader
 
 import java.util.UUID
-import java.util.concurrent.atomic.AtomicInteger
 import java.{util => ju}
 
 import scala.concurrent.duration.DurationInt
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.util.{Try, Using}
 
-import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.OffsetRange
-import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** The reader on real brokers: rows, transactions, and waits that have to end. */
-class BundleReaderSuite extends SourceTest {
+class BundleReaderSuite extends ReaderTest {
 
   private def producer(cluster: KafkaCluster, more: (String, AnyRef)*) = {
     val settings = new ju.HashMap[String, AnyRef]
@@ -30,34 +27,6 @@ class BundleReaderSuite extends SourceTest {
 
   private def record(topic: String, value: String) =
     new ProducerRecord[Array[Byte], Array[Byte]](topic, 0, null, value.getBytes)
-
-  private def bundle(cluster: KafkaCluster, topic: String, silenceMs: Long, ranges: (Int, Long, Long)*) =
-    RangeBundle(
-      new ConsumerSettings("red", Map("bootstrap.servers" -> cluster.bootstrapServers)),
-      ranges.map { case (p, from, until) => StreamRange("orders", OffsetRange(topic, p, from, until)) },
-      ReadSettings(includeHeaders = false, failOnDataLoss = true, silenceMs),
-      Nil
-    )
-
-  /** A pool of a test's own, and how many consumers it has made. */
-  private def withPool(body: (ConsumerPool, AtomicInteger) => Unit): Unit = {
-    val opened = new AtomicInteger
-    @volatile var now = 0L
-    val pool = new ConsumerPool(
-      s => {
-        opened.incrementAndGet()
-        new RangeConsumer(s, new KafkaConsumer[Array[Byte], Array[Byte]](s.forConsumer))
-      },
-      capacity = 8,
-      idleMs = 3600000L,
-      () => now
-    )
-    try body(pool, opened)
-    finally {
-      now = 3600000L
-      pool.sweep()
-    }
-  }
 
   test("rows are those of Spark's own Kafka source: nulls, headers, timestamps, every column") {
     scene { s =>
@@ -129,10 +98,10 @@ class BundleReaderSuite extends SourceTest {
   test("many small batches: consumers live on, and what was fetched ahead is used") {
     val topic = newTopicOn(2, red)
     produce(red, topic, 2, (0 until 400).map(_.toString))
-    withPool { (pool, opened) =>
+    withPool { (pool, consumers) =>
       val read = (0L until 200L by 10L).flatMap { from =>
         val reader =
-          new BundleReader(bundle(red, topic, 30000L, (0, from, from + 10), (1, from, from + 10)), pool)
+          readerOf(bundle(red, topic, 30000L, (0, from, from + 10), (1, from, from + 10)), pool)
         val found = Iterator.continually(reader).takeWhile(_.next()).map { r =>
           (r.get().getInt(3), r.get().getLong(4), new String(r.get().getBinary(1)))
         }.toList
@@ -141,7 +110,7 @@ class BundleReaderSuite extends SourceTest {
       }
       val expected = red.dump(topic).map(r => (r.partition, r.offset, r.value))
       assert(read.sortBy(r => (r._1, r._2)) == expected)
-      assert(opened.get == 1)
+      assert(consumers.opened == 1)
     }
   }
 
@@ -151,7 +120,7 @@ class BundleReaderSuite extends SourceTest {
     val range = bundle(red, topic, 60000L, (0, 0L, 2L))
     red.deleteTopic(topic)
     withPool { (pool, _) =>
-      val strict = new BundleReader(range, pool)
+      val strict = readerOf(range, pool)
       val e = intercept[DynamicKafkaRuntimeException](strict.next())
       strict.close()
       assert(e.getCondition == "DYNAMIC_KAFKA.DATA_LOSS")
@@ -159,7 +128,7 @@ class BundleReaderSuite extends SourceTest {
         Seq("'red'", topic, "partition 0", "not there any more").forall(e.getMessage.contains),
         e.getMessage
       )
-      val lenient = new BundleReader(range.copy(settings = range.settings.copy(failOnDataLoss = false)), pool)
+      val lenient = readerOf(range.copy(settings = range.settings.copy(failOnDataLoss = false)), pool)
       assert(!lenient.next())
       assert(lenient.currentMetricsValues().map(_.value).toSet == Set(1L))
       lenient.close()
@@ -169,10 +138,10 @@ class BundleReaderSuite extends SourceTest {
   test("a reader that is at its end gives its consumer back, and stays there") {
     val topic = newTopicOn(2, red)
     produce(red, topic, 2, Seq("a", "b"))
-    withPool { (pool, opened) =>
-      val readers = (0 to 1).map(p => new BundleReader(bundle(red, topic, 30000L, (p, 0L, 1L)), pool))
+    withPool { (pool, consumers) =>
+      val readers = (0 to 1).map(p => readerOf(bundle(red, topic, 30000L, (p, 0L, 1L)), pool))
       readers.foreach(reader => assert(reader.next() && !reader.next() && !reader.next()))
-      assert(opened.get == 1 && pool.size == 1)
+      assert(consumers.opened == 1 && pool.size == 1)
       readers.foreach(_.close())
       assert(pool.size == 1)
     }
@@ -184,7 +153,7 @@ class BundleReaderSuite extends SourceTest {
     red.freeze()
     try
       withPool { (pool, _) =>
-        val reader = new BundleReader(bundle(red, topic, 300L, (0, 0L, 1L)), pool)
+        val reader = readerOf(bundle(red, topic, 300L, (0, 0L, 1L)), pool)
         val e = intercept[DynamicKafkaRuntimeException](reader.next())
         reader.close()
         assert(e.getCondition == "DYNAMIC_KAFKA.CLUSTER_UNREACHABLE")
@@ -201,7 +170,7 @@ class BundleReaderSuite extends SourceTest {
     try
       withPool { (pool, _) =>
         def waiting(): (BundleReader, Thread, Future[Try[Boolean]]) = {
-          val reader = new BundleReader(bundle(red, topic, 600000L, (0, 0L, 1L)), pool)
+          val reader = readerOf(bundle(red, topic, 600000L, (0, 0L, 1L)), pool)
           @volatile var thread: Thread = null
           val next = Future {
             thread = Thread.currentThread

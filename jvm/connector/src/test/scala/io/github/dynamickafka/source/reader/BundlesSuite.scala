@@ -1,5 +1,8 @@
 package io.github.dynamickafka.source.reader
 
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.InputPartition
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -34,6 +37,62 @@ class BundlesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   test("64 clusters of 4 partitions with a few records: a task for each cluster") {
     val bundles = Bundles(Seq.fill(64)(Seq.fill(4)(25L)), cores = 2)(identity[Long])
     assert(bundles.forall(_.size == 1))
+  }
+
+  private val placed: Gen[Seq[(Int, Long, String)]] = for {
+    sizes <- Gen.listOf(Gen.oneOf(Gen.choose(1L, 50L), Gen.choose(1L, 20000L)))
+    places <- Gen.listOfN(sizes.size, Gen.oneOf("", "executor_a", "executor_b"))
+  } yield sizes.zip(places).zipWithIndex.map { case ((size, place), i) => (i, size, place) }
+
+  test("bundles share tasks: each is in one of them, in order, with those of its own place only") {
+    forAll(placed, Gen.choose(1, 8)) { (bundles, cores) =>
+      val tasks = Bundles.shared(bundles, cores)(_._2, _._3)
+      assert(tasks.flatten.sorted == bundles)
+      tasks.foreach { task =>
+        assert(task == task.sorted && task.map(_._3).distinct.size == 1)
+        assert(task.size == 1 || task.map(_._2).sum <= Bundles.SmallTask)
+      }
+    }
+  }
+
+  test("there are always enough tasks, and where these are few, each has one bundle") {
+    forAll(placed, Gen.choose(1, 8)) { (bundles, cores) =>
+      val tasks = Bundles.shared(bundles, cores)(_._2, _._3)
+      val worth = cores * Bundles.TasksPerCore
+      if (bundles.size <= worth) assert(tasks == bundles.map(Seq(_)))
+      // Not one task for all that is small: a task waits for its clusters.
+      else assert(tasks.forall(_.size <= bundles.size / worth + 1))
+    }
+  }
+
+  test("64 clusters with a record each: eight in a task of two cores, and each is read once") {
+    val ranges = SortedMap.from((0 until 64).map(c => f"c$c%02d" -> Seq(OffsetRange("orders", 0, 5L, 6L))))
+    def tasks(splits: Splits, places: String*): Seq[InputPartition] =
+      BundlePlanner.partitions(
+        ranges,
+        ranges.keys.toSeq,
+        new ConsumerSettings(_, Map.empty),
+        (_, _) => "s",
+        ReadSettings(includeHeaders = false, failOnDataLoss = true, 1000L),
+        splits,
+        cores = 2,
+        places.toIndexedSeq
+      ).toSeq
+    def read(task: InputPartition): Seq[RangeBundle] = task match {
+      case one: RangeBundle => Seq(one)
+      case SharedTask(several) => several
+      case other => fail(other.toString)
+    }
+    val shared = tasks(Splits.none)
+    assert(shared.map(read(_).size) == Seq.fill(8)(8))
+    assert(shared.flatMap(read).map(_.cluster) == ranges.keys.toSeq)
+    val placed = tasks(Splits.none, "executor_a", "executor_b")
+    assert(placed.flatMap(read).map(_.cluster).sorted == ranges.keys.toSeq)
+    placed.foreach(task => assert(read(task).forall(_.locations == task.preferredLocations().toSeq)))
+    assert(placed.map(_.preferredLocations().toSeq).distinct.size == 2)
+    // Who says how many tasks there are gets so many.
+    assert(tasks(Splits(Some(64), None)).map(read(_).size) == Seq.fill(64)(1))
+    assert(tasks(Splits(None, Some(7L))).size == 64)
   }
 
   test("the same partition of many clusters does not come to one executor, and keeps its own") {
