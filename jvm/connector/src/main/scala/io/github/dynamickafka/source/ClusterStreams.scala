@@ -213,26 +213,6 @@ private[source] final class ClusterStreams(
   def safe(id: String, error: Throwable): Throwable =
     Redaction.scrub(error, streams(id).config.properties.client)
 
-  /** False: superseded. */
-  private def await(
-      answers: Map[String, CompletableFuture[_]],
-      superseded: Set[String] => Boolean
-  ): Boolean = {
-    val all = answers.values.toSeq
-    val every = CompletableFuture.allOf(all: _*)
-    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
-    while (!every.isDone && !superseded(pending))
-      try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
-      catch {
-        case _: TimeoutException | _: ExecutionException => ()
-        case e: InterruptedException =>
-          all.foreach(_.cancel(true))
-          throw e
-      }
-    if (!every.isDone) all.foreach(_.cancel(true))
-    every.isDone
-  }
-
   /** In the background, since a client may wait for what it has under way; failures are logged, not thrown. */
   private def close(gone: Iterable[ClusterStream]): Unit =
     closing = closing.filterNot(_.isDone) ++ gone.map { stream =>
@@ -269,6 +249,32 @@ private[source] object ClusterStreams {
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())
     catch { case NonFatal(e) => Left(ClusterAdmin.cause(e)) }
+
+  /**
+   * Waits for all of them, or until it is of no use to; then they are cancelled, and none of them tells anything.
+   *
+   * @param superseded told of those that are not done
+   * @return whether all are done
+   */
+  private[source] def await(
+      answers: Map[String, CompletableFuture[_]],
+      superseded: Set[String] => Boolean
+  ): Boolean = {
+    val all = answers.values.toSeq
+    val every = CompletableFuture.allOf(all: _*)
+    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
+    @annotation.tailrec
+    def wait(): Boolean =
+      if (every.isDone) true
+      else if (superseded(pending)) false
+      else {
+        try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
+        catch { case _: TimeoutException | _: ExecutionException => () }
+        wait()
+      }
+    try wait()
+    finally all.foreach(_.cancel(true))
+  }
 
   private def describe(error: Throwable, config: ClusterConfig): String = {
     val text = error match {

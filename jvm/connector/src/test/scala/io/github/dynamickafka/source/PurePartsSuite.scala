@@ -50,6 +50,22 @@ class PurePartsSuite extends AnyFunSuite {
     assert(again.look(later.nextAt, ask) == Right(()))
   }
 
+  test("answers that nobody waits for any more are no answers, also where one of them came meanwhile") {
+    val (moved, other) = (new CompletableFuture[String], new CompletableFuture[String])
+    // The answer comes after it was found to be of no use, and before the rest is cancelled.
+    def superseded(pending: Set[String]): Boolean = {
+      assert(pending == Set("moved", "other"))
+      moved.complete("too late")
+    }
+    assert(!ClusterStreams.await(Map("moved" -> moved, "other" -> other), superseded))
+    assert(other.isCancelled)
+    val failed = CompletableFuture.failedFuture[String](new RuntimeException("refused"))
+    assert(ClusterStreams.await(
+      Map("moved" -> moved, "failed" -> failed),
+      _ => fail("nothing is waited for")
+    ))
+  }
+
   test("limits: the budget of all clusters together, and each cluster's own") {
     val limits = new Limits(id => if (id == "slow") Some(5L) else None)
     val spans = IndexedSeq(span("fast", 1000), span("slow", 1000))

@@ -73,7 +73,12 @@ trait ReaderTest extends SourceTest {
       Nil
     )
 
-  private[source] def bundle(cluster: KafkaCluster, topic: String, silenceMs: Long, ranges: (Int, Long, Long)*): RangeBundle =
+  private[source] def bundle(
+      cluster: KafkaCluster,
+      topic: String,
+      silenceMs: Long,
+      ranges: (Int, Long, Long)*
+  ): RangeBundle =
     bundleOf("red", cluster, topic, silenceMs, ranges: _*)
 
   private[source] def readerOf(bundle: RangeBundle, pool: ConsumerPool): BundleReader =
