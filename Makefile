@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JARS := jvm/connector/target/jars/.ready
+BUILD_JARS := connector/localJars testkit/testkitClasspath benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
 # A home of its own for what is published here, so that nobody's own ~/.m2 changes.
@@ -33,11 +34,12 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 
 test: test-scala test-python smoke-lines ## All tests
 
-test-scala: $(VENV)/ready ## Suites, on real brokers
+test-scala: $(VENV)/ready ## Suites, on real brokers; then the jars, since sbt is there
 	@mkdir -p target
-	./sbt test 2>&1 | tee target/scalatest.log
+	./sbt test $(BUILD_JARS) 2>&1 | tee target/scalatest.log
 	@awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	  END { printf "scalatest: %d passed, %d failed\n", ok, bad; exit bad > 0 }' target/scalatest.log
+	@touch $(JARS)
 
 test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
 	cd python && ../$(RUN) -m pytest -q
@@ -97,7 +99,7 @@ clean: ## Removes all that was made here
 published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home
 
 $(JARS): $(VENV)/ready $(SOURCES)
-	./sbt connector/localJars testkit/testkitClasspath benchmark/package
+	./sbt $(BUILD_JARS)
 	touch $@
 
 $(PUBLISHED): $(VENV)/ready $(SOURCES)
@@ -113,6 +115,6 @@ $(VENV)/ready: requirements-dev.txt version.sbt python/pyproject.toml
 target/venv-%/ready: requirements-dev.txt version.sbt python/pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	sed 's/^pyspark==.*/pyspark==$*/' requirements-dev.txt > $(@D)/requirements.txt
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $(@D)/requirements.txt
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(@D)/requirements.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
 	touch $@

@@ -39,7 +39,9 @@ val common = Seq(
   ),
   tpolecatExcludeOptions += org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
   javacOptions ++= Seq("-Xlint:all,-processing,-serial", "-Werror", "--release", "17"),
-  Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m"),
+  Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
+  // Of the brokers that they start, too: none runs long enough for the optimizing compiler, which took half of the CPU.
+  Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
 )
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Of brokers, drivers and all else that is started here: none runs long enough for the optimizing compiler, which took
+# half of the CPU.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 # The testkit is no package that anybody installs.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jvm" / "testkit" / "python"))

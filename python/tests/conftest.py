@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -9,6 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder
+
+# No JVM of a test runs long enough for the optimizing compiler.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
