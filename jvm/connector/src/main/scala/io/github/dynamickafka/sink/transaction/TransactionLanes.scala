@@ -82,27 +82,28 @@ private[sink] final class TransactionLanes(
   }
 
   override def abort(): Unit = {
-    // A task that is killed may have its thread interrupted, and then Kafka's client gives up before it has said so.
+    // The thread of a task that is killed may be interrupted, and Kafka's client would not wait for the broker's answer.
     val interrupted = Thread.interrupted()
-    try open.values.foreach { lane =>
-      try {
-        lane.producer.abort()
-        pool.release(lane.settings, lane.producer)
-      } catch {
-        case NonFatal(e) =>
-          pool.discard(lane.settings, lane.producer)
-          // The driver looks for it, and else Kafka aborts it in the end.
-          log.warn(
-            s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
-              s"aborted: $e"
-          )
-      }
-    }
+    try open.values.foreach(abort)
     finally {
       open.clear()
       if (interrupted) Thread.currentThread().interrupt()
     }
   }
+
+  private def abort(lane: Lane): Unit =
+    try {
+      lane.producer.abort()
+      pool.release(lane.settings, lane.producer)
+    } catch {
+      case NonFatal(e) =>
+        pool.discard(lane.settings, lane.producer)
+        // The driver looks for it, and else Kafka aborts it in the end.
+        log.warn(
+          s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+            s"aborted: $e"
+        )
+    }
 
   override def close(): Unit = abort()
 
