@@ -90,7 +90,7 @@ def _await_sent(pipelines: Pipelines, query: Writer, value: str) -> None:
 
 
 def test_before_the_offset_log_and_after_it(pipelines: Pipelines) -> None:
-    """Between two batches, with a batch that Spark has not noted as done, and with offsets logged but no task started."""
+    """Between two batches, with a batch that Spark has not noted as done, and with offsets but no task started."""
     pipelines.orders(20)
     planning = pipelines.writer("planning")
     unnoted = pipelines.writer("unnoted")

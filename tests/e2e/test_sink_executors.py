@@ -63,9 +63,16 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
         for query in (failed, killed, slow):
             # Of two tasks, a later attempt of one has won.
             assert {_attempt(t) for t in _first(query)} == {"0", "1"}, query.name
-        # Nobody waits for what the other attempts have left.
+        # Nobody waits for what the other attempts have left, whose threads Spark has interrupted.
+        assert "could not be aborted" not in _executors_log(pipelines)
         pipelines.await_readers_pass(*queries)
         driver.kill()
+
+
+def _executors_log(pipelines: Pipelines) -> str:
+    logs = list((pipelines.folder / "spark").glob("*/app-*/*/stderr"))
+    assert len(logs) >= 5
+    return "\n".join(log.read_text() for log in logs)
 
 
 def _first(query: Writer) -> list[dict[str, Any]]:
