@@ -16,18 +16,27 @@ class ErrorConditionsSuite extends AnyFunSuite {
     Errors.clusterAuthenticationFailed("blue", "blue:9092", "wrong password.", cause),
     Errors.clusterAuthorizationFailed("blue", "blue:9092", "topic 'orders'.", cause),
     Errors.clusterUnreachable("blue", "blue:9092", "no answer.", cause),
+    Errors.commitIncomplete(3, "cluster 'blue', transaction 'x'", "TimeoutException: no answer.", cause),
     Errors.dataLoss("blue", "orders", "offset 5 is gone."),
     Errors.duplicateCluster("blue", "green", "kfk", Seq("orders")),
+    Errors.exactlyOnceRefused("there is no journal."),
+    Errors.invalidColumn("value", "there is none."),
     Errors.invalidOffset("no version."),
     Errors.invalidOption("startingOffsets", "x", "it is wrong."),
+    Errors.journalConflict("/checkpoint", "another run has started.", cause),
     Errors.metadataInvalid("line 3", "no clusters."),
     Errors.metadataUnavailable("file", 3, "no answer.", cause),
     Errors.missingOption("streamIds", "name one."),
+    Errors.partialCommit(3, "cluster 'blue', transaction 'x'"),
     Errors.plainKafkaCheckpoint("/checkpoint"),
+    Errors.replayDiffers(3, "task 0 has 1 record, and had 2."),
     Errors.topicNotFound("blue", "orders", "all-orders"),
+    Errors.transactionsAborted(3, "its tasks took too long."),
     Errors.unknownOffsetVersion("2", 1),
     Errors.unknownOption("x", Some("y")),
-    Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause)
+    Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),
+    Errors.unroutableRow(Some("orders"), None, Some("t"), "the metadata has no stream 'orders'"),
+    Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause)
   )
 
   private val json =
