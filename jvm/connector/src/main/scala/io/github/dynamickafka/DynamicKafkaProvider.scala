@@ -2,6 +2,8 @@ package io.github.dynamickafka
 
 import java.{util => ju}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.connector.catalog.{SessionConfigSupport, Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.sources.DataSourceRegister
@@ -9,6 +11,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{
+  OptionSpec,
+  OptionTable,
   SessionDefaults,
   SinkOptionSpecs,
   SourceOptionSpecs,
@@ -33,7 +37,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
     schemaAsked = true
-    readSchema(SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table))
+    readSchema(options)
   }
 
   override def getTable(
@@ -44,18 +48,28 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
     if (schemaAsked) new DynamicKafkaTable(schema)
-    else if (ReadOnly.exists(forWriting.containsKey(_))) withUserSchema(schema, options)
+    else if (reads(forWriting)) withUserSchema(schema, options)
     else {
       DynamicKafkaSinkTable.check(forWriting, schema)
       new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
     }
   }
 
-  /** With one of these a query reads. */
-  private val ReadOnly = Seq("streamIds", "stream-ids", "streamPattern", "stream-pattern")
+  /** Spark makes the same call for a read with a schema of the user and for a write: only the options differ. */
+  private def reads(options: CaseInsensitiveStringMap): Boolean = {
+    def has(spec: OptionSpec[_] => Boolean, table: OptionTable) =
+      options.keySet.asScala.exists(table.find(_).exists(spec))
+    has(
+      Set[OptionSpec[_]](SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern),
+      SourceOptionSpecs.table
+    ) &&
+    !has(spec => SourceOptionSpecs.table.find(spec.name).isEmpty, SinkOptionSpecs.table)
+  }
 
   private def readSchema(options: CaseInsensitiveStringMap): StructType = {
-    val parsed = SourceOptionsParser.parse(options)
+    val parsed = SourceOptionsParser.parse(
+      SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table)
+    )
     DynamicKafkaTable.check(parsed)
     DynamicKafkaTable.schema(parsed.includeHeaders)
   }
@@ -67,7 +81,8 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
       throw Errors.invalidOption(
         "schema",
         schema.simpleString,
-        s"rows of this data source have a schema of their own: ${own.simpleString}. Leave it out."
+        s"rows of this data source have a schema of their own: ${own.simpleString}. Leave it out. " +
+          "To write, name the stream with 'streamId' in the place of 'streamIds' or 'streamPattern'."
       )
     new DynamicKafkaTable(own)
   }

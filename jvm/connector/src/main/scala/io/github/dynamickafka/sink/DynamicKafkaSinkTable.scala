@@ -50,7 +50,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(
       info.queryId, {
-        // The session's defaults are only in those of the table.
+        // For a streaming query, the session's defaults are only in those of the table; for a job, in both.
         val all = new ju.HashMap[String, String](options)
         info.options.asCaseSensitiveMap.asScala.foreach { case (name, value) =>
           all.keySet.removeIf(_.equalsIgnoreCase(name))

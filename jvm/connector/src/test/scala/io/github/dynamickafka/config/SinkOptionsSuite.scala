@@ -1,0 +1,204 @@
+package io.github.dynamickafka.config
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.producer.RoundRobinPartitioner
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.prop.TableDrivenPropertyChecks
+
+import io.github.dynamickafka.config.Options.refused
+
+class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
+
+  private def parse(options: (String, String)*): SinkOptions = parseOnly(
+    Seq("metadataService" -> "file", "streamId" -> "orders") ++ options: _*
+  )
+
+  private def parseOnly(options: (String, String)*): SinkOptions =
+    SinkOptionsParser.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
+
+  test("what is not set has the documented default") {
+    assert(
+      parse() == SinkOptions(
+        service = ServiceOptions("file", Map.empty),
+        streamId = Some("orders"),
+        discovery = DiscoveryOptions(30000, 10, 60000, allowMissingStreams = false),
+        clusters = ClusterOptions(
+          skipUnreachable = false,
+          failureTimeoutMs = -1,
+          requestTimeoutMs = 60000,
+          skipUnreachableReplay = false,
+          groupIdPrefix = None,
+          shared = Map.empty,
+          perCluster = Map.empty,
+          table = SinkOptionSpecs.table
+        ),
+        routing = ClusterRouting.Key,
+        guarantee = DeliveryGuarantee.AtLeastOnce,
+        partitioner = PartitionerChoice.Default,
+        deadLetters = None,
+        transactions = TransactionOptions("dynamic-kafka", None, 60000, replayLost = false)
+      )
+    )
+  }
+
+  test("documented defaults are the ones that hold") {
+    SinkOptionSpecs.table.all.foreach { spec =>
+      spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
+    }
+  }
+
+  test("no two options are one under another spelling") {
+    assert(SinkOptionSpecs.table.all.map(_.key).distinct.size == SinkOptionSpecs.table.all.size)
+  }
+
+  test("every option is read") {
+    val options = parse(
+      "metadataService.path" -> "streams.yaml",
+      "clusterRouting" -> "First",
+      "deliveryGuarantee" -> "EXACTLY-ONCE",
+      "transactional-id-prefix" -> "shop",
+      "partitioner" -> "Fixed",
+      "deadLetterTopic" -> "rejected",
+      "deadLetterCluster" -> "blue",
+      "commitTimeoutMs" -> "5s",
+      "partialCommitPolicy" -> "replay-lost-partitions",
+      "checkpointLocation" -> "/checkpoint",
+      "streamMetadataDiscoveryIntervalMs" -> "10s",
+      "streamMetadataDiscoveryFailureThreshold" -> "0",
+      "clusterRequestTimeoutMs" -> "2000",
+      "clientIdPrefix" -> "me",
+      "kafka.compression.type" -> "zstd",
+      "cluster.blue.kafka.compression.type" -> "lz4"
+    )
+    assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
+    assert(options.routing == ClusterRouting.First && options.partitioner == PartitionerChoice.Fixed)
+    assert(options.guarantee == DeliveryGuarantee.ExactlyOnce)
+    assert(options.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))
+    assert(options.transactions == TransactionOptions("shop", Some("/checkpoint"), 5000, replayLost = true))
+    assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = false))
+    assert(options.clusters.requestTimeoutMs == 2000 && options.clusters.clientIdPrefix.contains("me"))
+    assert(options.clusters.shared == Map("compression.type" -> "zstd"))
+    assert(options.clusters.perCluster == Map("blue.kafka.compression.type" -> "lz4"))
+  }
+
+  test("a partitioner may be a class that implements Kafka's") {
+    val name = classOf[RoundRobinPartitioner].getName
+    assert(parse("partitioner" -> name).partitioner == PartitionerChoice.OfClass(name))
+  }
+
+  test("the stream may come with the rows") {
+    assert(parseOnly("metadataService" -> "file").streamId.isEmpty)
+  }
+
+  test("the name of a query, which Spark passes on, is no option") {
+    assert(parse("queryName" -> "named") == parse() && parse("queryname" -> "named") == parse())
+  }
+
+  test("an option for whom there is a metadata service is asked for") {
+    val error = refused(parseOnly("streamId" -> "a"))
+    assert(error.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
+    assert(error.getMessageParameters.get("option") == "metadataService")
+  }
+
+  private val invalid = Table(
+    ("option", "value", "in the text"),
+    ("streamId", " ", "empty"),
+    ("clusterRouting", "random", "'key', 'first', 'all'"),
+    ("deliveryGuarantee", "at-most-once", "'none', 'at-least-once', 'exactly-once'"),
+    ("transactionalIdPrefix", "", "empty"),
+    ("partitioner", "sticky", "there is no class 'sticky'"),
+    ("partitioner", "java.lang.String", "does not implement org.apache.kafka.clients.producer.Partitioner"),
+    ("deadLetterTopic", "", "empty"),
+    ("deadLetterCluster", "blue", "'deadLetterTopic' names the topic, and is not set"),
+    ("commitTimeoutMs", "0", "at least 1 ms"),
+    ("commitTimeoutMs", "soon", "'10s'"),
+    ("partialCommitPolicy", "ignore", "'fail', 'replay-lost-partitions'"),
+    ("streamMetadataDiscoveryIntervalMs", "0", "at least 1 ms"),
+    ("streamMetadataDiscoveryFailureThreshold", "-1", "from 0 to"),
+    ("clusterRequestTimeoutMs", "-1", "at least 1 ms"),
+    // the source's
+    ("streamIds", "orders", "'streamId'"),
+    ("stream-ids", "orders", "'streamId'"),
+    ("streamPattern", "orders-.*", "'streamId'"),
+    ("startingOffsets", "earliest", "it is an option of the source, and this writes"),
+    ("endingOffsets", "latest", "it is an option of the source, and this writes"),
+    ("maxOffsetsPerTrigger", "5", "it is an option of the source, and this writes"),
+    ("failOnDataLoss", "false", "it is an option of the source, and this writes"),
+    ("clusterFailurePolicy", "skip", "it is an option of the source, and this writes"),
+    ("includeHeaders", "true", "a column 'headers' is written where there is one"),
+    // Spark's and Flink's
+    ("path", "/data", "'streamId'"),
+    ("topic", "orders", "a column 'topic'"),
+    ("sink.delivery-guarantee", "none", "'deliveryGuarantee'"),
+    ("sink.transactional-id-prefix", "x", "'transactionalIdPrefix'"),
+    ("sink.partitioner", "fixed", "'partitioner'"),
+    // Kafka's
+    ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
+    ("kafka.key.serializer", "x", "binary"),
+    ("kafka.value.serializer", "x", "binary"),
+    ("kafka.transactional.id", "x", "'transactionalIdPrefix'"),
+    ("kafka.partitioner.class", "x", "'partitioner'"),
+    ("cluster.blue.kafka.transactional.id", "x", "'transactionalIdPrefix'"),
+    ("cluster.blue.Partitioner.Class", "x", "'partitioner'"),
+    ("kafka.", "x", "names no Kafka property"),
+    // of one cluster
+    ("cluster.blue.clusterRouting", "all", "for the whole query"),
+    ("cluster.blue!.clusterRouting", "all", "'blue!' is no cluster id"),
+    ("cluster.blue", "x", "'cluster.<id>.kafka.<property>'")
+  )
+
+  test("a value that cannot be used is refused with its option, and what would be right") {
+    forAll(invalid) { (option, value, inText) =>
+      val error = refused(parse(option -> value))
+      assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+      assert(error.getMessageParameters.get("option") == option)
+      assert(error.getMessage.contains(inText))
+    }
+  }
+
+  private val against = Table(
+    ("option", "value", "in the text"),
+    ("kafka.acks", "1", "need 'all'"),
+    ("kafka.Acks", "0", "need 'all'"),
+    ("cluster.blue.kafka.acks", "1", "need 'all'"),
+    ("cluster.blue.acks", "1", "need 'all'"),
+    ("kafka.enable.idempotence", "false", "need idempotence"),
+    ("cluster.b.c.enable.idempotence", "FALSE", "need idempotence")
+  )
+
+  test("transactions allow no weaker acknowledgement, other guarantees do") {
+    forAll(against) { (option, value, inText) =>
+      val error = refused(parse("deliveryGuarantee" -> "exactly-once", option -> value))
+      assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+      assert(error.getMessageParameters.get("option") == option)
+      assert(error.getMessage.contains(inText) && error.getMessage.contains("'exactly-once'"))
+      assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+    }
+    Seq("kafka.acks" -> "all", "kafka.acks" -> "-1", "kafka.enable.idempotence" -> "true").foreach(same =>
+      assert(parse("deliveryGuarantee" -> "exactly-once", same).guarantee == DeliveryGuarantee.ExactlyOnce)
+    )
+  }
+
+  private val unknown = Table(
+    ("option", "suggestion"),
+    ("streamsId", Some("streamId")),
+    ("clusterRooting", Some("clusterRouting")),
+    ("delivery-guarantees", Some("deliveryGuarantee")),
+    ("compression.type", Some("kafka.compression.type")),
+    ("kafak.linger.ms", Some("kafka.linger.ms")),
+    ("committedOffsetsFallback", None),
+    ("quux", None)
+  )
+
+  test("an unknown option is refused with the one that may be meant") {
+    forAll(unknown) { (option, suggestion) =>
+      val error = refused(parse(option -> "hush-hush"))
+      assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
+      assert(error.getMessageParameters.get("option") == option)
+      assert(error.getMessageParameters.get("suggestion") == suggestion.fold("")(s => s" Did you mean '$s'?"))
+      assert(!error.getMessage.contains("hush-hush"))
+    }
+  }
+}

@@ -1,0 +1,122 @@
+package io.github.dynamickafka.sink
+
+import org.apache.spark.sql.{AnalysisException, DataFrame}
+
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.source.{Entry, Scene}
+
+/** What is refused before anything is written, and what is not. */
+class ChecksSuite extends SinkTest {
+
+  /** The error of a query that does not even start. */
+  private def atStart(t: Target, frame: DataFrame, more: (String, String)*): DynamicKafkaError =
+    intercept[IllegalArgumentException](t.start(frame, more: _*)) match {
+      case ours: DynamicKafkaError => ours
+      case other => throw other
+    }
+
+  private def streaming(s: Scene): DataFrame = {
+    s.orders(Entry("blue", blue, newTopicOn(1, blue)))
+    s.frame()
+  }
+
+  private def setting[A](options: (String, String)*)(body: => A): A = {
+    val names = options.map { case (name, value) => s"spark.datasource.dynamic-kafka.$name" -> value }
+    names.foreach { case (name, value) => spark.conf.set(name, value) }
+    try body
+    finally names.foreach { case (name, _) => spark.conf.unset(name) }
+  }
+
+  test("options and columns are checked when the query is started, and when the job is") {
+    target { t =>
+      t.out(Entry("blue", blue, newTopicOn(1, blue)))
+      scene { s =>
+        val frame = streaming(s)
+        val misspelt = atStart(t, frame, "clusterRooting" -> "all")
+        assert(condition(misspelt) == "UNKNOWN_OPTION" && text(misspelt).contains("'clusterRouting'"))
+        assert(condition(atStart(t, frame, "startingOffsets" -> "latest")) == "INVALID_OPTION")
+        val column = atStart(t, frame.selectExpr("key"))
+        assert(condition(column) == "INVALID_COLUMN" && text(column).contains("'value' is required"))
+      }
+      val plural = refused(t.save(rows(0, 1), "streamIds" -> "out"))
+      assert(condition(plural) == "INVALID_OPTION" && text(plural).contains("'streamId'"))
+      val only = refused(rows(0, 1).write.format("dynamic-kafka").mode("append")
+        .options(t.options("stream-ids" -> "out") - "streamId").save())
+      assert(condition(only) == "INVALID_OPTION" && text(only).contains("'streamId'"))
+      assert(condition(refused(t.save(rows(0, 1).selectExpr("1L as value")))) == "INVALID_COLUMN")
+    }
+  }
+
+  test("a stream is named by 'streamId' or by a column") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      def save(frame: DataFrame): Unit =
+        frame.write.format("dynamic-kafka").options(t.options() - "streamId").mode("append").save()
+      val error = refused(save(rows(0, 1)))
+      assert(condition(error) == "MISSING_OPTION" && text(error).contains("a column 'stream'"))
+      save(rows(0, 2).selectExpr("*", "'out' as stream"))
+      assert(values(blue, topic) == Seq("0", "1"))
+    }
+  }
+
+  test("a batch write appends, and no other mode is taken") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      Seq("overwrite", "ignore", "error", "errorifexists").foreach { mode =>
+        intercept[AnalysisException] {
+          rows(0, 1).write.format("dynamic-kafka").options(t.options()).mode(mode).save()
+        }
+      }
+      t.save(rows(0, 1))
+      assert(values(blue, topic) == Seq("0"))
+    }
+  }
+
+  test(
+    "session defaults of the other side are left out, those of both count, and options of the query are checked"
+  ) {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      setting("startingOffsets" -> "latest", "streamIds" -> "out", "deadLetterTopic" -> "x") {
+        t.save(rows(0, 1))
+        assert(values(blue, topic) == Seq("0"))
+        assert(spark.read.format("dynamic-kafka").options(t.options() - "streamId").load().count() == 0)
+        assert(condition(refused(t.save(rows(0, 1), "startingOffsets" -> "earliest"))) == "INVALID_OPTION")
+      }
+      setting("deliveryGuarantee" -> "twice") {
+        assert(text(refused(t.save(rows(0, 1)))).contains("'exactly-once'"))
+      }
+    }
+  }
+
+  test("the schema of a read is its own, whatever the user gives") {
+    scene { s =>
+      val own = streaming(s).schema
+      def read(ddl: String) =
+        spark.readStream.schema(ddl).format("dynamic-kafka").options(s.options()).load()
+      assert(read(own.toDDL).schema == own)
+      val error = refused(read("value STRING"))
+      assert(condition(error) == "INVALID_OPTION" && text(error).contains("a schema of their own"))
+    }
+  }
+
+  test("a query may have a name") {
+    target { t =>
+      scene { s =>
+        val topic = newTopicOn(1, blue)
+        t.out(Entry("blue", blue, topic))
+        val from = newTopicOn(1, blue)
+        s.orders(Entry("blue", blue, from))
+        produce(blue, from, 1, Seq("a"))
+        val query = s.frame().select("key", "value").writeStream.format("dynamic-kafka").options(t.options())
+          .option("checkpointLocation", t.checkpoint.toString).queryName("named").start()
+        try settle(query)
+        finally query.stop()
+        assert(values(blue, topic) == Seq("a"))
+      }
+    }
+  }
+}
