@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.harness.connect_server import ConnectServer
 from tests.harness.jars import connector_jars
 from tests.harness.orders import Orders
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
 
 SPARK_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
 
@@ -34,6 +39,22 @@ def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Pa
         assert stream["rows"] == orders.expected
         assert stream["metrics"]["kafkaClustersCount"] == "2"
         assert stream["metrics"]["pendingRecords"] == "0"
+
+
+def test_the_whole_write_path(
+    server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
+) -> None:
+    streams, topic = orders.with_copies(brokers, tmp_path, "blue", "green")
+    found = server.client("tests.connect.writes", str(streams), str(tmp_path))
+    assert found["session"].startswith("pyspark.sql.connect.")
+    # By a job of the builder, by a query of it, and by a job of options alone.
+    expected = Counter({f"{cluster}:{value}": 3 for cluster, _, _, value in orders.expected})
+    for name in ("blue", "green"):
+        seen = brokers[name].dump(topic, committed_only=True)
+        assert Counter(record.value for record in seen) == expected
+    assert found["python"][0] == "DYNAMIC_KAFKA.CONNECT_UNSUPPORTED"
+    assert found["misspelt"][0] == "DYNAMIC_KAFKA.UNKNOWN_OPTION"
+    assert "Did you mean 'clusterRouting'" in found["misspelt"][1]
 
 
 def test_what_needs_a_classic_session_says_so(server: ConnectServer, orders: Orders) -> None:

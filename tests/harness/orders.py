@@ -50,3 +50,14 @@ class Orders:
         streams = folder / "streams.json"
         streams.write_text(json.dumps({"version": 1, "clusters": addresses, "streams": {"orders": stream}}))
         return cls(streams, topic, sorted(expected, key=str))
+
+    def with_copies(self, brokers: Mapping[str, Cluster], folder: Path, *clusters: str) -> tuple[Path, str]:
+        """A file that has the stream `copies` as well, and its topic, which is new on these clusters."""
+        topic = f"copies-{uuid.uuid4().hex[:8]}"
+        for name in clusters:
+            brokers[name].create_topic(topic, 2)
+        document = json.loads(self.streams.read_text())
+        document["streams"]["copies"] = {"clusters": {name: {"topics": [topic]} for name in clusters}}
+        streams = folder / "streams-with-copies.json"
+        streams.write_text(json.dumps(document))
+        return streams, topic

@@ -44,6 +44,7 @@ def test_the_scala_documentation_shows_what_users_call() -> None:
     with zipfile.ZipFile(published() / f"{artifact}-{version}-javadoc.jar") as archive:
         pages = {name.removeprefix("io/github/dynamickafka/") for name in archive.namelist()}
     shown = {page.removesuffix(".html").rstrip("$") for page in pages if re.search(r"[A-Z]\w*\$?\.html$", page)}
-    assert {"DynamicKafka", "DynamicKafkaReaderBuilder", "OffsetsInitializer"} <= shown
+    builders = {"DynamicKafkaBuilder", "DynamicKafkaReaderBuilder", "DynamicKafkaWriterBuilder"}
+    assert {"DynamicKafka", "OffsetsInitializer"} | builders <= shown
     assert {"metadata/KafkaMetadataService", "metadata/KafkaStream", "error/DynamicKafkaError"} <= shown
-    assert not [name for name in shown if name.startswith(("config/", "offset/", "source/"))]
+    assert not [name for name in shown if name.startswith(("config/", "offset/", "sink/", "source/"))]

@@ -1,5 +1,6 @@
-"""Dynamic Kafka for Spark: reads streams that live on many Kafka clusters."""
+"""Dynamic Kafka for Spark: reads and writes streams that live on many Kafka clusters."""
 
+from dynamic_kafka._builder import DynamicKafkaBuilder
 from dynamic_kafka._version import __version__
 from dynamic_kafka.builder import DynamicKafkaReaderBuilder
 from dynamic_kafka.codec import document
@@ -15,12 +16,15 @@ from dynamic_kafka.services import (
     SingleClusterMetadataService,
     StaticMetadataService,
 )
+from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 __all__ = [
     "ClusterMetadata",
     "DynamicKafka",
+    "DynamicKafkaBuilder",
     "DynamicKafkaError",
     "DynamicKafkaReaderBuilder",
+    "DynamicKafkaWriterBuilder",
     "FileMetadataService",
     "HttpMetadataService",
     "JdbcMetadataService",

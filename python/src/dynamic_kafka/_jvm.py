@@ -18,6 +18,11 @@ def is_connect(spark: object) -> bool:
     return any(c.__module__.startswith("pyspark.sql.connect.") for c in type(spark).__mro__)
 
 
+def is_dataframe(frame: object) -> bool:
+    """True for a DataFrame of PySpark, classic or Connect. Asked by name, as a session is."""
+    return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(frame).__mro__)
+
+
 def session(spark: SparkSession | None) -> SparkSession:
     """The given session, else the active one; classic or Connect, but not stopped.
 

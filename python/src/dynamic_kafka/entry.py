@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from dynamic_kafka._configure import configure as _configure
 from dynamic_kafka.builder import DynamicKafkaReaderBuilder
+from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class DynamicKafka:
@@ -23,6 +24,12 @@ class DynamicKafka:
         ...     .set_kafka_metadata_service(FileMetadataService("streams.yaml"))
         ...     .set_stream_ids("orders", "payments")
         ...     .load()
+        ... )
+        >>> copies = (
+        ...     DynamicKafka.writer(orders.select("key", "value"))
+        ...     .set_kafka_metadata_service(FileMetadataService("streams.yaml"))
+        ...     .set_stream_id("copies")
+        ...     .start("/checkpoints/copies")
         ... )
     """
 
@@ -62,3 +69,16 @@ class DynamicKafka:
             spark: The session. None: the one that is active when ``load()`` is called.
         """
         return DynamicKafkaReaderBuilder(spark)
+
+    @staticmethod
+    def writer(df: DataFrame) -> DynamicKafkaWriterBuilder:
+        """A builder of a write.
+
+        Args:
+            df: What is written: a streaming DataFrame for ``start()``, a batch one for ``save()``. Of a classic
+                session or a Connect one.
+
+        Raises:
+            TypeError: if it is no DataFrame of PySpark.
+        """
+        return DynamicKafkaWriterBuilder(df)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from dynamic_kafka import (
+    DynamicKafka,
+    DynamicKafkaError,
+    DynamicKafkaReaderBuilder,
+    DynamicKafkaWriterBuilder,
+    FileMetadataService,
+    KafkaMetadataService,
+    KafkaStream,
+    SingleClusterMetadataService,
+)
+
+Builder = DynamicKafkaWriterBuilder
+
+
+class Frame(DataFrame):
+    """One without a session: options need none."""
+
+    def __new__(cls) -> Frame:
+        return object.__new__(cls)
+
+
+@pytest.fixture
+def writer() -> Builder:
+    return DynamicKafka.writer(Frame())
+
+
+def test_every_setter_is_an_option(writer: Builder) -> None:
+    assert (
+        writer.set_kafka_metadata_service(FileMetadataService("streams.yaml"))
+        .set_stream_id("orders")
+        .set_cluster_routing("all")
+        .set_delivery_guarantee("exactly-once")
+        .set_transactional_id_prefix("shop")
+        .set_partitioner("round-robin")
+        .set_metadata_discovery_interval("10s")
+        .options()
+    ) == {
+        "metadataService": "file",
+        "metadataService.path": "streams.yaml",
+        "streamId": "orders",
+        "clusterRouting": "all",
+        "deliveryGuarantee": "exactly-once",
+        "transactionalIdPrefix": "shop",
+        "partitioner": "round-robin",
+        "streamMetadataDiscoveryIntervalMs": "10000",
+    }
+
+
+def test_properties_are_kafka_s_and_options_the_connector_s(writer: Builder) -> None:
+    writer.set_property("linger.ms", 20).set_property("acks", "all").set_property("deadLetterTopic", "rejected")
+    writer.set_properties({"kafka.compression.type": "zstd", "commitTimeoutMs": 5000})
+    writer.set_cluster_property("Blue", "client.id", "me").set_cluster_property("Blue", "kafka.client.rack", "r1")
+    writer.set_option("checkpointLocation", "/checkpoint")
+    assert writer.options() == {
+        "kafka.linger.ms": "20",
+        "kafka.acks": "all",
+        "deadLetterTopic": "rejected",
+        "kafka.compression.type": "zstd",
+        "commitTimeoutMs": "5000",
+        "cluster.Blue.kafka.client.id": "me",
+        "cluster.Blue.kafka.client.rack": "r1",
+        "checkpointLocation": "/checkpoint",
+    }
+
+
+def test_the_later_one_holds_in_whatever_spelling(writer: Builder) -> None:
+    writer.set_kafka_metadata_service(SingleClusterMetadataService("blue", "blue:9092"))
+    writer.set_kafka_metadata_service(FileMetadataService("f"))
+    writer.set_option("delivery-guarantee", "none").set_delivery_guarantee("exactly-once")
+    assert writer.options() == {
+        "metadataService": "file",
+        "metadataService.path": "f",
+        "deliveryGuarantee": "exactly-once",
+    }
+
+
+def test_a_python_service_needs_no_jvm_for_options(writer: Builder) -> None:
+    class Mine(KafkaMetadataService):
+        def get_all_streams(self) -> list[KafkaStream]:
+            return []
+
+        def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
+            return {}
+
+    assert writer.set_kafka_metadata_service(Mine()).options() == {"metadataService": "registered"}
+
+
+@pytest.mark.parametrize("stream", ["", " "])
+def test_a_stream_id_that_is_none(writer: Builder, stream: str) -> None:
+    with pytest.raises(ValueError, match="a stream id is not empty"):
+        writer.set_stream_id(stream)
+    with pytest.raises(TypeError, match="a stream id is a str, not list"):
+        writer.set_stream_id(cast(Any, ["orders"]))
+
+
+def test_a_cluster_id_that_is_none(writer: Builder) -> None:
+    with pytest.raises(ValueError, match="cluster id"):
+        writer.set_cluster_property("a b", "client.id", "me")
+
+
+@pytest.mark.parametrize("frame", [None, "orders", DataFrame])
+def test_what_is_no_dataframe(frame: object) -> None:
+    with pytest.raises(TypeError, match="takes a DataFrame of PySpark, not "):
+        DynamicKafka.writer(cast(Any, frame))
+
+
+def test_reads_and_writes_have_the_shared_setters_in_common() -> None:
+    def setters(builder: type) -> set[str]:
+        return {name for name, _ in inspect.getmembers(builder, callable) if name.startswith("set_")}
+
+    shared = setters(DynamicKafkaReaderBuilder) & setters(DynamicKafkaWriterBuilder)
+    assert shared == {
+        "set_kafka_metadata_service",
+        "set_property",
+        "set_properties",
+        "set_cluster_property",
+        "set_metadata_discovery_interval",
+        "set_option",
+    }
+
+
+def test_a_session_without_the_jar_is_told_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    def writer(frame: DataFrame) -> Builder:
+        service = FileMetadataService(tmp_path / "streams.yaml")
+        return DynamicKafka.writer(frame).set_kafka_metadata_service(service).set_stream_id("orders")
+
+    rows = spark.readStream.format("rate").load().selectExpr("string(value) AS value")
+    for attempt in (
+        lambda: writer(rows).start(tmp_path / "checkpoint"),
+        lambda: writer(rows).write_stream(),
+        lambda: writer(spark.range(1).selectExpr("string(id) AS value")).save(),
+    ):
+        with pytest.raises(DynamicKafkaError) as error:
+            attempt()
+        assert error.value.getCondition() == "DYNAMIC_KAFKA.JAR_MISSING"
+    assert not (tmp_path / "checkpoint").exists()
