@@ -129,6 +129,12 @@ final class KafkaCluster private (
     access.add(user, ResourceType.GROUP, group, operations)
   }
 
+  /** As [[addAcl]], on transactional ids: on one, or on all with `*`. */
+  def addTransactionalIdAcl(user: String, id: String, operations: AclOperation*): Unit = {
+    requireServing()
+    access.add(user, ResourceType.TRANSACTIONAL_ID, id, operations)
+  }
+
   /** SIGKILL: the broker has no moment to say good-bye. */
   def kill(): Unit = synchronized {
     process.kill()

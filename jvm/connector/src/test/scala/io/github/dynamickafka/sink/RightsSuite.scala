@@ -1,0 +1,61 @@
+package io.github.dynamickafka.sink
+
+import org.apache.kafka.common.acl.AclOperation
+import org.scalatest.BeforeAndAfterAll
+
+import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
+
+/** What a user who writes has to be allowed, on a cluster that allows nothing by itself. */
+class RightsSuite extends SinkTest with BeforeAndAfterAll {
+  private val Password = "pw-of-the-writer"
+
+  private lazy val guarded: KafkaCluster =
+    KafkaClusters.start(SecureCluster.scram(
+      "guarded",
+      Map("writer" -> Password, "idler" -> Password),
+      acls = true
+    )).head
+
+  override def afterAll(): Unit = guarded.stop()
+
+  private def as(user: String, topic: String) =
+    Entry("guarded", guarded.scramClient(user, Password), Seq(topic))
+
+  test("WRITE on the topic is all that is needed without transactions") {
+    target { t =>
+      val topic = newTopicOn(2, guarded)
+      t.out(as("idler", topic))
+      val refusal = refused(t.save(rows(0, 1), "kafka.max.block.ms" -> "20000"))
+      assert(condition(refusal) == "WRITE_FAILED")
+      assert(text(refusal).contains("'guarded'") && text(refusal).contains("Authorization"))
+      guarded.addAcl("idler", topic, AclOperation.WRITE)
+      t.save(rows(0, 10))
+      assert(values(guarded, topic) == (0 until 10).map(_.toString).sorted)
+    }
+  }
+
+  test("exactly-once needs WRITE on the transactional ids as well, and nothing of the cluster") {
+    target { t =>
+      val topic = newTopicOn(2, guarded)
+      guarded.addAcl("writer", topic, AclOperation.WRITE)
+      t.out(as("writer", topic))
+      val once = Seq("deliveryGuarantee" -> "exactly-once", "kafka.max.block.ms" -> "20000")
+      val refusal = refused(t.save(rows(0, 1), once: _*))
+      assert(condition(refusal) == "WRITE_FAILED" && text(refusal).contains("TransactionalIdAuthorization"))
+      guarded.addTransactionalIdAcl("writer", "*", AclOperation.WRITE)
+      t.save(rows(0, 10), once: _*)
+      assert(values(guarded, topic) == (0 until 10).map(_.toString).sorted)
+      // A query asks for leftovers of earlier runs, too.
+      scene { s =>
+        val from = newTopicOn(1, blue)
+        s.orders(Entry("blue", blue, from))
+        Seq("a", "b").foreach { value =>
+          produce(blue, from, 1, Seq(value))
+          t.catchUp(s.frame().select("key", "value"), once: _*)
+        }
+        assert(values(guarded, topic) == ((0 until 10).map(_.toString) ++ Seq("a", "b")).sorted)
+      }
+    }
+  }
+}
