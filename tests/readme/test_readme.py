@@ -32,6 +32,9 @@ PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
 AWAIT_TERMINATION = StreamingQuery.awaitTermination
 # The addresses that the documents have for blue and green.
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
+# The stream that the documents write to, from the 200 orders.
+WRITTEN = "shipments"
+ORDERS = 200
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +48,11 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[list[Cluster]]:
-    """Blue and green, with a few records of everything that the documents read."""
+    """Blue and green, with a few records of everything that the documents read, and what they write to."""
     with Testkit() as testkit:
         started = testkit.start_all(*ADDRESSES)
         for cluster in started:
+            cluster.create_topic(WRITTEN, partitions=2)
             for topic in ("orders", "payments"):
                 cluster.create_topic(topic, partitions=2)
                 cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
@@ -59,8 +63,9 @@ def clusters() -> Iterator[list[Cluster]]:
 def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     """A folder with the file that the documents name."""
     streams = next(block.text for block in docs.blocks("yaml") if block.document == "README.md")
-    payments = "  payments: {clusters: {green: {topics: [payments]}}}\n"
-    (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + payments)
+    more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
+    more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
+    (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + more)
     return tmp_path
 
 
@@ -80,8 +85,12 @@ def test_python_runs(
     for block in docs.blocks("python"):
         if block.document == document:
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
+            text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
+            before = _written(clusters)
             code = compile(_with_addresses(text, clusters), str(block), "exec")
             exec(code, names)
+            if f'"{WRITTEN}")' in text:
+                assert _written(clusters) - before == ORDERS
             for frame in ("orders", "counts"):
                 if frame in names:
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
@@ -135,6 +144,10 @@ def _with_addresses(text: str, clusters: list[Cluster]) -> str:
     for cluster in clusters:
         text = text.replace(ADDRESSES[cluster.name], cluster.bootstrap_servers)
     return text
+
+
+def _written(clusters: list[Cluster]) -> int:
+    return sum(len(cluster.dump(WRITTEN, committed_only=True)) for cluster in clusters)
 
 
 def _run(frame: Any, checkpoint: Path) -> None:

@@ -1,10 +1,10 @@
 package io.github.dynamickafka.config
 
-/** `docs/options.md`, made from [[SourceOptionSpecs]] and [[ClientDefaults]]. */
+/** `docs/options.md`, made from [[SourceOptionSpecs]], [[SinkOptionSpecs]] and [[ClientDefaults]]. */
 private[dynamickafka] object OptionsDoc {
 
   def render: String =
-    Seq(intro, options, perCluster, precedence, clientDefaults, services, flink).mkString(
+    Seq(intro, ofSource, ofSink, perCluster, precedence, clientDefaults, services, flink).mkString(
       "",
       "\n\n",
       "\n"
@@ -20,27 +20,41 @@ private[dynamickafka] object OptionsDoc {
       |and arguments of the metadata service are taken to the letter. Spark itself knows no upper and lower case in
       |options: of two cluster ids that differ in case only, just one can have `cluster.<id>.` options.
       |
-      |An unknown option is an error. Times take milliseconds or a unit: `500ms`, `10s`, `5min`, `2h`, `7d`.""".stripMargin
+      |An unknown option is an error, and so is one of the other side: of the sink where a query reads, of the source where
+      |it writes. Times take milliseconds or a unit: `500ms`, `10s`, `5min`, `2h`, `7d`.
+      |
+      |`spark.datasource.dynamic-kafka.<option>` in the session's configuration sets an option for all reads and writes of
+      |the session that know it.""".stripMargin
 
-  private def options =
-    table(
-      Seq("option", "default", "type", "meaning"),
-      SourceOptionSpecs.table.all.map(spec =>
-        Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc)
-      )
-    ) + "\n\n" +
+  private def ofSource =
+    "## Options of the source\n\n" + options(SourceOptionSpecs.table) + "\n\n" +
       """`timestamp:<epoch ms>` is the time of `startingTimestamp` in places that take one text, such as
         |`cluster.<id>.startingOffsets` and the metadata.""".stripMargin
+
+  private def ofSink =
+    """## Options of the sink
+      |
+      |What they do together is in [sink.md](sink.md).""".stripMargin + "\n\n" + options(
+      SinkOptionSpecs.table
+    )
+
+  private def options(all: OptionTable) =
+    table(
+      Seq("option", "default", "type", "meaning"),
+      all.all.map(spec => Seq(s"`${spec.name}`", spec.defaultText, spec.valueType.label, spec.doc))
+    )
 
   private def perCluster =
     s"""## Options of one cluster
        |
-       |`cluster.<id>.<option>` sets these for one cluster: ${SourceOptionSpecs.table.perCluster.map(s =>
-        s"`${s.name}`"
+       |`cluster.<id>.<option>` sets these of the source for one cluster: ${SourceOptionSpecs.table.perCluster.map(
+        s =>
+          s"`${s.name}`"
       ).mkString(", ")}.
-       |JSON offsets have no level of the cluster there: `{"orders": {"0": 42}}`. `cluster.<id>.kafka.<property>` sets a
-       |property of Kafka's clients for one cluster; the `kafka.` can be left out. Where ids contain each other, the
-       |longest known id that a key starts with is meant.""".stripMargin
+       |JSON offsets have no level of the cluster there: `{"orders": {"0": 42}}`. The sink has none.
+       |
+       |`cluster.<id>.kafka.<property>` sets a property of Kafka's clients for one cluster, in reads and in writes; the
+       |`kafka.` can be left out. Where ids contain each other, the longest known id that a key starts with is meant.""".stripMargin
 
   private val precedence =
     """## Precedence
@@ -58,8 +72,8 @@ private[dynamickafka] object OptionsDoc {
   private def clientDefaults =
     """## Settings of Kafka's clients
       |
-      |`kafka.<property>` sets a property for all clusters. Some defaults differ from Kafka's, because the source reads
-      |several times as fast with them:""".stripMargin + "\n\n" +
+      |`kafka.<property>` sets a property for all clusters. Some defaults differ from Kafka's. Of the source, which
+      |reads several times as fast with them:""".stripMargin + "\n\n" +
       table(
         Seq("property", "default here"),
         ClientDefaults.consumerFetch.map { case (name, value) => Seq(s"`$name`", s"`$value`") }
@@ -72,6 +86,15 @@ private[dynamickafka] object OptionsDoc {
         |(`spark.kafka.consumer.cache.capacity`). With large records, many partitions or little memory, lower
         |`max.partition.fetch.bytes` and `max.poll.records`.
         |
+        |Of the sink, whose tasks write many records in one go:
+        |""".stripMargin + "\n" +
+      table(
+        Seq("property", "default here"),
+        ClientDefaults.producerBatches.map { case (name, value) => Seq(s"`$name`", s"`$value`") }
+      ) + "\n\n" +
+      s"""With `exactly-once`, `transaction.timeout.ms` is 15 minutes unless the brokers allow less; see
+        |[sink.md](sink.md#time-limits-of-transactions).
+        |
         |`request.timeout.ms` and `default.api.timeout.ms` follow from `clusterRequestTimeoutMs`. References such as
         |`$${file:/etc/secrets/blue.properties:password}` are resolved by Kafka's clients: where a property holds one,
         |`config.providers` is set to Kafka's own `file`, `env` and `dir` unless you have set it. The driver's admin clients
@@ -83,11 +106,13 @@ private[dynamickafka] object OptionsDoc {
         |Spark shows the options of a query in plans and in its UI, and hides only values whose names match
         |`spark.redaction.regex`; `kafka.sasl.jaas.config` does not. Keep secrets in the metadata, or refer to them.
         |
-        |These cannot be set, because the source sets them itself, or because an address belongs to one cluster:
-        |""".stripMargin + refusedProperties
+        |These cannot be set in reads, because the source sets them itself, or because an address belongs to one cluster:
+        |""".stripMargin + refusedProperties(UnsupportedOptions.OfSource) + "\n\nAnd these in writes:\n" +
+      refusedProperties(UnsupportedOptions.OfSink) + "\n\n" +
+      """In the metadata they are ignored, since others that use the cluster may need them.""".stripMargin
 
-  private def refusedProperties =
-    (UnsupportedOptions.OfSource.kafkaPropertyNames.toSeq :+ ClusterProperties.BootstrapServers).sorted
+  private def refusedProperties(unsupported: UnsupportedOptions) =
+    (unsupported.kafkaPropertyNames.toSeq :+ ClusterProperties.BootstrapServers).sorted
       .map(property => s"- `kafka.$property`")
       .mkString("\n", "\n", "")
 

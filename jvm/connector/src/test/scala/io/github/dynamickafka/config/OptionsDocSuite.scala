@@ -14,9 +14,22 @@ class OptionsDocSuite extends AnyFunSuite {
     )
   }
 
-  test("every option is in it") {
-    SourceOptionSpecs.table.all.foreach(spec =>
-      assert(OptionsDoc.render.contains(s"`${spec.name}"), spec.name)
+  test("every option is in the table of its side") {
+    val Array(_, ofSource, ofSink) =
+      OptionsDoc.render.split("## Options of one cluster").head.split("## Options of the (source|sink)")
+    Seq(SourceOptionSpecs.table -> ofSource, SinkOptionSpecs.table -> ofSink).foreach { case (table, text) =>
+      assert(
+        text.linesIterator.filter(_.startsWith("| `")).map(_.split('`')(1)).toSeq == table.all.map(_.name)
+      )
+    }
+  }
+
+  test("defaults of the clients and refused properties of both sides are in it") {
+    val defaults = ClientDefaults.consumerFetch ++ ClientDefaults.producerBatches
+    defaults.foreach { case (name, value) => assert(OptionsDoc.render.contains(s"| `$name` | `$value` |")) }
+    Seq(UnsupportedOptions.OfSource, UnsupportedOptions.OfSink).flatMap(_.kafkaPropertyNames).foreach(
+      property =>
+        assert(OptionsDoc.render.contains(s"- `kafka.$property`"), property)
     )
   }
 }
