@@ -102,6 +102,18 @@ def test_a_stream_id_that_is_none(writer: Builder, stream: str) -> None:
         writer.set_stream_id(cast(Any, ["orders"]))
 
 
+def test_a_value_that_no_option_can_have(writer: Builder) -> None:
+    for setter in (
+        writer.set_cluster_routing,
+        writer.set_delivery_guarantee,
+        writer.set_transactional_id_prefix,
+        writer.set_partitioner,
+    ):
+        with pytest.raises(TypeError, match="takes a str, int, float or bool, not NoneType"):
+            setter(cast(Any, None))
+    assert writer.options() == {}
+
+
 def test_a_cluster_id_that_is_none(writer: Builder) -> None:
     with pytest.raises(ValueError, match="cluster id"):
         writer.set_cluster_property("a b", "client.id", "me")

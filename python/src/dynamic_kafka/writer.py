@@ -64,7 +64,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
             routing: ``key`` (default): to one, told by a hash of the key; without a key, each task of a batch
                 takes one in turn. ``first``: to the first one in the metadata. ``all``: to every one.
         """
-        return self._put("clusterRouting", routing)
+        return self.set_option("clusterRouting", routing)
 
     def set_delivery_guarantee(self, guarantee: DeliveryGuarantee) -> Self:
         """What is promised about a batch.
@@ -74,7 +74,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 every record is acknowledged. ``exactly-once``: a batch appears once on every cluster, or not at
                 all, for readers with ``read_committed``.
         """
-        return self._put("deliveryGuarantee", guarantee)
+        return self.set_option("deliveryGuarantee", guarantee)
 
     def set_transactional_id_prefix(self, prefix: str) -> Self:
         """How transactional ids start, for ACLs. Only ``exactly-once`` has them.
@@ -82,7 +82,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         Args:
             prefix: Default: ``dynamic-kafka``.
         """
-        return self._put("transactionalIdPrefix", prefix)
+        return self.set_option("transactionalIdPrefix", prefix)
 
     def set_partitioner(self, partitioner: str) -> Self:
         """Which partition a record goes to whose row has no ``partition``.
@@ -91,7 +91,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
             partitioner: ``default``: Kafka's own way. ``fixed``: one partition for each task. ``round-robin``: all
                 in turn. Or the name of a class that implements Kafka's ``Partitioner`` and is on the class path.
         """
-        return self._put("partitioner", partitioner)
+        return self.set_option("partitioner", partitioner)
 
     def start(self, checkpoint: str | os.PathLike[str]) -> StreamingQuery:
         """Starts a query that writes a streaming DataFrame, as fast as batches follow each other.
