@@ -11,6 +11,7 @@ SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2
 # A home of its own for what is published here, so that nobody's own ~/.m2 changes.
 HOME_OF_TESTS := target/home
 PUBLISHED := $(HOME_OF_TESTS)/.ready
+TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
 # The other Spark lines, each with jars and a PySpark of its own; that of `make` itself is the first of the table.
 LINES := 4.1 4.2
@@ -34,12 +35,12 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 
 test: test-scala test-python smoke-lines ## All tests
 
-test-scala: $(VENV)/ready ## Suites, on real brokers; then the jars, since sbt is there
+test-scala: $(VENV)/ready ## Suites, on real brokers; then what Python's tests need, in the same run of sbt
 	@mkdir -p target
-	./sbt test $(BUILD_JARS) 2>&1 | tee target/scalatest.log
+	./sbt $(TO_HOME_OF_TESTS) test $(BUILD_JARS) connector/publishM2 2>&1 | tee target/scalatest.log
 	@awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	  END { printf "scalatest: %d passed, %d failed\n", ok, bad; exit bad > 0 }' target/scalatest.log
-	@touch $(JARS)
+	@touch $(JARS) $(PUBLISHED)
 
 test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
 	cd python && ../$(RUN) -m pytest -q
@@ -103,7 +104,7 @@ $(JARS): $(VENV)/ready $(SOURCES)
 	touch $@
 
 $(PUBLISHED): $(VENV)/ready $(SOURCES)
-	./sbt -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository connector/publishM2
+	./sbt $(TO_HOME_OF_TESTS) connector/publishM2
 	touch $@
 
 $(VENV)/ready: requirements-dev.txt version.sbt python/pyproject.toml

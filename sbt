@@ -37,5 +37,6 @@ done
 # Escape codes in a log help nobody.
 color=true
 [[ -t 1 ]] || color=false
-exec java -Dsbt.color="$color" -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} \
+# Half of the heap at once: grown bit by bit it is collected all the time while a compiler starts.
+exec java -Dsbt.color="$color" -Xms1g -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} \
   ${properties[@]+"${properties[@]}"} -jar "$launcher" ${commands[@]+"${commands[@]}"}
