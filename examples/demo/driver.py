@@ -22,6 +22,8 @@ from demo.verdict import Order
 
 # More than the producer writes, so that the query catches up, and little enough to see it do so.
 RECORDS_PER_BATCH = 500
+# There are all orders of the first half to begin with.
+RELAYED_PER_BATCH = 2500
 STOP_TIMEOUT_S = 5
 
 
@@ -48,14 +50,14 @@ def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Pa
 
 def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
     """Deliver the orders."""
-    return [_deliver(quickstart.orders(spark, streams), folder, checkpoint)]
+    return [_deliver(quickstart.orders(spark, streams), folder, checkpoint, RECORDS_PER_BATCH)]
 
 
 def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
     """Make shipments of orders, exactly once, and deliver what a reader of the stream of shipments gets."""
     shipments = (
         quickstart.orders(spark, streams)
-        .set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+        .set_option("maxOffsetsPerTrigger", RELAYED_PER_BATCH)
         .load()
         .selectExpr("value as key", "concat('shipment ', cast(value as string)) as value")
     )
@@ -73,15 +75,15 @@ def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
     )
     reader = quickstart.orders(spark, streams).set_stream_ids("shipments")
     reader.set_property("kafka.isolation.level", "read_committed")
-    return [relay, _deliver(reader, folder, checkpoint)]
+    return [relay, _deliver(reader, folder, checkpoint, RELAYED_PER_BATCH)]
 
 
 PROGRAMS = {"read": _read, "relay": _relay}
 
 
-def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str) -> StreamingQuery:
+def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str, per_batch: int) -> StreamingQuery:
     return (
-        source.set_option("maxOffsetsPerTrigger", RECORDS_PER_BATCH)
+        source.set_option("maxOffsetsPerTrigger", per_batch)
         .load()
         .selectExpr(
             "cluster", "partition", "offset", "cast(replace(cast(value as string), 'shipment ') as bigint)"
