@@ -32,10 +32,11 @@ def test_a_broker_in_prepare_and_in_commit(pipelines: Pipelines, outage: str) ->
     committing = pipelines.writer("committing", "mapped", **PATIENT)
     shared = pipelines.drivers.shared()
     with pipelines.watcher(preparing, committing):
-        preparing.begin(shared, fault={"task": "hang", "at": values[-1]})
+        # In the middle: after the outage has begun, its task has records for each cluster.
+        preparing.begin(shared, fault={"task": "hang", "at": values[6]})
         committing.begin(shared, fault={"step": "decided", "batch": 0})
         preparing.await_hit()
-        until("sent records", lambda: values[-2].upper() in pipelines.uncommitted(preparing), PATIENCE_S)
+        until("sent records", lambda: values[3].upper() in pipelines.uncommitted(preparing), PATIENCE_S)
         committing.await_halt()
         assert not pipelines.visible(preparing)
         assert not pipelines.visible(committing)
