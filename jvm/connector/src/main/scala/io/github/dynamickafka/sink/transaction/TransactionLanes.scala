@@ -81,13 +81,17 @@ private[sink] final class TransactionLanes(
     TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap)
   }
 
+  /** On a thread of its own: Spark may interrupt that of a task more than once, and Kafka's client gives up each time. */
   override def abort(): Unit = {
-    // The thread of a task that is killed may be interrupted, and Kafka's client would not wait for the broker's answer.
-    val interrupted = Thread.interrupted()
-    try open.values.foreach(abort)
-    finally {
-      open.clear()
-      if (interrupted) Thread.currentThread().interrupt()
+    val left = open.values.toSeq
+    open.clear()
+    if (left.nonEmpty) {
+      val aborting = new Thread(() => left.foreach(abort), "dynamic-kafka-sink-abort")
+      aborting.setDaemon(true)
+      aborting.start()
+      // Where this thread is interrupted, the other one goes on by itself.
+      try aborting.join()
+      catch { case _: InterruptedException => Thread.currentThread().interrupt() }
     }
   }
 
