@@ -75,7 +75,8 @@ private[sink] final case class WriterFactory(
       producers,
       TransactionPool.shared,
       TaskAttempt(partition, t.name.id(epoch, partition, stage, attempt), retried = stage + attempt > 0),
-      cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster))
+      cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster)),
+      () => context.isInterrupted()
     )
   }
 }

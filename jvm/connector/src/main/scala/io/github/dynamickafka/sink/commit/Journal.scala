@@ -36,17 +36,25 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
     files.read(decision(number)).map(JournalJson.read(_, decision(number).toString))
   )
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where it is decided already */
+  /**
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where it is decided already
+   * @throws java.io.IOException it is not written, unless [[has]] says so
+   */
   def decide(entry: JournalEntry): Unit =
     try files.create(decision((entry.batch, entry.round)), JournalJson.write(entry))
     catch {
-      case e: FileAlreadyExistsException =>
+      // An answer that is lost may have been tried again below this.
+      case e: FileAlreadyExistsException if !has(entry) =>
         throw Errors.journalConflict(
           path,
           s"batch ${entry.batch} has been decided by another run of the query",
           e
         )
     }
+
+  /** Whether this very decision is there. */
+  def has(entry: JournalEntry): Boolean =
+    files.read(decision((entry.batch, entry.round))).contains(JournalJson.write(entry))
 
   /** Everything of it is committed; what is older is not needed any more. */
   def finish(entry: JournalEntry): Unit = {

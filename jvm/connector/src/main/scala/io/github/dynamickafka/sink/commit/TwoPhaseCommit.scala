@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
+import java.io.IOException
 import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
@@ -127,7 +128,7 @@ private[sink] final class TwoPhaseCommit(
         journal.foreach { j =>
           j.checkClaim(name.run)
           if (ofStreams && !j.isPlanned(batch)) throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned)
-          j.decide(entry)
+          decide(j, entry)
         }
         decided = Some(batch)
         steps.reached("decided", batch)
@@ -146,6 +147,20 @@ private[sink] final class TwoPhaseCommit(
       }
     }
 
+  /** A write that fails may have been done all the same: where nobody can tell, nothing is aborted. */
+  private def decide(j: Journal, entry: JournalEntry): Unit =
+    try j.decide(entry)
+    catch {
+      case e: IOException =>
+        decided = Some(entry.batch)
+        if (j.has(entry))
+          log.warn(s"The decision for batch ${entry.batch} is written, in spite of an error", e)
+        else {
+          decided = None
+          throw e
+        }
+    }
+
   private def finish(entry: JournalEntry): Unit = end(entry.batch, entry.transactions) match {
     case Decision.Done =>
       steps.reached("committed", entry.batch)
@@ -159,7 +174,7 @@ private[sink] final class TwoPhaseCommit(
 
   /** Spark calls this also when [[commit]] has thrown: what is decided is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
-    if (!decided.contains(batch) && !committed.contains(batch))
+    if (!decided.contains(batch) && !committed.contains(batch)) {
       tasks.flatMap(_.prepared).groupBy(_.cluster).foreach { case (id, transactions) =>
         try clusters.admin(id).fence(transactions.map(_.transactionalId))
         catch {
@@ -170,6 +185,9 @@ private[sink] final class TwoPhaseCommit(
             )
         }
       }
+      // Those of tasks that were killed when they had just ended, which Spark hands nobody.
+      abortLeftovers(_.startsWith(name.ofRun))
+    }
 
   private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
     val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)

@@ -12,18 +12,21 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
 /**
  * For `exactly-once`: one transaction for each cluster that the task touches, left open for the driver to commit.
  *
+ * @param killed whether Spark has no use for the task any more, and hands its message to nobody
  * @param writes whether this task's part of a cluster is to be written; it is not where it has been committed already
  */
 private[sink] final class TransactionLanes(
     settings: String => ProducerSettings,
     pool: TransactionPool,
     attempt: TaskAttempt,
-    writes: String => Boolean
+    writes: String => Boolean,
+    killed: () => Boolean
 ) extends Lanes {
   import TransactionLanes._
 
   private val failures = new SendFailures
   private val open = mutable.LinkedHashMap.empty[String, Lane]
+  private var prepared = Seq.empty[Prepared]
   private val withheld = mutable.HashMap.empty[String, Long]
 
   override def send(cluster: String, record: Record): Unit =
@@ -64,7 +67,7 @@ private[sink] final class TransactionLanes(
     }
     failures.check()
     // Nothing can fail from here on, so no transaction is left behind that abort() does not know.
-    val prepared = open.values.map { lane =>
+    prepared = open.values.map { lane =>
       val handle = lane.producer.prepare()
       pool.release(lane.settings, lane.producer)
       Prepared(
@@ -109,7 +112,20 @@ private[sink] final class TransactionLanes(
         )
     }
 
-  override def close(): Unit = abort()
+  override def close(): Unit = {
+    abort()
+    if (killed()) prepared.foreach(abort)
+  }
+
+  /** What is prepared and goes to nobody. To begin another transaction of the same id aborts it. */
+  private def abort(left: Prepared): Unit = {
+    val settings = this.settings(left.cluster)
+    val producer = pool.acquire(settings)
+    try producer.begin(left.transactionalId)
+    catch {
+      case NonFatal(e) => log.warn(s"Transaction '${left.transactionalId}' could not be aborted: $e")
+    } finally pool.discard(settings, producer)
+  }
 
   private def begin(cluster: String): Lane = {
     val settings = this.settings(cluster)

@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.FileAlreadyExistsException
 import org.scalacheck.Gen
 import org.scalacheck.Prop.forAll
 import org.scalatest.funsuite.AnyFunSuite
@@ -63,10 +64,15 @@ class JournalSuite extends AnyFunSuite with Checkers {
     assert(j.newest().contains(entry(11) -> true))
   }
 
-  test("a batch is decided once") {
+  test("a batch is decided once; an error does not hide that the decision is there") {
     val folder = newFolder()
-    journal(folder).decide(entry(3))
-    assert(conflict(journal(folder).decide(entry(3))).contains("batch 3 has been decided by another run"))
+    val decided = entry(3)
+    journal(folder).decide(decided)
+    val other = decided.copy(run = "other")
+    assert(conflict(journal(folder).decide(other)).contains("batch 3 has been decided by another run"))
+    assert(!journal(folder).has(other) && !journal(folder).has(entry(4)))
+    intercept[FileAlreadyExistsException](journal(folder).decide(decided))
+    assert(journal(folder).has(decided))
   }
 
   test("old decisions go, and nothing else is left behind") {
