@@ -21,8 +21,9 @@ PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark 
 LINE_VENV := target/venv-$(PYSPARK)
 LINE_RUN := $(LINE_VENV)/bin/python
 # What touches Spark's interfaces most.
-LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSuite MetricsSuite BundleReaderSuite ErrorConditionsSuite
-LINE_TESTS := tests/lines tests/e2e/test_driver_killed.py
+LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSuite MetricsSuite BundleReaderSuite WriteSuite ErrorConditionsSuite
+SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
+LINE_TESTS := $(SMOKE_TESTS) tests/e2e/test_driver_killed.py
 
 .PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
   jars published clean
@@ -46,12 +47,12 @@ test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, o
 	cd python && ../$(RUN) -m pytest -q
 	$(RUN) -m pytest -q tests --ignore tests/lines
 
-smoke-lines: $(JARS) ## Each other Spark line: compiled with warnings as errors, and one read on real brokers
+smoke-lines: $(JARS) ## Each other Spark line: compiled with warnings as errors, one read and one write on real brokers
 	@for line in $(LINES); do $(MAKE) --no-print-directory smoke-line LINE=$$line; done
 
 smoke-line: $(JARS) $(LINE_VENV)/ready
 	./sbt -DsparkLine=$(LINE) Test/compile connector/localJars
-	$(LINE_RUN) -m pytest -q tests/lines
+	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
 
 test-lines: ## Each other Spark line in its short form, and PySpark 4.3 with the jars of 4.2
 	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done
