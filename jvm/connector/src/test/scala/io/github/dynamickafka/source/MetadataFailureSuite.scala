@@ -280,7 +280,7 @@ class MetadataFailureSuite extends SourceTest {
     try {
       settle(query)
       val whole = java.nio.file.Files.readString(file.path)
-      Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("9", "\u0000")).foreach { text =>
+      Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("orders", "\u0000")).foreach { text =>
         java.nio.file.Files.writeString(file.path, text)
         untilNoticed(s"with ${text.length}")
         good()
