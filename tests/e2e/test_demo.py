@@ -55,7 +55,7 @@ def test_verdict_compares_the_whole_order(changed: Order) -> None:
 
 def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     demo = _start(tmp_path)
-    output, _ = demo.communicate(timeout=400)
+    output, _ = demo.communicate(timeout=900)
     assert demo.returncode == 0, output
     found = re.search(r"^verdict: produced (\d+), read (\d+), lost 0, duplicated 0$", output, re.MULTILINE)
     assert found, output
@@ -94,6 +94,8 @@ def _start(folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A shell without job control starts what it puts into the background with SIGINT ignored, which is passed on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
