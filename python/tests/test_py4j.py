@@ -80,8 +80,8 @@ class Registry(KafkaMetadataService):
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 spark = DynamicKafka.configure(builder, jars=[{str(jar)!r}]).getOrCreate()
 DynamicKafka.configure(SparkSession.builder)  # It is there, however it came.
-prepared = DynamicKafka.builder(spark).set_kafka_metadata_service(Registry())._prepared()
-print(prepared[1])
+prepared = DynamicKafka.builder(spark).set_kafka_metadata_service(Registry())._prepared(spark)
+print(prepared)
 gc.collect()
 api = _jvm.api(spark.sparkContext._gateway)
 print(api.describe())
