@@ -280,11 +280,12 @@ class MetadataFailureSuite extends SourceTest {
     try {
       settle(query)
       val whole = java.nio.file.Files.readString(file.path)
-      Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("orders", "\u0000")).foreach { text =>
-        java.nio.file.Files.writeString(file.path, text)
-        untilNoticed(s"with ${text.length}")
-        good()
-        untilGood("in between")
+      Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("orders", "\u0000")).foreach {
+        text =>
+          java.nio.file.Files.writeString(file.path, text)
+          untilNoticed(s"with ${text.length}")
+          good()
+          untilGood("in between")
       }
       java.nio.file.Files.delete(file.path)
       untilNoticed("without")
