@@ -10,8 +10,9 @@ SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2
 
 # A home of its own for what is published here, so that nobody's own ~/.m2 changes.
 HOME_OF_TESTS := target/home
+# End-to-end tests wait more than they compute.
+WORKERS := 2
 PUBLISHED := $(HOME_OF_TESTS)/.ready
-LONG_OUTAGE := tests/e2e/test_sink_past_timeout.py
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
 # The other Spark lines, each with jars and a PySpark of its own; that of `make` itself is the first of the table.
@@ -26,7 +27,7 @@ LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSui
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := $(SMOKE_TESTS) tests/e2e/test_driver_killed.py
 
-.PHONY: help demo test test-scala test-python test-long-outage test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
+.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
   jars published clean
 
 help: ## What there is to make
@@ -46,16 +47,13 @@ test-scala: $(VENV)/ready ## Suites, on real brokers; then what Python's tests n
 
 test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
 	cd python && ../$(RUN) -m pytest -q
-	$(RUN) -m pytest -q tests --ignore tests/lines --ignore $(LONG_OUTAGE)
-
-test-long-outage: $(JARS) ## Clusters that are out for longer than transactions live; has failed once for a reason that is not known yet
-	$(RUN) -m pytest -q $(LONG_OUTAGE)
+	$(RUN) -m pytest -q -n $(WORKERS) --dist loadfile tests --ignore tests/lines
 
 smoke-lines: $(JARS) ## Each other Spark line: compiled with warnings as errors, one read and one write on real brokers
 	@for line in $(LINES); do $(MAKE) --no-print-directory smoke-line LINE=$$line; done
 
 smoke-line: $(JARS) $(LINE_VENV)/ready
-	./sbt -DsparkLine=$(LINE) Test/compile connector/localJars
+	./sbt -DsparkLine=$(LINE) connector/localJars
 	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
 
 test-lines: ## Each other Spark line in its short form, and PySpark 4.3 with the jars of 4.2
