@@ -38,6 +38,8 @@ class Sizes:
     sink_batches: int = 3
     sink_tasks: tuple[int, ...] = (1, 10, 100)
     """Each with a transaction on both clusters."""
+    sink_small_batches: int = 10
+    """Of so many tasks with few records."""
     sink_heap_batches: tuple[int, int] = (100, 1000)
 
     def all_rounds(self, rounds: int | None = None) -> range:
@@ -63,6 +65,7 @@ SMOKE = Sizes(
     sink_records=1_000,
     sink_batches=1,
     sink_tasks=(2,),
+    sink_small_batches=1,
     sink_heap_batches=(1, 3),
 )
 

@@ -84,20 +84,22 @@ def _transactions(bench: Context) -> None:
     target = _target(bench, "transactions", 2, partitions=sizes.partitions)
     rows = []
     for tasks in sizes.sink_tasks:
-        batches = Batches(tasks * 20, tasks, sizes.sink_batches)
+        batches = Batches(tasks * 20, tasks, sizes.sink_small_batches)
         kept: dict[str, list[float]] = {AT_LEAST_ONCE: [], EXACTLY_ONCE: []}
         commits: list[float] = []
-        for round_ in range(sizes.rounds):
+        for round_ in sizes.all_rounds():
+            cold = round_ < sizes.cold_rounds
             for name in kept if round_ % 2 == 0 else reversed(kept):
                 seconds, commit_s = _write(bench, target, batches, name, {})
-                kept[name] += seconds
-                commits += commit_s if name == EXACTLY_ONCE else []
+                kept[name] += [] if cold else seconds
+                commits += commit_s if name == EXACTLY_ONCE and not cold else []
                 bench.results.add(
                     STEP,
                     part="transactions",
                     tasks=tasks,
                     writer=name,
                     round=round_,
+                    cold=cold,
                     batch_s=seconds,
                     commit_s=commit_s,
                 )

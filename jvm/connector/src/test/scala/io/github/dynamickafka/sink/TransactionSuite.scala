@@ -113,6 +113,18 @@ class TransactionSuite extends SinkTest {
     }
   }
 
+  test("asynchronous progress tracking is refused, and nothing is written") {
+    piped { (t, s, from, topic) =>
+      produce(blue, from, 2, Seq("a"))
+      val tracking = "asyncProgressTrackingEnabled" -> "true"
+      val refused = intercept[Exception] {
+        t.start(s.frame().select("key", "value"), ExactlyOnce, tracking).processAllAvailable()
+      }
+      assert(refused.getMessage.contains("'asyncProgressTrackingEnabled' is not an option"), refused)
+      assert(both(topic).isEmpty)
+    }
+  }
+
   test("a job that fails leaves nothing that can be seen, and nothing open") {
     target { t =>
       val topic = newTopicOn(2, blue, green)

@@ -8,7 +8,6 @@ import org.apache.kafka.common.errors.InterruptException
 
 import io.github.dynamickafka.config.Redaction
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**
  * The first record of a task that could not be written. Callbacks come on the producers' threads.
@@ -18,9 +17,10 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
 private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
   private val first = new AtomicReference[Throwable]
 
-  def callback(settings: ProducerSettings, record: Record): Callback = (_, e) =>
+  /** One for all records of a cluster. */
+  def callback(settings: ProducerSettings): Callback = (metadata, e) =>
     if (e != null) {
-      val error = SendFailures.error(settings, record.topic, e)
+      val error = SendFailures.error(settings, metadata.topic, e)
       if (first.compareAndSet(null, error)) told(error)
     }
 

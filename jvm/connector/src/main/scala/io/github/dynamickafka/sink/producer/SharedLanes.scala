@@ -2,6 +2,7 @@ package io.github.dynamickafka.sink.producer
 
 import scala.collection.mutable
 
+import org.apache.kafka.clients.producer.Callback
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
@@ -21,24 +22,24 @@ private[sink] final class SharedLanes(
     new SendFailures(e =>
       if (!waits) SharedLanes.log.warn(s"A record is lost ('deliveryGuarantee' is 'none'): $e")
     )
-  private val open = mutable.HashMap.empty[String, SharedProducers.Lease]
+  private val open = mutable.HashMap.empty[String, SharedLanes.Lane]
 
   override def send(cluster: String, record: Record): Unit = {
     if (waits) failures.check()
-    val lease = this.lease(cluster, record.topic)
-    SendFailures.guarded(lease.settings, record.topic) {
-      val _ = lease.producer.send(record, failures.callback(lease.settings, record))
+    val lane = this.lane(cluster, record.topic)
+    SendFailures.guarded(lane.lease.settings, record.topic) {
+      val _ = lane.lease.producer.send(record, lane.callback)
     }
   }
 
   override def partitions(cluster: String, topic: String): Int = {
-    val lease = this.lease(cluster, topic)
+    val lease = lane(cluster, topic).lease
     SendFailures.guarded(lease.settings, topic)(lease.producer.partitionsFor(topic).size)
   }
 
   override def commit(): WriterCommitMessage = {
     if (waits) {
-      open.values.foreach(_.producer.flush())
+      open.values.foreach(_.lease.producer.flush())
       failures.check()
     }
     SharedLanes.Done
@@ -48,20 +49,23 @@ private[sink] final class SharedLanes(
   override def abort(): Unit = ()
 
   override def close(): Unit = {
-    open.values.foreach(producers.release)
+    open.values.foreach(lane => producers.release(lane.lease))
     open.clear()
   }
 
-  private def lease(cluster: String, topic: String) = open.getOrElseUpdate(
+  private def lane(cluster: String, topic: String) = open.getOrElseUpdate(
     cluster, {
       val wanted = settings(cluster)
-      SendFailures.guarded(wanted, topic)(producers.acquire(wanted))
+      val lease = SendFailures.guarded(wanted, topic)(producers.acquire(wanted))
+      new SharedLanes.Lane(lease, failures.callback(wanted))
     }
   )
 }
 
 private[sink] object SharedLanes {
   private val log = LoggerFactory.getLogger(classOf[SharedLanes])
+
+  private final class Lane(val lease: SharedProducers.Lease, val callback: Callback)
 
   case object Done extends WriterCommitMessage
 }

@@ -1,12 +1,13 @@
 package io.github.dynamickafka.sink.transaction
 
-import java.lang.reflect.Field
+import java.lang.reflect.{Field, Method}
 import java.time.Duration
 import java.{util => ju}
 
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
 
 import io.github.dynamickafka.sink.producer.ProducerSettings
@@ -27,6 +28,7 @@ private[transaction] final class ReflectiveProducer(
 
   override def begin(transactionalId: String): Unit = {
     insides.forget(manager, transactionalId)
+    insides.findCoordinator(manager, transactionalId)
     producer.initTransactions()
     producer.beginTransaction()
   }
@@ -49,6 +51,7 @@ private[transaction] final class ReflectiveProducer(
 
   override def commit(transactionalId: String, handle: Handle): Unit = {
     insides.resume(manager, transactionalId, new ProducerIdAndEpoch(handle.producerId, handle.epoch))
+    insides.findCoordinator(manager, transactionalId)
     producer.commitTransaction()
   }
 
@@ -95,9 +98,9 @@ private[transaction] object ReflectiveProducer {
     private val lastError = open(managerClass, "lastError")
     private val pending = open(managerClass, "pendingTransition")
     private val coordinator = open(managerClass, "transactionCoordinator")
+    private val lookup = method(managerClass, "lookupCoordinator", classOf[CoordinatorType], classOf[String])
     private val bookkeeping = open(managerClass, "txnPartitionMap")
-    private val reset = bookkeeping.getType.getDeclaredMethod("reset")
-    reset.setAccessible(true)
+    private val reset = method(bookkeeping.getType, "reset")
     private val partitions = Seq(
       "newPartitionsInTransaction",
       "pendingPartitionsInTransaction",
@@ -130,9 +133,17 @@ private[transaction] object ReflectiveProducer {
         state.set(manager, inTransaction)
       }
 
+    /**
+     * Before the first request that needs it. One that finds no coordinator is sent again after `retry.backoff.ms`, 100 ms
+     * of nothing for each transaction; one that has another id's gets an error, and then the same.
+     */
+    def findCoordinator(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
+      val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
+    }
+
     private def clear(manager: AnyRef, transactionalId: String): Unit = {
       id.set(manager, transactionalId)
-      // Another id can have another coordinator, and to ask the wrong one costs a pause.
+      // Another id can have another coordinator.
       coordinator.set(manager, null)
       lastError.set(manager, null)
       pending.set(manager, null)
@@ -142,6 +153,12 @@ private[transaction] object ReflectiveProducer {
 
     private def stateOf(name: String): Any =
       states.find(_.toString == name).getOrElse(throw new NoSuchFieldException(s"State.$name"))
+
+    private def method(owner: Class[_], name: String, parameters: Class[_]*): Method = {
+      val method = owner.getDeclaredMethod(name, parameters: _*)
+      method.setAccessible(true)
+      method
+    }
 
     private def open(owner: Class[_], name: String): Field = {
       val field = owner.getDeclaredField(name)

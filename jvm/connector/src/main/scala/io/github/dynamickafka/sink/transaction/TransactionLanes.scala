@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.transaction
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
+import org.apache.kafka.clients.producer.Callback
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
@@ -37,7 +38,7 @@ private[sink] final class TransactionLanes(
       SendFailures.guarded(
         lane.settings,
         record.topic
-      )(lane.producer.send(record, failures.callback(lane.settings, record)))
+      )(lane.producer.send(record, lane.callback))
       lane.rows += 1
       lane.topics += record.topic
     }
@@ -137,7 +138,7 @@ private[sink] final class TransactionLanes(
           pool.discard(settings, producer)
           throw e
       }
-      new Lane(settings, producer)
+      new Lane(settings, producer, failures.callback(settings))
     }
   }
 }
@@ -145,7 +146,11 @@ private[sink] final class TransactionLanes(
 private[sink] object TransactionLanes {
   private val log = LoggerFactory.getLogger(classOf[TransactionLanes])
 
-  private final class Lane(val settings: ProducerSettings, val producer: ResumableProducer) {
+  private final class Lane(
+      val settings: ProducerSettings,
+      val producer: ResumableProducer,
+      val callback: Callback
+  ) {
     var rows = 0L
     val topics: mutable.Set[String] = mutable.HashSet.empty
   }
