@@ -5,9 +5,8 @@ ThisBuild / scalaVersion := SparkLines.current.scala
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Spark data source over streams that live on many Kafka clusters"
 ThisBuild / Test / fork := true
-ThisBuild / Test / parallelExecution := false
-// Forked test JVMs of the modules one after the other: two cores, and brokers beside them.
-Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 1)
+// Suites wait more than they compute: two test JVMs at a time, each with brokers of its own and one suite after the other.
+Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
 
 // Spark's own list for JDK 17 (JavaModuleOptions).
 val javaModuleOptions = Seq(
@@ -56,6 +55,13 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(common)
   .settings(LocalJars.settings)
   .settings(
+    Test / testGrouping := {
+      val fork = (Test / forkOptions).value
+      val (ofSource, others) = (Test / definedTests).value.partition(_.name.startsWith("io.github.dynamickafka.source."))
+      Seq("source" -> ofSource, "others" -> others).map { case (name, suites) =>
+        Tests.Group(name, suites, Tests.SubProcess(fork))
+      }
+    },
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
     // sbt would make "4-0" of "4.0".
     moduleName := name.value,
