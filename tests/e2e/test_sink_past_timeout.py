@@ -14,6 +14,8 @@ BATCH = 1
 LIFE_MS = "20000"
 SHORT = {"kafka.transaction.timeout.ms": LIFE_MS, "commitTimeoutMs": "8000"}
 REPLAY = {"partialCommitPolicy": "replay-lost-partitions", "commitTimeoutMs": "300000"}
+# Of those that nothing is to happen to any more.
+LONG = {"kafka.transaction.timeout.ms": "600000", "commitTimeoutMs": "300000"}
 TOO_SLOW = ("DYNAMIC_KAFKA.TRANSACTIONS_ABORTED", "DYNAMIC_KAFKA.COMMIT_INCOMPLETE")
 DECIDED = {"step": "decided", "batch": BATCH}
 
@@ -70,8 +72,8 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
             )
         assert "cluster 'green'" not in told
         assert pipelines.values(partial) == seen
-        partial.begin(shared, None, **REPLAY)
-        nothing.begin(shared, commitTimeoutMs="300000")
+        partial.begin(shared, None, **REPLAY | LONG)
+        nothing.begin(shared, None, **LONG)
         # The missing part is prepared, decided, and lost once more; the driver dies before it finds out.
         doomed.kill()
         doomed = pipelines.drivers.doomed()
@@ -80,7 +82,7 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
         pipelines.await_readers_pass(twice)
         doomed.kill()
         assert pipelines.values(twice) == again
-        twice.begin(shared, None, **REPLAY)
+        twice.begin(shared, None, **REPLAY | LONG)
         pipelines.await_written(*queries)
         assert sorted(partial.decisions()) == ["0-0", "1-0", "1-1"]
         assert sorted(nothing.decisions()) == ["0-0", "1-0"]
