@@ -57,7 +57,8 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(
     Test / testGrouping := {
       val fork = (Test / forkOptions).value
-      val (ofSource, others) = (Test / definedTests).value.partition(_.name.startsWith("io.github.dynamickafka.source."))
+      val (ofSource, others) =
+        (Test / definedTests).value.partition(_.name.startsWith("io.github.dynamickafka.source."))
       Seq("source" -> ofSource, "others" -> others).map { case (name, suites) =>
         Tests.Group(name, suites, Tests.SubProcess(fork))
       }
