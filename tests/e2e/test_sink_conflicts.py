@@ -35,6 +35,28 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(*second.values())
 
 
+def test_a_driver_that_comes_while_another_one_decides(pipelines: Pipelines) -> None:
+    pipelines.orders(40)
+    first = pipelines.writer("first")
+    with pipelines.watcher(first):
+        # It has found that it is its turn.
+        first.begin(pipelines.drivers.doomed(), fault={"step": "claimed", "batch": 1})
+        first.await_halt()
+        second = copy.copy(first)
+        # It has found no decision, and aborts what is open.
+        second.begin(pipelines.drivers.shared(), fault={"step": "before-decision", "batch": 1})
+        second.await_halt()
+        first.release()
+        assert "has started after this one" in first.fails_with("JOURNAL_CONFLICT")
+        assert "1-0" in second.decisions()
+        second.release()
+        pipelines.await_written(second)
+        pipelines.orders(20)
+        pipelines.await_written(second)
+        assert second.run == 2
+    pipelines.await_readers_pass(second)
+
+
 def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
     """Before the decision nothing is there; after all commits everything is."""
     pipelines.orders(40)

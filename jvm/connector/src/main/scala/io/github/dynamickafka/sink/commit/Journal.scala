@@ -36,6 +36,11 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
     files.read(decision(number)).map(JournalJson.read(_, decision(number).toString))
   )
 
+  /** What is decided of a batch, if not all of it is committed. */
+  def undone(batch: Long, round: Int): Option[JournalEntry] =
+    Option.when(!fs.exists(done((batch, round))))(files.read(decision((batch, round)))).flatten
+      .map(JournalJson.read(_, decision((batch, round)).toString))
+
   /**
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where it is decided already
    * @throws java.io.IOException it is not written, unless [[has]] says so

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
 /**
- * Told of what the commit of a batch has reached: `before-decision`, `decided`, `between-commits`, `committed`. Does
+ * Told of what the commit of a batch has reached: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. Does
  * nothing, but in tests, which let the driver die there.
  */
 private[dynamickafka] trait Steps {

@@ -128,9 +128,15 @@ private[sink] final class TwoPhaseCommit(
         journal.foreach { j =>
           j.checkClaim(name.run)
           if (ofStreams && !j.isPlanned(batch)) throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned)
+          steps.reached("claimed", batch)
+          dropStale(j, entry)
           decide(j, entry)
         }
+        // Whatever comes: it is there for others to see.
         decided = Some(batch)
+        // A run that has started meanwhile either has seen the decision and commits it, or has written its claim before
+        // that, and may be aborting these transactions: then nothing of them is committed.
+        journal.foreach(_.checkClaim(name.run))
         steps.reached("decided", batch)
         finish(entry)
       }
@@ -145,6 +151,22 @@ private[sink] final class TwoPhaseCommit(
         sweeps -= 1
         abortEarlierRuns()
       }
+    }
+
+  /**
+   * A decision that an earlier run has written after this one had looked for it. That run finds out that it is not its turn
+   * before it commits anything of it.
+   */
+  private def dropStale(j: Journal, entry: JournalEntry): Unit =
+    j.undone(entry.batch, entry.round).filter(_.run != name.run).foreach { stale =>
+      // Not that of a later run, which decides only after it has claimed the journal.
+      j.checkClaim(name.run)
+      log.warn(
+        s"Run '${stale.run}' of the query has decided batch ${stale.batch} after this one began: drops that"
+      )
+      clusters.remember(stale)
+      fence(stale.batch, stale.transactions)
+      j.retract(stale)
     }
 
   /** A write that fails may have been done all the same: where nobody can tell, nothing is aborted. */
@@ -175,18 +197,21 @@ private[sink] final class TwoPhaseCommit(
   /** Spark calls this also when [[commit]] has thrown: what is decided is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
     if (!decided.contains(batch) && !committed.contains(batch)) {
-      tasks.flatMap(_.prepared).groupBy(_.cluster).foreach { case (id, transactions) =>
-        try clusters.admin(id).fence(transactions.map(_.transactionalId))
-        catch {
-          case NonFatal(e) =>
-            log.warn(
-              s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka does it in the end",
-              e
-            )
-        }
-      }
+      fence(batch, tasks.flatMap(_.prepared))
       // Those of tasks that were killed when they had just ended, which Spark hands nobody.
       abortLeftovers(_.startsWith(name.ofRun))
+    }
+
+  private def fence(batch: Long, transactions: Seq[Prepared]): Unit =
+    transactions.groupBy(_.cluster).foreach { case (id, ofCluster) =>
+      try clusters.admin(id).fence(ofCluster.map(_.transactionalId))
+      catch {
+        case NonFatal(e) =>
+          log.warn(
+            s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka does it in the end",
+            e
+          )
+      }
     }
 
   private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
@@ -253,8 +278,7 @@ private[sink] object TwoPhaseCommit {
 
   private val NotPlanned =
     "Spark has not logged what the batch reads before it was written, at 'checkpointLocation'. Either that is not the " +
-      "checkpoint of the query, or the query runs in real-time mode or with asynchronous progress tracking, where a " +
-      "batch that fails is not made of the same again."
+      "checkpoint of the query, or the query runs in real-time mode, where a batch that fails is not made of the same again."
 
   /** Batches after which leftovers of earlier runs are looked for again. */
   private val Sweeps = 2

@@ -29,7 +29,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
   private def properties(id: String, known: Map[String, String]) =
     ProducerProperties.resolve(options.clusters, id, Seq(id), known)
 
-  private def commits(folder: Path, run: String = "run") = {
+  private def commits(folder: Path, run: String = "run", steps: Steps = Steps.Untold) = {
     // Nobody listens there: whoever asked it would fail.
     val clusters = new Clusters(properties, 1000L, 1000L)
     clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
@@ -42,7 +42,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
       replayLost = false,
       1000L,
       new TransactionPool(ResumableProducer.create(_), 60000L, () => System.nanoTime() / 1000000L),
-      Steps.Untold
+      steps
     )
   }
 
@@ -87,6 +87,57 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
     assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
     assert(journal(folder).newest().isEmpty)
+  }
+
+  private def planned(): Path = {
+    val folder = newFolder()
+    Files.createDirectories(folder.resolve("offsets"))
+    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
+    folder
+  }
+
+  /** Something that happens at a step. */
+  private def at(named: String)(action: => Unit): Steps = new Steps {
+    override def reached(step: String, batch: Long): Unit = if (step == named) action
+    override def oneByOne: Boolean = false
+  }
+
+  test("where another run starts while this one decides, nothing is committed and nothing aborted") {
+    val folder = planned()
+    val first = commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
+    // Whoever asked the cluster would be told of the cluster.
+    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    val from = System.nanoTime()
+    first.abort(0L, Seq(task))
+    assert(System.nanoTime() - from < 500000000L)
+    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "first" && !done })
+  }
+
+  test("the decision of a run that came to it too late gives way to that of the run after it") {
+    val folder = planned()
+    refused(commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
+      .commit(0L, Seq(task), System.nanoTime(), 60000L))
+    val (condition, _) =
+      refused(commits(folder, "second").commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(condition == "COMMIT_INCOMPLETE")
+    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
+  }
+
+  test("the decision of a later run stays") {
+    val folder = planned()
+    val first = commits(
+      folder,
+      "first",
+      at("claimed") {
+        journal(folder).claim("q", "second")
+        refused(commits(folder, "second").commit(0L, Seq(task), System.nanoTime(), 60000L))
+        ()
+      }
+    )
+    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
+    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
   }
 
   test("a batch without records needs no decision") {
