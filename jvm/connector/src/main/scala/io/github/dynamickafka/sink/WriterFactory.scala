@@ -100,8 +100,7 @@ private[sink] object WriterFactory {
 private[sink] final class RowWriter(columns: InputColumns, routing: RecordRouting, lanes: Lanes)
     extends DataWriter[InternalRow] {
 
-  override def write(row: InternalRow): Unit =
-    routing.records(columns.read(row)).foreach { case (cluster, record) => lanes.send(cluster, record) }
+  override def write(row: InternalRow): Unit = routing.send(columns.read(row))(lanes.send)
 
   override def commit(): WriterCommitMessage = lanes.commit()
 

@@ -20,25 +20,26 @@ private[sink] final class RecordRouting(
   import RecordRouting._
 
   /**
-   * @return (cluster, record)
+   * @param send to a cluster
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW
    */
-  def records(row: OutputRow): Seq[(String, Record)] = router.route(row).map {
+  def send(row: OutputRow)(send: (String, Record) => Unit): Unit = router.route(row).foreach {
     case Right(to) => picker.pick(row, to) match {
-        case Right(partition) => to.cluster -> record(row, to.topic, partition, row.headers)
+        case Right(partition) => send(to.cluster, record(row, to.topic, partition, row.headers))
         case Left(reason) =>
           letter(
             row,
-            Unroutable(row.stream, Some(to.cluster), Some(to.topic), reason, knownCluster = true)
+            Unroutable(row.stream, Some(to.cluster), Some(to.topic), reason, knownCluster = true),
+            send
           )
       }
-    case Left(unroutable) => letter(row, unroutable)
+    case Left(unroutable) => letter(row, unroutable, send)
   }
 
-  private def letter(row: OutputRow, why: Unroutable): (String, Record) =
+  private def letter(row: OutputRow, why: Unroutable, send: (String, Record) => Unit): Unit =
     deadLetters.flatMap(d => why.ownCluster.orElse(d.cluster).map(_ -> d.topic)) match {
       case Some((cluster, topic)) =>
-        cluster -> record(row, topic, None, row.headers ++ RecordRouting.reasons(why))
+        send(cluster, record(row, topic, None, row.headers ++ RecordRouting.reasons(why)))
       case None => throw why.error
     }
 

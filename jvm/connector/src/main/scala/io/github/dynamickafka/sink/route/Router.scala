@@ -21,17 +21,24 @@ private[sink] final class Router(
 ) {
   import Router._
 
-  // Rows name few different places, and name them again and again.
+  // Rows name few different places, and name them again and again, mostly the same one as the row before.
   private val plans = mutable.HashMap.empty[Named, Plan]
+  private var latest: (Named, Plan) = (Named(None, None, None), null)
 
   /** One element for each record that is to be written. */
   def route(row: OutputRow): Seq[Route] = {
+    if (latest._2 == null || !latest._1.in(row)) latest = look(row)
+    latest._2 match {
+      case Every(routes) => routes
+      case OneOf(routes) => routes(choice(row.key, routes.size))
+    }
+  }
+
+  private def look(row: OutputRow): (Named, Plan) = {
     // Unless they name nonsense.
     if (plans.size >= MostPlans) plans.clear()
-    plans.getOrElseUpdate(Named(row.stream, row.cluster, row.topic), planned(row)) match {
-      case Every(routes) => routes
-      case OneOf(routes) => Seq(routes(choice(row.key, routes.size)))
-    }
+    val named = Named(row.stream, row.cluster, row.topic)
+    named -> plans.getOrElseUpdate(named, planned(row))
   }
 
   private def choice(key: Array[Byte], size: Int): Int =
@@ -82,7 +89,7 @@ private[sink] final class Router(
         ).mkString(", ")})")
     else
       routing match {
-        case ClusterRouting.Key => OneOf(stream.writable.map(at(stream, _, row)))
+        case ClusterRouting.Key => OneOf(stream.writable.map(entry => Seq(at(stream, entry, row))))
         case ClusterRouting.First => Every(stream.first.toSeq.map(at(stream, _, row)))
         case ClusterRouting.All => Every(stream.writable.map(at(stream, _, row)))
       }
@@ -110,9 +117,11 @@ private[sink] object Router {
   private val Seed = 0x64796b61
   private val MostPlans = 10000
 
-  private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String])
+  private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String]) {
+    def in(row: OutputRow): Boolean = stream == row.stream && cluster == row.cluster && topic == row.topic
+  }
 
   private sealed trait Plan
   private final case class Every(routes: Seq[Route]) extends Plan
-  private final case class OneOf(routes: IndexedSeq[Route]) extends Plan
+  private final case class OneOf(routes: IndexedSeq[Seq[Route]]) extends Plan
 }
