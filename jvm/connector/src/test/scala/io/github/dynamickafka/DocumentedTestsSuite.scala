@@ -23,7 +23,8 @@ class DocumentedTestsSuite extends AnyFunSuite {
 
   for (document <- Seq("promises.md", "flink-tests.md"))
     test(document) {
-      val tests = files("jvm/connector/src/test/scala", "Suite.scala") ++ files("tests/e2e", ".py")
+      val tests = files("jvm/connector/src/test/scala", "Suite.scala") ++
+        Seq("tests/e2e", "tests/lines").flatMap(files(_, ".py"))
       val text = Files.readString(root.resolve("docs").resolve(document))
       val found = named.findAllMatchIn(text).toSeq
       assert(found.size > 40)

@@ -1,0 +1,58 @@
+"""Real-time mode, which came with Spark 4.1, makes batches that are not logged before they run."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dynamic_kafka import DynamicKafka
+from dynamic_kafka_testkit import Cluster, Record, StoredRecord
+from pyspark.sql import SparkSession
+
+from tests.harness.jars import connector_jars
+from tests.harness.orders import Orders
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "allowlist", "told"),
+    [
+        ("at-least-once", True, "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"),
+        # Who goes around Spark's list is told by the sink, when the first batch ends.
+        ("exactly-once", False, "DYNAMIC_KAFKA.EXACTLY_ONCE_REFUSED"),
+    ],
+)
+def test_writing_in_it_is_refused(
+    orders: Orders, brokers: dict[str, Cluster], tmp_path: Path, guarantee: str, allowlist: bool, told: str
+) -> None:
+    blue = brokers["blue"]
+    source = f"real-time-{uuid.uuid4().hex[:8]}"
+    blue.create_topic(source, partitions=1)
+    blue.produce(source, [Record(0, "k", "v")])
+    written = _visible(brokers, orders)
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    builder = builder.config("spark.driver.host", "localhost")
+    builder = builder.config("spark.sql.streaming.realTimeMode.allowlistCheck", allowlist)
+    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
+    try:
+        # A source that has it.
+        frame = spark.readStream.format("kafka").option("startingOffsets", "earliest")
+        frame = frame.option("kafka.bootstrap.servers", blue.bootstrap_servers).option("subscribe", source)
+        writer = frame.load().select("key", "value").writeStream.format("dynamic-kafka").outputMode("update")
+        writer = writer.option("metadataService", "file").option("metadataService.path", str(orders.streams))
+        writer = writer.option("streamId", "orders").option("deliveryGuarantee", guarantee)
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        jvm: Any = spark._jvm
+        # PySpark 4.1 has no name for it.
+        trigger = jvm.org.apache.spark.sql.streaming.Trigger.RealTime("5 seconds")
+        writer._jwrite = writer._jwrite.trigger(trigger)
+        with pytest.raises(Exception, match=told):
+            writer.start().awaitTermination(60)
+    finally:
+        spark.stop()
+    assert _visible(brokers, orders) == written
+
+
+def _visible(brokers: dict[str, Cluster], orders: Orders) -> list[StoredRecord]:
+    return [r for name in ("blue", "green") for r in brokers[name].dump(orders.topic, committed_only=True)]
