@@ -38,7 +38,8 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   /** What is decided of a batch, if not all of it is committed. */
   def undone(batch: Long, round: Int): Option[JournalEntry] =
-    Option.when(!fs.exists(done((batch, round))))(files.read(decision((batch, round)))).flatten
+    // As a rule there is none, which is one question.
+    files.read(decision((batch, round))).filterNot(_ => fs.exists(done((batch, round))))
       .map(JournalJson.read(_, decision((batch, round)).toString))
 
   /**

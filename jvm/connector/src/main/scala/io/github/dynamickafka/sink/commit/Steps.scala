@@ -1,8 +1,8 @@
 package io.github.dynamickafka.sink.commit
 
 /**
- * Told of what the commit of a batch has reached: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. Does
- * nothing, but in tests, which let the driver die there.
+ * Told of what the commit of a batch has reached: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`.
+ * Does nothing, but in tests, which let the driver die there.
  */
 private[dynamickafka] trait Steps {
   def reached(step: String, batch: Long): Unit
