@@ -10,7 +10,7 @@ SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2
 
 # A home of its own for what is published here, so that nobody's own ~/.m2 changes.
 HOME_OF_TESTS := target/home
-# End-to-end tests wait more than they compute.
+# One leaves cores idle while its tests wait; two keep both busy.
 WORKERS := 2
 PUBLISHED := $(HOME_OF_TESTS)/.ready
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository

@@ -130,6 +130,7 @@ def wait(query: StreamingQuery, done: Callable[[], bool], what: str, timeout_s: 
             raise RuntimeError(f"the query ended while it was waited for {what}: {query.exception()}")
         if time.monotonic() > deadline:
             raise RuntimeError(f"waited {timeout_s:.0f} s for {what}")
+        # Between two looks: Spark tells nobody in Python when a batch ends.
         time.sleep(0.03)
 
 
@@ -146,6 +147,7 @@ def used_heap_mib(spark: SparkSession) -> float:
     for _ in range(3):
         collect_garbage(spark)
         lowest = min(lowest, (runtime.totalMemory() - runtime.freeMemory()) / 2**20)
+        # What is under way may end meanwhile.
         time.sleep(0.05)
     return lowest
 

@@ -186,6 +186,7 @@ class Demo:
             if time.monotonic() > deadline:
                 raise DemoFailed(f"{TIMEOUT_S} s have passed and still not: {what}. The log is {self.query.log}")
             self.screen.tick()
+            # Between two looks at other processes, and two pictures.
             time.sleep(0.1)
             self.query.refresh()
             self.batches.refresh()

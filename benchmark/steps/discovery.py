@@ -69,9 +69,11 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
     with checkpoint() as folder, _Ticks(bench.near[0], stays.topic):
         with running(writer.option("checkpointLocation", folder).start()) as query:
             wait(query, lambda: spark.table(table).count() > 0, "the first record")
+            # What is measured is time: this one to compare silence with, and to come at that point of the period.
             time.sleep(quiet + (number + rng.random()) / bench.sizes.changes * POLL_MS / 1e3)
             added = _at(lambda: file.write([stays, new]))
             wait(query, lambda: _knows(query, new), "the new cluster")
+            # And how long the cluster that stays is silent after each change.
             time.sleep(quiet)
             removed = _at(lambda: file.write([stays]))
             time.sleep(quiet)

@@ -119,6 +119,7 @@ def _wait_for_the_end(ended: threading.Event) -> None:
     """The demo holds the other end of stdin: it closes with it, even if the demo is killed."""
     sys.stdin.read()
     ended.set()
+    # As long as queries may take to stop; if they are quicker, this process ends and this daemon thread with it.
     time.sleep(STOP_TIMEOUT_S)
     os.killpg(0, signal.SIGKILL)
 
