@@ -35,7 +35,7 @@ def run_python() -> Callable[[str], str]:
     """Runs code in a Python of its own: a JVM, once started, stays for the rest of a process."""
 
     def run(code: str) -> str:
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=90)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 

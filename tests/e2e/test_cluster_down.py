@@ -14,9 +14,9 @@ from tests.harness.waiting import until
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
-TIMEOUT_MS = 6000
+TIMEOUT_MS = 15000
 # Of a machine that others use too; less than the limit, so that twice is told from once.
-SLACK_MS = 5000
+SLACK_MS = 14000
 OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] = {
     "killed": (lambda broker: broker.kill(), lambda broker: broker.restart()),
     "frozen": (lambda broker: broker.freeze(), lambda broker: broker.thaw()),

@@ -78,14 +78,14 @@ def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
 def test_nothing_outlives_the_demo(tmp_path: Path, signal_number: signal.Signals) -> None:
     demo = _start(tmp_path)
     batches = tmp_path / "demo" / "batches"
-    _wait_for(lambda: any(batches.glob("*.json")), 200)
+    _wait_for(lambda: any(batches.glob("*.json")), 300)
     started = _descendants(demo.pid)
     assert sum("kafka.Kafka" in command for command in started.values()) == 2, started
     assert sum("demo.driver" in command for command in started.values()) == 1, started
 
     os.kill(demo.pid, signal_number)
     demo.communicate(timeout=180)
-    _wait_for(lambda: not _still_running(started), 90)
+    _wait_for(lambda: not _still_running(started), 180)
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:

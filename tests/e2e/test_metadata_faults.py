@@ -79,7 +79,7 @@ def test_too_many_failures_end_the_query_and_nothing_is_lost(scene: Scene) -> No
     assert "DYNAMIC_KAFKA.METADATA_UNAVAILABLE" in query.failure()
     scene.produce("blue", topic, 4)
     # Down at the restart: the checkpoint's topology serves for as many failures as are tolerated.
-    query.begin(scene.drivers.shared(), streamMetadataDiscoveryIntervalMs="2000")
+    query.begin(scene.drivers.shared(), streamMetadataDiscoveryIntervalMs="6000")
     scene.await_exact(query, ("blue", topic))
     assert "DYNAMIC_KAFKA.METADATA_UNAVAILABLE" in query.failure()
     metadata.write()
@@ -106,7 +106,7 @@ def test_a_service_that_takes_30_seconds_delays_nobody(scene: Scene) -> None:
         scene.produce("blue", topic, 2)
         scene.await_exact(query, ("blue", topic))
     took = [progress["durationMs"]["triggerExecution"] for progress in query.progress()[before:]]
-    assert max(took) < 5000, took
+    assert max(took) < 15000, took
     slow.unlink()
     scene.await_exact(query, *both)
 

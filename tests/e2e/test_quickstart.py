@@ -12,7 +12,7 @@ import yaml
 from dynamic_kafka_testkit import Record, Testkit
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-TIMEOUT_S = 180
+TIMEOUT_S = 400
 
 
 def test_quickstart_counts_the_orders_of_both_clusters(testkit: Testkit, tmp_path: Path) -> None:

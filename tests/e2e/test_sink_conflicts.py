@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-
 from tests.harness.pipelines import Pipelines
 from tests.harness.writer import Writer
 
@@ -19,7 +17,7 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
             query.begin(doomed, fault={"step": step, "batch": 1})
         for query in first.values():
             query.await_halt()
-        second = {step: copy.copy(query) for step, query in first.items()}
+        second = {step: pipelines.copy(query) for step, query in first.items()}
         for query in second.values():
             query.begin(pipelines.drivers.shared())
         pipelines.await_written(*second.values())
@@ -42,7 +40,7 @@ def test_a_driver_that_comes_while_another_one_decides(pipelines: Pipelines) -> 
         # It has found that it is its turn.
         first.begin(pipelines.drivers.doomed(), fault={"step": "claimed", "batch": 1})
         first.await_halt()
-        second = copy.copy(first)
+        second = pipelines.copy(first)
         # It has found no decision, and aborts what is open.
         second.begin(pipelines.drivers.shared(), fault={"step": "before-decision", "batch": 1})
         second.await_halt()

@@ -61,7 +61,7 @@ def test_down_in_commit_and_back_in_time(pipelines: Pipelines) -> None:
     query = pipelines.writer("query")
     shared = pipelines.drivers.shared()
     with pipelines.watcher(query) as watcher:
-        query.begin(shared, fault={"step": "decided", "batch": 1}, commitTimeoutMs="8000")
+        query.begin(shared, fault={"step": "decided", "batch": 1}, commitTimeoutMs="15000")
         query.await_halt()
         decided = query.decisions()
         rows = {

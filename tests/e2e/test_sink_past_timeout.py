@@ -11,8 +11,8 @@ from tests.harness.writer import PATIENCE_S, Writer
 
 BATCH = 1
 # A batch has to be decided within a half of it, on machines that others use too.
-LIFE_MS = "20000"
-SHORT = {"kafka.transaction.timeout.ms": LIFE_MS, "commitTimeoutMs": "8000"}
+LIFE_MS = "30000"
+SHORT = {"kafka.transaction.timeout.ms": LIFE_MS, "commitTimeoutMs": "12000"}
 REPLAY = {"partialCommitPolicy": "replay-lost-partitions", "commitTimeoutMs": "300000"}
 # Of those that nothing is to happen to any more.
 LONG = {"kafka.transaction.timeout.ms": "600000", "commitTimeoutMs": "300000"}

@@ -49,7 +49,7 @@ class DriverProcess:
 
     def ready(self) -> DriverProcess:
         """Wait until the session runs."""
-        self.await_event("the driver", lambda event: event["event"] == "ready", 120)
+        self.await_event("the driver", lambda event: event["event"] == "ready", 300)
         return self
 
     def is_alive(self) -> bool:
@@ -67,7 +67,7 @@ class DriverProcess:
         """All events so far, from one on."""
         return self._events[start:]
 
-    def await_event(self, what: str, matches: Callable[[Event], bool], deadline_s: float = 60) -> Event:
+    def await_event(self, what: str, matches: Callable[[Event], bool], deadline_s: float = 300) -> Event:
         """Wait for an event, an old one counts."""
 
         def look() -> Event | None:

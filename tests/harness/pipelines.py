@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections import Counter
 from collections.abc import Mapping
@@ -64,6 +65,12 @@ class Pipelines(Scene):
         )
         self._queries.append(writer)
         return writer
+
+    def copy(self, writer: Writer) -> Writer:
+        """The same query once more, to run in another driver; on the same checkpoint."""
+        copied = copy.copy(writer)
+        self._queries.append(copied)
+        return copied
 
     def orders(self, count: int) -> list[str]:
         """Produce so many records for the queries to read, all keys in turn; return their values."""

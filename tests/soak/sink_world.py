@@ -36,7 +36,7 @@ OUTAGES = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
 class SinkWorld(World):
     """Each record that is read is counted by its value, which is a state and one update for each; that is written."""
 
-    settle_s = 240.0
+    settle_s = 400.0
     writes = True
 
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:

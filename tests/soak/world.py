@@ -30,7 +30,7 @@ OPTIONS = {
 # How long a frozen broker is waited for to be noticed: it may have frozen in the middle of being read, and then
 # nothing is told before it thaws.
 FREEZE_S = 12.0
-SETTLE_S = 90.0
+SETTLE_S = 300.0
 
 
 class World:

@@ -177,7 +177,7 @@ class FileMetadataServiceSuite extends AnyFunSuite {
       val gap = new CountDownLatch(1)
       val found = reading(file, reads = 5) { _ =>
         writeLines(file, text)
-        gap.await(150, TimeUnit.MILLISECONDS)
+        gap.await(500, TimeUnit.MILLISECONDS)
         ()
       }
       assert(found.toSet == Set(200))

@@ -113,7 +113,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
     serving { server =>
       val never = new CountDownLatch(1)
       server.answer = Answer(200, document("a"), halfway = Some(never))
-      assert(failure(service(server.url, timeoutMs = 200)).contains("no whole answer within 200 ms"))
+      assert(failure(service(server.url, timeoutMs = 2000)).contains("no whole answer within 2000 ms"))
       val ended = new AtomicReference[Throwable]
       val caller = new Thread(() =>
         try service(server.url).getAllStreams()

@@ -56,7 +56,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterA
     Files.writeString(file, "protocol=PLAINTEXT\n")
     val reference = "$" + s"{file:$file:protocol}"
     try
-      asking("security.protocol" -> reference, "default.api.timeout.ms" -> "5000") { service =>
+      asking("security.protocol" -> reference, "default.api.timeout.ms" -> "60000") { service =>
         val orders = service.describeStreams(ju.List.of("orders")).get("orders")
         assert(orders.getClusterMetadataMap.get("blue").getProperties.get("security.protocol") == reference)
       }
@@ -65,7 +65,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterA
   }
 
   test("a broker that is away is a failure within the client's limit, and over when it is back") {
-    asking("default.api.timeout.ms" -> "2000", "request.timeout.ms" -> "1000") { service =>
+    asking("default.api.timeout.ms" -> "10000", "request.timeout.ms" -> "5000") { service =>
       assert(service.getAllStreams().size == 2)
       broker.freeze()
       try intercept[TimeoutException](service.describeStreams(ju.List.of("orders")))

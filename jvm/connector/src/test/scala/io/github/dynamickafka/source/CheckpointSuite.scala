@@ -91,7 +91,7 @@ class CheckpointSuite extends SourceTest {
           .option("subscribe", topic).option("startingOffsets", "earliest")
           .load()
           .selectExpr("'blue' as cluster", "topic", "partition", "offset", "value", "'orders' as stream")
-        assert(s.results.start(plain, Trigger.AvailableNow()).awaitTermination(60000))
+        assert(s.results.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
         assert(s.seen.size == 3)
         if (!withBatch) s.results.unlog()
         val before = s.results.files

@@ -89,7 +89,7 @@ class GaugesSuite extends SourceTest {
       val options = Seq(
         "maxOffsetsPerTrigger" -> "1",
         "clusterFailurePolicy" -> "skip",
-        "clusterRequestTimeoutMs" -> "1000"
+        "clusterRequestTimeoutMs" -> "5000"
       )
       val query = start(s, "one", options: _*)
       settle(query)

@@ -82,7 +82,7 @@ class GoldenCheckpointSuite extends SourceTest {
     assert(logged.retained.keySet == Set("green") && logged.draining.keySet == Set("red"))
     def run(entries: Entry*): Unit = {
       s.orders(entries: _*)
-      assert(results.start(s.frame(), Trigger.AvailableNow()).awaitTermination(60000))
+      assert(results.start(s.frame(), Trigger.AvailableNow()).awaitTermination(300000))
     }
     def at(rows: Seq[Seen]) = rows.map(r => (r.cluster, r.offset)).groupMapReduce(identity)(_ => 1)(_ + _)
     // Each offset in both partitions. Blue is known from the checkpoint alone.

@@ -35,7 +35,7 @@ class MetadataFailureSuite extends SourceTest {
   private def down(): Unit = throw new IllegalStateException("the service is down")
 
   /** Longer than anything that must not wait for it takes, on a busy machine too. */
-  private val HangMs = 50000L
+  private val HangMs = 120000L
   private def hang(): Unit = Thread.sleep(HangMs)
 
   test(
@@ -159,7 +159,7 @@ class MetadataFailureSuite extends SourceTest {
   test(
     "a hanging service never blocks the query's thread; no two calls at once; it is given up after its limit"
   ) {
-    running("clusterRequestTimeoutMs" -> "1000", threshold(1000)) { (s, topic, query) =>
+    running("clusterRequestTimeoutMs" -> "5000", threshold(1000)) { (s, topic, query) =>
       s.service.behave = () => hang()
       waitFor("the service hangs")(s.service.isBusy)
       (0 until 3).foreach { i =>
@@ -204,7 +204,7 @@ class MetadataFailureSuite extends SourceTest {
       query.stop()
       produce(blue, topic, 2, values("stopped", 4))
       s.service.behave = () => hang()
-      val again = s.start("clusterRequestTimeoutMs" -> "1000", threshold(1000))
+      val again = s.start("clusterRequestTimeoutMs" -> "5000", threshold(1000))
       assert(elapsedMs(eventually(assert(s.seen.size == 8))) < HangMs / 2)
       assert(again.isActive)
       again.stop()
@@ -257,7 +257,7 @@ class MetadataFailureSuite extends SourceTest {
     assert(text(e).contains("line 4"), text(e))
     file.write("orders" -> Seq(Entry("blue", blue, topic)))
     val query = results.start(fileFrame(file), Trigger.AvailableNow())
-    assert(query.awaitTermination(60000))
+    assert(query.awaitTermination(300000))
     assertSame(results.seen, stored("blue", blue, topic))
   }
 
@@ -305,7 +305,7 @@ class MetadataFailureSuite extends SourceTest {
       .option("metadataService.Topic", topic)
       .option("streamIds", "orders")
       .load()
-    assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(60000))
+    assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(300000))
     assertSame(results.seen, stored("blue", blue, topic))
   }
 }

@@ -31,7 +31,7 @@ class MetricsSuite extends SourceTest {
       produce(green, topic, 2, values("g", 4))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(Trigger.AvailableNow(), "maxOffsetsPerTrigger" -> "8")
-      assert(query.awaitTermination(60000))
+      assert(query.awaitTermination(300000))
       val all = query.recentProgress.toSeq.map(p =>
         scala.jdk.CollectionConverters.MapHasAsScala(p.sources.head.metrics).asScala
       )
@@ -84,7 +84,7 @@ class MetricsSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
       val query = s.start(
         "clusterFailurePolicy" -> "skip",
-        "clusterRequestTimeoutMs" -> "1000",
+        "clusterRequestTimeoutMs" -> "5000",
         "streamMetadataDiscoveryFailureThreshold" -> "100000",
         "commitOffsets" -> "true",
         "commitGroupId" -> s"group-$topic"

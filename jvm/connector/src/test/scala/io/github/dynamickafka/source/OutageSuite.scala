@@ -14,6 +14,9 @@ class OutageSuite extends SourceTest {
   private val skip = "clusterFailurePolicy" -> "skip"
   private def within(ms: Int) = "clusterRequestTimeoutMs" -> ms.toString
 
+  /** What a cluster that is well needs to answer on a machine that is busy, and no more. */
+  private val soon = within(5000)
+
   private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, green, red)
     s.orders(Entry("green", green, topic), Entry("red", red, topic))
@@ -38,7 +41,7 @@ class OutageSuite extends SourceTest {
 
   test("fail: the query ends with an error that names the cluster, and can be started again") {
     withTopic { (s, topic) =>
-      val query = s.start(within(1000))
+      val query = s.start(soon)
       produce(red, topic, 2, values("a", 4))
       settle(query)
       killed {
@@ -55,12 +58,12 @@ class OutageSuite extends SourceTest {
 
   test("fail: a frozen broker counts as unreachable after clusterRequestTimeoutMs") {
     withTopic { (s, topic) =>
-      val query = s.start(within(1500))
+      val query = s.start(soon)
       settle(query)
       frozen {
         val ms = elapsedMs(assert(condition(failure(query)) == "CLUSTER_UNREACHABLE"))
         // Not the default of a minute; the rest is a busy machine's.
-        assert(ms > 1000 && ms < 20000)
+        assert(ms > 4000 && ms < 40000)
       }
       assert(topic.nonEmpty)
     }
@@ -69,7 +72,7 @@ class OutageSuite extends SourceTest {
   test("skip: the cluster keeps its offset, the others go on, and it comes back exactly") {
     withTopic { (s, topic) =>
       produce(red, topic, 2, values("a", 4))
-      val query = s.start(skip, within(1000))
+      val query = s.start(skip, soon)
       settle(query)
       val position = s.results.logged.position("red")
       killed {
@@ -89,13 +92,13 @@ class OutageSuite extends SourceTest {
 
   test("skip: a cluster that hangs delays a trigger once, by clusterRequestTimeoutMs at the most") {
     withTopic { (s, topic) =>
-      val query = s.start(skip, within(10000))
+      val query = s.start(skip, within(15000))
       settle(query)
       frozen {
         produce(green, topic, 2, values("first", 2))
         val ms = elapsedMs(eventually(assert(s.seen.size == 2)))
         // Less than twice the limit.
-        assert(ms < 19000, s"by its limit and no more: $ms ms")
+        assert(ms < 29000, s"by its limit and no more: $ms ms")
         settle(query)
         val before = query.recentProgress.length
         (0 until 10).foreach { i =>
@@ -104,7 +107,7 @@ class OutageSuite extends SourceTest {
         }
         val later = query.recentProgress.drop(before)
         val slowest = later.map(lookMs).max
-        assert(slowest < 4000, s"later triggers do not wait for it: $slowest ms")
+        assert(slowest < 10000, s"later triggers do not wait for it: $slowest ms")
         assert(later.nonEmpty && s.seen.size == 22)
       }
       produce(red, topic, 2, values("back", 2))
@@ -120,7 +123,7 @@ class OutageSuite extends SourceTest {
 
   test("skip: after clusterFailureTimeoutMs the query fails all the same") {
     withTopic { (s, topic) =>
-      val query = s.start(skip, within(500), "clusterFailureTimeoutMs" -> "2500")
+      val query = s.start(skip, soon, "clusterFailureTimeoutMs" -> "20000")
       settle(query)
       killed {
         produce(green, topic, 2, values("g", 2))
@@ -136,7 +139,7 @@ class OutageSuite extends SourceTest {
     withTopic { (s, topic) =>
       produce(green, topic, 2, values("g", 2))
       killed {
-        val e = refused(s.start(within(1000)))
+        val e = refused(s.start(soon))
         assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"))
       }
       s.catchUp()
@@ -149,7 +152,7 @@ class OutageSuite extends SourceTest {
       produce(red, topic, 2, values("before", 4))
       produce(green, topic, 2, values("before", 4))
       // Were it taken for a new cluster, it would enter at the earliest.
-      val options = Seq(skip, within(1000), "startingOffsets" -> s"""{"red": {"$topic": {"0": 1, "1": 2}}}""")
+      val options = Seq(skip, soon, "startingOffsets" -> s"""{"red": {"$topic": {"0": 1, "1": 2}}}""")
       killed {
         val query = s.start(options: _*)
         eventually(assert(s.seen.size == 4))
@@ -167,14 +170,14 @@ class OutageSuite extends SourceTest {
   test("an address that does not exist: the same, and fast") {
     scene { s =>
       s.orders(Entry.at("nowhere", "no-such-host.invalid:9092", "t"))
-      val e = refused(s.start(Trigger.AvailableNow(), within(2000)))
+      val e = refused(s.start(Trigger.AvailableNow(), soon))
       assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'nowhere'"))
     }
     scene { s =>
       val topic = newTopicOn(1, green)
       produce(green, topic, 1, values("g", 3))
       s.orders(Entry("green", green, topic), Entry.at("nowhere", "no-such-host.invalid:9092", topic))
-      s.catchUp(skip, within(2000))
+      s.catchUp(skip, soon)
       assertSame(s.seen, stored("green", green, topic))
     }
   }
@@ -184,7 +187,7 @@ class OutageSuite extends SourceTest {
       s.catchUp()
       killed {
         produce(green, topic, 2, values("g", 4))
-        s.catchUp(skip, within(1000), "maxOffsetsPerTrigger" -> "2")
+        s.catchUp(skip, soon, "maxOffsetsPerTrigger" -> "2")
         assert(s.seen.size == 4)
       }
       produce(red, topic, 2, values("r", 4))
@@ -198,14 +201,14 @@ class OutageSuite extends SourceTest {
       s.catchUp()
       produce(red, topic, 2, values("r", 8))
       s.orders(Entry("green", green, topic), Entry("red", red, topic).draining)
-      val query = s.start(skip, within(1000), "maxOffsetsPerTrigger" -> "1")
+      val query = s.start(skip, soon, "maxOffsetsPerTrigger" -> "1")
       eventually(assert(s.results.logged.draining.contains("red")))
       val target = s.results.logged.draining("red")
       query.stop()
       killed {
-        val e = refused(s.start(Trigger.AvailableNow(), within(1000)))
+        val e = refused(s.start(Trigger.AvailableNow(), soon))
         assert(Set("CLUSTER_UNREACHABLE", "UNREACHABLE_REPLAY").contains(condition(e)))
-        val again = s.start(skip, within(1000))
+        val again = s.start(skip, soon)
         produce(green, topic, 2, values("g", 2))
         eventually(assert(s.seen.count(_.cluster == "green") == 2))
         assert(s.results.logged.draining.get("red").contains(target))
@@ -221,13 +224,13 @@ class OutageSuite extends SourceTest {
 
   test("stop() with a frozen broker ends promptly, with either policy") {
     for (policy <- Seq("fail", "skip")) withTopic { (s, topic) =>
-      val query = s.start("clusterFailurePolicy" -> policy, within(60000))
+      val query = s.start("clusterFailurePolicy" -> policy, within(300000))
       settle(query)
       frozen {
         eventually(assert(query.status.isTriggerActive))
         assert(query.isActive)
         val ms = elapsedMs(query.stop())
-        assert(ms < 20000, s"$policy: stop took $ms ms")
+        assert(ms < 100000, s"$policy: stop took $ms ms")
       }
       assert(topic.nonEmpty)
     }

@@ -115,17 +115,17 @@ class RestartSuite extends SourceTest {
       red.kill()
       val skipped = new Results(s.results.checkpoint)
       try {
-        val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "1000"))
+        val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "5000"))
         assert(condition(e) == "UNREACHABLE_REPLAY")
         assert(Seq("'red'", s"$topic-0 [0, 3)", "unreachableReplayPolicy").forall(text(e).contains), text(e))
-        val frame = s.frame("clusterRequestTimeoutMs" -> "1000", "unreachableReplayPolicy" -> "skip")
+        val frame = s.frame("clusterRequestTimeoutMs" -> "5000", "unreachableReplayPolicy" -> "skip")
         val query = skipped.start(frame, Trigger.AvailableNow())
-        assert(query.awaitTermination(60000))
+        assert(query.awaitTermination(300000))
       } finally red.restart()
       assertSame(skipped.seen, stored("green", green, topic))
       s.orders(Entry("green", green, topic), Entry("red", red, topic))
       produce(red, topic, 2, values("b", 4))
-      assert(skipped.start(s.frame(), Trigger.AvailableNow()).awaitTermination(60000))
+      assert(skipped.start(s.frame(), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(
         skipped.seen,
         stored("green", green, topic) ++ stored("red", red, topic).filter(_.value.startsWith("b"))

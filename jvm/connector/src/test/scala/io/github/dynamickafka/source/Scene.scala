@@ -56,7 +56,7 @@ final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
   /** Reads what is there now, and ends. */
   def catchUp(more: (String, String)*): Unit = {
     val query = start(Trigger.AvailableNow(), more: _*)
-    if (!query.awaitTermination(60000L)) throw new AssertionError("AvailableNow does not end")
+    if (!query.awaitTermination(300000)) throw new AssertionError("AvailableNow does not end")
   }
 
   /** Reads all batches again that a crash before the last commit would have left to be read again. */

@@ -31,7 +31,7 @@ final class ScriptedService extends KafkaMetadataService {
   def awaitAnswers(): Unit = {
     // The first call may have begun before; the third one begins after the second one's answer was taken.
     val enough = calls.get + 3
-    val deadline = System.nanoTime() + 30000000000L
+    val deadline = System.nanoTime() + 300000000000L
     while (calls.get < enough) {
       if (System.nanoTime() > deadline) throw new AssertionError("the service is not asked any more")
       Thread.sleep(5)

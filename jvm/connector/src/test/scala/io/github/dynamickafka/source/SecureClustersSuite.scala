@@ -266,7 +266,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     scene { s =>
       val topic = newTopicOn(1, tls, guarded)
       s.orders(certified(topic), auditor(topic))
-      val e = failure(s.start(skip, "clusterFailureTimeoutMs" -> "2000"))
+      val e = failure(s.start(skip, "clusterFailureTimeoutMs" -> "10000"))
       assert(condition(e) == "CLUSTER_AUTHORIZATION_FAILED" && text(e).contains(s"topic '$topic'"), text(e))
     }
   }

@@ -159,7 +159,7 @@ class SubscriptionSuite extends SourceTest {
       .option("metadataService.bootstrapServers", blue.bootstrapServers)
       .option("streamIds", s"$one;$two")
       .load()
-    assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(60000))
+    assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(300000))
     assertSame(results.seen, stored("blue", blue, one, one) ++ stored("blue", blue, two, two))
   }
 }

@@ -102,7 +102,7 @@ class TopicSubscriptionSuite extends SourceTest {
     scene { s =>
       val topics = new Topics
       topics.add("eu")
-      val skip = Seq("clusterFailurePolicy" -> "skip", "clusterRequestTimeoutMs" -> "2000")
+      val skip = Seq("clusterFailurePolicy" -> "skip", "clusterRequestTimeoutMs" -> "5000")
       val gone = Entry.at("green", "127.0.0.1:1").matching(topics.pattern)
       s.orders(topics.entries.head, gone)
       s.catchUp(skip: _*)
@@ -119,7 +119,7 @@ class TopicSubscriptionSuite extends SourceTest {
       s.catchUp(skip: _*)
       assertSame(s.seen, topics.records("eu"))
       s.orders(topics.entries.head, gone)
-      val e = refused(s.start("clusterRequestTimeoutMs" -> "2000"))
+      val e = refused(s.start("clusterRequestTimeoutMs" -> "5000"))
       assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("green"), text(e))
     }
   }

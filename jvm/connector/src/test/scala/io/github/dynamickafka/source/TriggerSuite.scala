@@ -128,7 +128,7 @@ class TriggerSuite extends SourceTest {
           s.change(Entry("blue", blue, topic), Entry("green", green, topic, late))
         }
       }.option("checkpointLocation", s.results.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
-      assert(query.awaitTermination(60000))
+      assert(query.awaitTermination(300000))
       val sizes = query.recentProgress.map(_.numInputRows).filter(_ > 0).toSeq
       assert(
         sizes == Seq.fill(5)(4L),
@@ -163,7 +163,7 @@ class TriggerSuite extends SourceTest {
     withTopic(10) { (s, topic) =>
       @nowarn("cat=deprecation") val once = Trigger.Once()
       val query = s.start(once, "maxOffsetsPerTrigger" -> "3", "cluster.blue.maxOffsetsPerTrigger" -> "2")
-      assert(query.awaitTermination(60000))
+      assert(query.awaitTermination(300000))
       assertSame(s.seen, all(topic))
       assert(s.results.sizes.filter(_ > 0) == Seq(20))
     }
@@ -211,7 +211,7 @@ class TriggerSuite extends SourceTest {
       val counts = s.frame().groupBy(col("cluster"), col("stream")).agg(count("*").as("n"))
       val query = counts.writeStream.format("memory").queryName("counts").outputMode("complete")
         .trigger(Trigger.AvailableNow()).start()
-      assert(query.awaitTermination(60000))
+      assert(query.awaitTermination(300000))
       assert(spark.table("counts").collect().map(_.mkString("|")).toSet ==
         Set("blue|orders|5", "green|orders|5"))
     }

@@ -13,7 +13,7 @@ private[testkit] object Poll {
    *
    * @throws java.util.concurrent.TimeoutException naming `what`, when it doesn't within `patience`
    */
-  def until(what: => String, patience: FiniteDuration = 60.seconds)(condition: => Boolean): Unit = {
+  def until(what: => String, patience: FiniteDuration = 2.minutes)(condition: => Boolean): Unit = {
     val deadline = patience.fromNow
     @tailrec def loop(): Unit =
       if (!condition) {

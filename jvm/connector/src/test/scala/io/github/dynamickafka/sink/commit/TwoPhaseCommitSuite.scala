@@ -31,7 +31,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
 
   private def commits(folder: Path, run: String = "run", steps: Steps = Steps.Untold) = {
     // Nobody listens there: whoever asked it would fail.
-    val clusters = new Clusters(properties, 1000L, 1000L)
+    val clusters = new Clusters(properties, 20000L, 20000L)
     clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
     new TwoPhaseCommit(
       TransactionName("p", "q", run),
@@ -110,7 +110,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
     val from = System.nanoTime()
     first.abort(0L, Seq(task))
-    assert(System.nanoTime() - from < 500000000L)
+    assert(System.nanoTime() - from < 10000000000L)
     assert(journal(folder).newest().exists { case (entry, done) => entry.run == "first" && !done })
   }
 
@@ -160,6 +160,6 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     // It would ask a cluster that is not there, and take its time for that.
     val from = System.nanoTime()
     c.abort(0L, Seq(task))
-    assert(System.nanoTime() - from < 500000000L)
+    assert(System.nanoTime() - from < 10000000000L)
   }
 }

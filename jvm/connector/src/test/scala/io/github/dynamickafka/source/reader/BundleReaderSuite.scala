@@ -180,11 +180,11 @@ class BundleReaderSuite extends ReaderTest {
           (reader, thread, next)
         }
         val (closed, _, first) = waiting()
-        assert(elapsedMs(closed.close()) < 20000)
-        assert(Await.result(first, 30.seconds).isFailure)
+        assert(elapsedMs(closed.close()) < 60000)
+        assert(Await.result(first, 300.seconds).isFailure)
         val (interrupted, thread, second) = waiting()
         thread.interrupt()
-        assert(Await.result(second, 30.seconds).isFailure)
+        assert(Await.result(second, 300.seconds).isFailure)
         interrupted.close()
         assert(pool.size == 0)
       }
