@@ -47,9 +47,9 @@ def brokers(testkit: Testkit) -> dict[str, Cluster]:
     return dict(zip(names, testkit.start_all(*names), strict=True))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def orders(brokers: dict[str, Cluster], tmp_path_factory: pytest.TempPathFactory) -> Orders:
-    """The stream `orders` on blue and green, which nobody changes."""
+    """The stream `orders` on blue and green, where they are now: other tests move them."""
     return Orders.on(brokers, tmp_path_factory.mktemp("orders"), "blue", "green")
 
 

@@ -15,7 +15,7 @@ private[testkit] object AdminClients {
       AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
       // A frozen broker answers nothing; a test should hear of it before its own time is up.
       AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
-      AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "30000",
+      AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "90000",
       AdminClientConfig.RETRY_BACKOFF_MS_CONFIG -> "20",
       AdminClientConfig.RECONNECT_BACKOFF_MS_CONFIG -> "20"
     ).asJava

@@ -50,7 +50,7 @@ private[testkit] final case class BrokerConfig(
     "auto.create.topics.enable" -> "false",
     "log.retention.ms" -> "-1",
     // A controller lets a broker in only when the session of the killed one before it has expired.
-    "broker.session.timeout.ms" -> "2000",
+    "broker.session.timeout.ms" -> "5000",
     "broker.heartbeat.interval.ms" -> "500",
     // Waits that make sense with many brokers and members only.
     "group.initial.rebalance.delay.ms" -> "0"

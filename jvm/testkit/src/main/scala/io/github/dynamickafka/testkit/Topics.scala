@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.admin._
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.kafka.common.errors.{InvalidReplicationFactorException, UnknownTopicOrPartitionException}
 
 /** Administration of one cluster. What changes something returns when clients can see the change. */
 private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
@@ -15,9 +15,16 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
 
   def create(name: String, partitions: Int, configs: Map[String, String]): Unit = {
     val topic = new NewTopic(name, partitions, 1.toShort).configs(configs.asJava)
-    result(admin.createTopics(Seq(topic).asJava).all())
+    // A broker that has just come, or whose machine was too busy for its heartbeats, is fenced for a moment.
+    Poll.until(s"a broker that takes topic $name")(isCreated(topic))
     awaitPartitions(name, partitions)
   }
+
+  private def isCreated(topic: NewTopic): Boolean =
+    try {
+      result(admin.createTopics(Seq(topic).asJava).all())
+      true
+    } catch { case _: InvalidReplicationFactorException => false }
 
   def delete(name: String): Unit = {
     result(admin.deleteTopics(Seq(name).asJava).all())
