@@ -54,6 +54,9 @@ final class Results(val checkpoint: Path) {
   /** The offset that is logged last. */
   def logged: CompositeOffset = CompositeOffsetJson.read(loggedText)
 
+  /** Whether the batch that is logged last is committed: then a restart has nothing to read again. */
+  def isFinished: Boolean = last("offsets").getFileName == last("commits").getFileName
+
   def loggedText: String = Files.readAllLines(last("offsets")).asScala.last
 
   /** Batches that were not logged need not be the same when they are made anew. */
