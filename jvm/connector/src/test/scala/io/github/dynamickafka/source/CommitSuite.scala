@@ -180,7 +180,7 @@ class CommitSuite extends SourceTest {
           assert(metric("commitsFailed") >= 1 && metric("commitsSucceeded") >= 1)
         }
         assert(query.isActive)
-        assert(elapsedMs(query.stop()) < 60000L)
+        assert(elapsedMs(query.stop()) < 30000L)
       } finally red.thaw()
       // The next run commits what is finished, also where nothing new is read.
       sink(s, Trigger.AvailableNow(), options)((_, _) => ()).awaitTermination(600000)

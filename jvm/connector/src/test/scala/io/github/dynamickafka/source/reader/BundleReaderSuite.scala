@@ -180,7 +180,7 @@ class BundleReaderSuite extends ReaderTest {
           (reader, thread, next)
         }
         val (closed, _, first) = waiting()
-        assert(elapsedMs(closed.close()) < 60000)
+        assert(elapsedMs(closed.close()) < 20000)
         assert(Await.result(first, 300.seconds).isFailure)
         val (interrupted, thread, second) = waiting()
         thread.interrupt()

@@ -142,13 +142,13 @@ class SharedTaskReaderSuite extends ReaderTest {
           (reader, thread, next)
         }
         val (closed, _, first) = waiting()
-        assert(elapsedMs(closed.close()) < 60000)
+        assert(elapsedMs(closed.close()) < 20000)
         assert(Await.ready(first, 300.seconds).value.get.flatten.isFailure)
         assert(consumers.closed == topics.size)
         val (interrupted, thread, second) = waiting()
         thread.interrupt()
         assert(Await.ready(second, 300.seconds).value.get.flatten.isFailure)
-        assert(elapsedMs(interrupted.close()) < 60000)
+        assert(elapsedMs(interrupted.close()) < 20000)
         assert(consumers.closed == 2 * topics.size && pool.size == 0)
       }
     finally red.thaw()
