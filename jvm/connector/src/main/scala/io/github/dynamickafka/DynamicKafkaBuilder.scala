@@ -5,8 +5,10 @@ import java.{time => jt, util => ju}
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.{BuilderOptions, OptionTable, SourceOptionSpecs}
-import io.github.dynamickafka.metadata.{KafkaMetadataService, ServiceRegistry}
+import io.github.dynamickafka.config.option.OptionTable
+import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
+import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**
  * What the builders of reads and of writes have in common. Every method is a way to set options of the data source, which
@@ -22,8 +24,8 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   /** A service that lives in this JVM: it is used as it is, and a restarted application sets it again. */
   def setKafkaMetadataService(service: KafkaMetadataService): B =
     setKafkaMetadataService(
-      ServiceRegistry.Name,
-      Map(ServiceRegistry.Handle -> ServiceRegistry.register(service))
+      ServiceRegistry.Spec.name,
+      Map(ServiceRegistry.Handle.name -> ServiceRegistry.register(service))
     )
 
   /**

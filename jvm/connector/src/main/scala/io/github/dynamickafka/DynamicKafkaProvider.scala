@@ -10,14 +10,8 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{
-  OptionSpec,
-  OptionTable,
-  SessionDefaults,
-  SinkOptionSpecs,
-  SourceOptionSpecs,
-  SourceOptionsParser
-}
+import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, SessionDefaults}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptionsParser}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable

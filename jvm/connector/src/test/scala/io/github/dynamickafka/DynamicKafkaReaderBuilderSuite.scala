@@ -11,7 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, ServiceRegistry}
+import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 class DynamicKafkaReaderBuilderSuite extends AnyFunSuite {
 

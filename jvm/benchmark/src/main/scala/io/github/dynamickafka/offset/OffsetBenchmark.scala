@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * Times what a trigger does to a composite offset, without Kafka and without Spark's engine:
@@ -66,8 +66,8 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     "decode" -> (() => CompositeOffsetJson.read(text)),
     "reconcile" -> (() => Reconcile(start, topology, 0L, rules)),
     "advance" -> { () =>
-      val advance = Advance(start, transition, views)
-      advance.offset(Admit(advance.spans.map(_.lag), size.toLong * 5, 1L))
+      val advance = NextOffset(start, transition, views)
+      advance.offset(BudgetShare(advance.spans.map(_.lag), size.toLong * 5, 1L))
     },
     "between" -> (() => OffsetRange.between(start, end))
   )

@@ -5,7 +5,9 @@ import java.util.regex.Pattern
 
 import scala.collection.mutable
 
+import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{KafkaProperties, Redaction}
 
 /** The options that a builder collects: one value for each, in the order in which they were set. */
 private[dynamickafka] final class BuilderOptions(table: OptionTable) {

@@ -1,7 +1,9 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, KafkaProperties, Redaction}
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * How one cluster is reached: the Kafka properties that hold for it. For each property, the first of these counts:
@@ -114,7 +116,7 @@ private[dynamickafka] object ClusterProperties {
       spec: OptionSpec[OffsetsPolicy]
   ): Option[OffsetsPolicy] =
     connectorValue(options, clusterId, knownIds, spec)
-      .map(ofCluster(clusterId, _, s"${OptionName.Cluster}$clusterId.${spec.name}"))
+      .map(ClusterKeys.offsetsOf(clusterId, _, s"${OptionName.Cluster}$clusterId.${spec.name}"))
 
   /** Keys of `cluster.*` options that are about no cluster that is known: one may come, or the id is mistyped. */
   def unmatched(options: ClusterOptions, knownIds: Iterable[String]): Seq[String] =
@@ -123,24 +125,6 @@ private[dynamickafka] object ClusterProperties {
       knownIds,
       options.table
     ).isEmpty).toSeq.sorted.map(OptionName.Cluster + _)
-
-  private[config] def ofCluster(
-      clusterId: String,
-      policy: OffsetsPolicy,
-      writtenAs: String
-  ): OffsetsPolicy = {
-    def own(byCluster: OffsetsPolicy.ByCluster) = {
-      byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
-        throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
-      }
-      byCluster.map { case (_, topics) => clusterId -> topics }
-    }
-    policy match {
-      case OffsetsPolicy.Exact(byCluster) => OffsetsPolicy.Exact(own(byCluster))
-      case OffsetsPolicy.TimestampByPartition(byCluster) => OffsetsPolicy.TimestampByPartition(own(byCluster))
-      case other => other
-    }
-  }
 
   private def ownKeys(
       options: ClusterOptions,

@@ -1,5 +1,8 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.config.option.{OptionTable, UnsupportedOptions}
+import io.github.dynamickafka.kafka.ClientDefaults
+
 /** `docs/options.md`, made from [[SourceOptionSpecs]], [[SinkOptionSpecs]] and [[ClientDefaults]]. */
 private[dynamickafka] object OptionsDoc {
 
@@ -95,7 +98,7 @@ private[dynamickafka] object OptionsDoc {
       s"""With `exactly-once`, `transaction.timeout.ms` is 15 minutes unless the brokers allow less; see
         |[sink.md](sink.md#time-limits-of-transactions).
         |
-        |`request.timeout.ms` and `default.api.timeout.ms` follow from `clusterRequestTimeoutMs`. References such as
+        |`request.timeout.ms` and `default.api.timeout.ms` follow from `clusterRequestTimeoutMs`. SecretReferences such as
         |`$${file:/etc/secrets/blue.properties:password}` are resolved by Kafka's clients: where a property holds one,
         |`config.providers` is set to Kafka's own `file`, `env` and `dir` unless you have set it. The driver's admin clients
         |are not in JMX unless you set `kafka.auto.include.jmx.reporter=true`.
@@ -118,30 +121,17 @@ private[dynamickafka] object OptionsDoc {
 
   private val services =
     "## Arguments of the metadata service\n\n`metadataService.<argument>`:\n\n" + table(
-      Seq("service", "argument", "meaning"),
-      Seq(
-        Seq("`file`", "`path`", "YAML or JSON, any URI that Hadoop reads"),
-        Seq("`file`", "`ttlMs`", "how long what was read is used before the file is read again"),
-        Seq("`static`", "`document`", "the text of such a file, as JSON"),
-        Seq("`single-cluster`", "`clusterId`", "the id of the cluster; a stream id is a topic name there"),
-        Seq("`single-cluster`", "`bootstrapServers`", "its addresses"),
-        Seq("`single-cluster`", "`properties.<kafka property>`", "its other properties"),
-        Seq("`http`", "`url`", "of a document like the file's, JSON or YAML"),
-        Seq("`http`", "`headers.<name>`", "sent with each request; may hold references"),
-        Seq("`configmap`", "`namespace`, `name`, `key`", "where the document is in Kubernetes"),
-        Seq(
-          "`jdbc`",
-          "`url`, `query`",
-          "a database, and what to ask it, see [metadata.md](metadata.md#a-database)"
-        ),
-        Seq("`jdbc`", "`properties.<name>`", "of the connection; may hold references"),
-        Seq("`http`, `configmap`, `jdbc`", "`timeoutMs`", "how long one call may take; default 10000"),
-        Seq(
-          "`http`, `configmap`, `jdbc`",
-          "`ttlMs`",
-          "how long an answer is used before the next is asked for"
-        ),
-        Seq("a class name", "as the class wants", "for a constructor with a `java.util.Map[String, String]`")
+      Seq("service", "argument", "default", "type", "meaning"),
+      MetadataServiceSpecs.all.flatMap { service =>
+        val declared = service.arguments.map(a => Seq(a.name, a.defaultText, a.valueType.label, a.doc))
+        val prefixed = service.prefix.map(p => Seq(p.name + p.placeholder, "", "string", p.doc))
+        (declared ++ prefixed).map(cells => Seq(s"`${service.name}`", s"`${cells.head}`") ++ cells.tail)
+      } :+ Seq(
+        "a class name",
+        "any",
+        "",
+        "string",
+        "For a constructor with a `java.util.Map[String, String]`; names are taken to the letter."
       )
     )
 

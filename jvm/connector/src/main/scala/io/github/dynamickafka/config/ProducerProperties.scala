@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.kafka.{ClientDefaults, Redaction}
+
 /**
  * How one cluster is written to; the precedence is that of [[ClusterProperties]]. Holds secrets; `toString` prints none.
  *

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
+
 /** Every option of the sink, as [[SourceOptionSpecs]] has those of the source. */
 private[dynamickafka] object SinkOptionSpecs {
   import OptionType._

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
 
 /** Turns the options of a writing query into [[SinkOptions]]; as [[SourceOptionsParser]] for the source. */
@@ -18,7 +19,7 @@ private[dynamickafka] object SinkOptionsParser {
     val guarantee = raw.get(Guarantee)
     if (guarantee == DeliveryGuarantee.ExactlyOnce) checkAcks(raw)
     SinkOptions(
-      service = service(raw),
+      service = MetadataServiceSpecs.parse(raw),
       streamId = raw.find(StreamId),
       discovery = DiscoveryOptions(
         intervalMs = raw.get(SourceOptionSpecs.DiscoveryIntervalMs),
@@ -54,17 +55,6 @@ private[dynamickafka] object SinkOptionsParser {
   private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
     options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
   )
-
-  private def service(raw: RawOptions): ServiceOptions = {
-    val name = raw.find(MetadataService).getOrElse(
-      throw Errors.missingOption(
-        MetadataService.name,
-        "it names who knows the streams: 'file', 'http', 'configmap', 'jdbc', 'static', 'single-cluster' or the name " +
-          "of a class."
-      )
-    )
-    ServiceOptions(name, raw.service)
-  }
 
   private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {
     val cluster = raw.find(DeadLetterCluster)

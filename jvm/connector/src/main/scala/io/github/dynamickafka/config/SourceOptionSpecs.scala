@@ -4,7 +4,8 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.matching.Regex
 
-import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** Every option of the source. Parsing, suggestions and `docs/options.md` come from here and nowhere else. */
 private[dynamickafka] object SourceOptionSpecs {
@@ -15,8 +16,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "required",
-    "Who knows the streams: `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class " +
-      "that implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
+    s"The metadata service that describes the streams: ${MetadataServiceSpecs.names("`")}, or the name of a class that " +
+      "implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
   )
 
   val StreamIds: OptionSpec[Seq[String]] = OptionSpec(

@@ -4,7 +4,8 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.config.option.OptionTable
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** What the query asked for, parsed and checked. Holds Kafka properties, so `toString` tells only the subscription. */
 private[dynamickafka] final case class SourceOptions(

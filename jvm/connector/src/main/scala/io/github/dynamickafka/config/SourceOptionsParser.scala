@@ -4,8 +4,9 @@ import java.util.Locale
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
  * Turns the options of a query into [[SourceOptions]], or throws the error that tells what is wrong with one of
@@ -19,7 +20,7 @@ private[dynamickafka] object SourceOptionsParser {
     SecretOptions.warn(raw)
     val offsets = this.offsets(raw)
     SourceOptions(
-      service = service(raw),
+      service = MetadataServiceSpecs.parse(raw),
       subscription = subscription(raw),
       discovery = DiscoveryOptions(
         intervalMs = raw.get(DiscoveryIntervalMs),
@@ -63,19 +64,6 @@ private[dynamickafka] object SourceOptionsParser {
       minPartitions = raw.find(MinPartitions),
       maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
     )
-  }
-
-  private def service(raw: RawOptions): ServiceOptions = {
-    val name = raw
-      .find(MetadataService)
-      .getOrElse(
-        throw Errors.missingOption(
-          MetadataService.name,
-          "it names who knows the streams: 'file', 'http', 'configmap', 'jdbc', 'static', 'single-cluster' or the name " +
-            "of a class."
-        )
-      )
-    ServiceOptions(name, raw.service)
   }
 
   private def subscription(raw: RawOptions): Subscription =

@@ -22,7 +22,7 @@ private[dynamickafka] final case class CompositeOffset(
     entered: SortedMap[String, Positions] = SortedMap.empty,
     retained: SortedMap[String, Retained] = SortedMap.empty,
     draining: SortedMap[String, Positions] = SortedMap.empty,
-    ends: Ends.ByCluster = Ends.none
+    ends: StoppingOffsets.ByCluster = StoppingOffsets.none
 ) extends Offset {
 
   /** Canonical: equal offsets give equal text. Spark compares offsets by it. */
@@ -35,7 +35,8 @@ private[dynamickafka] final case class CompositeOffset(
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
       draining == start.draining && ends == start.ends
 
-  def endsOf(cluster: String): Ends.ByTopic = ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
+  def endsOf(cluster: String): StoppingOffsets.ByTopic =
+    ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
 }
 
 private[dynamickafka] object CompositeOffset {

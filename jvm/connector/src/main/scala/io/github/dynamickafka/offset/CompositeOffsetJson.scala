@@ -82,7 +82,7 @@ private[dynamickafka] object CompositeOffsetJson {
     json.writeEndObject()
   }
 
-  private def writeEnds(json: JsonGenerator, ends: Ends.ByCluster): Unit = {
+  private def writeEnds(json: JsonGenerator, ends: StoppingOffsets.ByCluster): Unit = {
     json.writeStartObject()
     ends.foreach { case (cluster, topics) =>
       json.writeObjectFieldStart(cluster)
@@ -173,8 +173,8 @@ private[dynamickafka] object CompositeOffsetJson {
       })
     }
 
-  private def readEnds(root: JsonNode): Ends.ByCluster =
-    Option(root.get("ends")).fold(Ends.none) { node =>
+  private def readEnds(root: JsonNode): StoppingOffsets.ByCluster =
+    Option(root.get("ends")).fold(StoppingOffsets.none) { node =>
       SortedMap.from(fields(obj(node, "ends")).map { case (cluster, topics) =>
         cluster -> SortedMap.from(fields(obj(topics, s"ends.$cluster")).map { case (topic, entry) =>
           topic -> readTopicEnds(entry, s"ends.$cluster.$topic")

@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.metadata.{Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * What a topology means for the positions that a query has: what stays, enters, leaves, returns, drains.
@@ -112,7 +112,9 @@ private[dynamickafka] object Reconcile {
       val before = start.endsOf(id).get(t)
       named.get(
         t
-      ).fold(Ends.kept(before))(m => Ends.of(id, t, rules.ending(id, m), before, alone)).map(t -> _)
+      ).fold(StoppingOffsets.kept(before))(m =>
+        StoppingOffsets.of(id, t, rules.ending(id, m), before, alone)
+      ).map(t -> _)
     }
     val work = ClusterTransition(
       staying = live.filterTopics(stay),

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.python
 
 import io.github.dynamickafka.BuildInfo
-import io.github.dynamickafka.metadata.{JsonMetadataService, ServiceRegistry}
+import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**
  * The one class that the Python package names. Everything else of it goes through the options of the data source.

@@ -11,15 +11,10 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{
-  SessionDefaults,
-  SinkOptionSpecs,
-  SinkOptions,
-  SinkOptionsParser,
-  SourceOptionSpecs
-}
+import io.github.dynamickafka.config.option.SessionDefaults
+import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.MetadataServices
+import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.sink.row.InputColumns
 
 /** The streams as something to write to. One is made for each query and job. */
@@ -29,7 +24,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 ) extends SupportsWrite
     with ReportsSinkMetrics {
 
-  private var sinks = Map.empty[String, SinkOfQuery]
+  private var sinks = Map.empty[String, QuerySink]
 
   override def name(): String = "dynamic-kafka"
 
@@ -88,8 +83,8 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  private def check(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): SinkOfQuery =
-    new SinkOfQuery(check(options, schema), columns(schema), queryId)
+  private def check(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): QuerySink =
+    new QuerySink(check(options, schema), columns(schema), queryId)
 
   private def columns(schema: StructType): InputColumns =
     InputColumns.of(schema, SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean)

@@ -8,7 +8,7 @@ import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
  * For a batch job, and anew for each batch of a streaming query. All output modes of streaming queries append: what comes
  * out of the query is what is written, as in Spark's own Kafka sink.
  */
-private[sink] final class DynamicKafkaWriteBuilder(sink: SinkOfQuery)
+private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
     extends WriteBuilder
     with SupportsTruncate
     with SupportsStreamingUpdateAsAppend {
@@ -28,7 +28,7 @@ private[sink] object Messages {
     messages.toSeq.collect { case t: transaction.TaskTransactions => t }
 }
 
-private[sink] final class QueryWrite(sink: SinkOfQuery) extends StreamingWrite {
+private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     sink.streaming().factory()
@@ -43,7 +43,7 @@ private[sink] final class QueryWrite(sink: SinkOfQuery) extends StreamingWrite {
     if (sink.isExactlyOnce) sink.streaming().abort(epochId, Messages.of(messages))
 }
 
-private[sink] final class JobWrite(sink: SinkOfQuery) extends BatchWrite {
+private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
   private lazy val run = sink.job()
 
   override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =

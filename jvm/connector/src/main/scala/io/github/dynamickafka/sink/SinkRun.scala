@@ -4,13 +4,22 @@ import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.config._
+import io.github.dynamickafka.config.{
+  DeliveryGuarantee,
+  PartitionerChoice,
+  ProducerProperties,
+  SinkOptionSpecs,
+  SinkOptions,
+  Subscription
+}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.{MetadataServices, MetadataWatcher, WriteTopology}
-import io.github.dynamickafka.sink.commit.{Clusters, Journal, Steps, TwoPhaseCommit}
-import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.topology.WriteTopology
 
 /**
  * What a writing query keeps from batch to batch, which Spark gives a new `Write` each time. Of the query's thread, but
@@ -53,7 +62,7 @@ private[sink] final class SinkRun(
     options.transactions.replayLost,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
-    Steps.current
+    CommitProbe.current
   )
   private val timeouts = new TransactionTimeouts(clusters)
   private var plan: Option[SinkPlan] = None

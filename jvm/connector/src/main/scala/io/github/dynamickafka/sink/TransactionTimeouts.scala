@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink
 
-import io.github.dynamickafka.config.{OptionName, ProducerProperties}
+import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.commit.Clusters
 

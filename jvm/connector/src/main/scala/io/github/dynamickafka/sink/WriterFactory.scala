@@ -7,18 +7,19 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.WriteStream
+import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.commit.Replay
-import io.github.dynamickafka.sink.producer.{Lanes, ProducerSettings, SharedLanes, SharedProducers}
+import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
   TaskAttempt,
   TaskTransactions,
-  TransactionLanes,
   TransactionName,
-  TransactionPool
+  TransactionPool,
+  TransactionalSender
 }
+import io.github.dynamickafka.topology.WriteStream
 
 /**
  * All that the tasks of one batch need: one topology for all of them. Holds secrets, as the options of Spark's own Kafka
@@ -63,15 +64,15 @@ private[sink] final case class WriterFactory(
     new RowWriter(columns, new RecordRouting(router, picker, deadLetters), lanes)
   }
 
-  private def shared: Lanes = {
+  private def shared: TaskSender = {
     val waits = guarantee != DeliveryGuarantee.None
-    new SharedLanes(producers, SharedProducers.shared, waits)
+    new SharedSender(producers, SharedProducers.shared, waits)
   }
 
-  private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): Lanes = {
+  private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {
     val context = TaskContext.get()
     val (stage, attempt) = (context.stageAttemptNumber(), context.attemptNumber())
-    new TransactionLanes(
+    new TransactionalSender(
       producers,
       TransactionPool.shared,
       TaskAttempt(partition, t.name.id(epoch, partition, stage, attempt), retried = stage + attempt > 0),
@@ -97,7 +98,7 @@ private[sink] object WriterFactory {
 }
 
 /** Writes the rows of one task. */
-private[sink] final class RowWriter(columns: InputColumns, routing: RecordRouting, lanes: Lanes)
+private[sink] final class RowWriter(columns: InputColumns, routing: RecordRouting, lanes: TaskSender)
     extends DataWriter[InternalRow] {
 
   override def write(row: InternalRow): Unit = routing.send(columns.read(row))(lanes.send)

@@ -7,17 +7,21 @@ import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionRead
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.{MetadataWatcher, Topology}
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.{
-  Advance,
   ClusterTransition,
   ClusterView,
   CompositeOffset,
+  NextOffset,
   OffsetRange,
   Positions,
   Reconcile,
   Transition
 }
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns}
+import io.github.dynamickafka.topology.Topology
 
 /** A read from start to end, with one answer of the metadata service and one look at each cluster. */
 private[source] final class DynamicBatch(
@@ -53,7 +57,7 @@ private[source] final class DynamicBatch(
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)
-    val advance = Advance(CompositeOffset.empty, starts, views)
+    val advance = NextOffset(CompositeOffset.empty, starts, views)
     if (options.failOnDataLoss) {
       advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)

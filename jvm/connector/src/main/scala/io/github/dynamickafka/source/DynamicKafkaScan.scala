@@ -8,7 +8,14 @@ import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.metadata.{MetadataServices, MetadataWatcher}
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams}
+import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.report.QueryReporter
+import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.source.trigger.TopologyFeed
 
 private[source] final class DynamicKafkaScan(options: SourceOptions, schema: StructType) extends Scan {
 
@@ -19,11 +26,11 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
-    val memory = new CheckpointMemory(checkpointLocation, hadoop)
+    val memory = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(watcher(hadoop, options), () => memory.topology.map(_.current))
     val streams = open(source, checkpointLocation)
     val configs = new ClusterConfigs(options)
-    val watch = new QueryWatch(options.offsets.commit, checkpointLocation, streams, feed)
+    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed)
     new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source), watch)
   }
 

@@ -8,14 +8,10 @@ import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{
-  SessionDefaults,
-  SinkOptionSpecs,
-  SourceOptionSpecs,
-  SourceOptions,
-  SourceOptionsParser
-}
-import io.github.dynamickafka.metadata.MetadataServices
+import io.github.dynamickafka.config.option.SessionDefaults
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.source.spark.SparkKafkaSource
 
 /** Streams as a table: Spark's Kafka columns, then `cluster` and `stream`, both strings that are never null. */
 private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) extends Table with SupportsRead {

@@ -19,15 +19,26 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.TopologyTopic
 import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
   CompositeOffsetJson,
   OffsetRange,
-  OffsetsPolicy,
   Positions
 }
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter, SourceMetrics}
+import io.github.dynamickafka.source.trigger.{
+  Limits,
+  LossPolicy,
+  Replay,
+  TopologyFeed,
+  TriggerPlanner,
+  TriggerSnapshot
+}
+import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
 
 /**
  * Micro-batches over all clusters of a subscription, while these come and go.
@@ -40,15 +51,15 @@ private[source] final class DynamicMicroBatchStream(
     configs: ClusterConfigs,
     feed: TopologyFeed,
     streams: ClusterStreams,
-    memory: CheckpointMemory,
+    memory: SourceCheckpoint,
     planner: BatchPlanner,
-    watch: QueryWatch
+    watch: QueryReporter
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
-  private val step = new TriggerStep(options, configs, streams, feed, memory)
+  private val step = new TriggerPlanner(options, configs, streams, feed, memory)
   private val replay = new Replay(options, configs, feed, streams, memory)
   private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
   private val limits = new Limits(id => configs.maxOffsetsPerTrigger(id, knownClusters()))
@@ -56,7 +67,7 @@ private[source] final class DynamicMicroBatchStream(
   private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
-  private var last: Option[Look] = None
+  private var last: Option[TriggerSnapshot] = None
   private var made: Option[CompositeOffset] = None
   private var planned: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
@@ -113,13 +124,13 @@ private[source] final class DynamicMicroBatchStream(
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
     val end = if (next.sameAs(start)) start else next
-    if (end ne start) Transitions.describe(start, end).foreach(text => log.info(text))
+    if (end ne start) OffsetChangeText.describe(start, end).foreach(text => log.info(text))
     made = Some(end)
     end
   }
 
   /** Under `AvailableNow` nothing is to come that would be worth waiting for. */
-  private def granted(look: Look, limit: ReadLimit) =
+  private def granted(look: TriggerSnapshot, limit: ReadLimit) =
     limits.grant(
       look.advance.spans,
       limit,
@@ -157,7 +168,7 @@ private[source] final class DynamicMicroBatchStream(
     consumed.toOption.flatMap(found => Option(found.orElse(null))).foreach(watch.finished)
     SourceMetrics(
       consumed.toOption.fold(CompositeOffset.empty)(_.orElse(CompositeOffset.empty)),
-      last.fold(SortedMap.empty[String, Positions])(look => TriggerStep.ends(look.views)),
+      last.fold(SortedMap.empty[String, Positions])(look => TriggerPlanner.ends(look.views)),
       last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,

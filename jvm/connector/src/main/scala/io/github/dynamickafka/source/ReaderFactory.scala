@@ -3,7 +3,7 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
-import io.github.dynamickafka.source.reader.{
+import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   RangeBundle,
@@ -11,6 +11,7 @@ import io.github.dynamickafka.source.reader.{
   SharedTask,
   SharedTaskReader
 }
+import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 
 /** Readers on executors, for what a [[BatchPlanner]] has planned. */
 private[source] object ReaderFactory extends PartitionReaderFactory {

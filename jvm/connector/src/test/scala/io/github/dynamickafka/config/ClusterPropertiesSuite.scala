@@ -10,7 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.offset.OffsetsPolicy._
+import io.github.dynamickafka.config.option.{OptionName, OptionSpec}
+import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 

@@ -4,6 +4,9 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.option.UnsupportedOptions
+import io.github.dynamickafka.kafka.ClientDefaults
+
 class OptionsDocSuite extends AnyFunSuite {
 
   test("docs/options.md is current") {

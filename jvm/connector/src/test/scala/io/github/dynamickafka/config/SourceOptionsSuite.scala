@@ -6,8 +6,8 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.offset.OffsetsPolicy
-import io.github.dynamickafka.offset.OffsetsPolicy._
+import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with ScalaCheckPropertyChecks {
 

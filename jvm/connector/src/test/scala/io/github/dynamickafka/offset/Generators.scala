@@ -31,7 +31,7 @@ object Generators {
     partitions <- Gen.mapOf(Gen.zip(Gen.choose(0, 20), offset))
   } yield TopicEnds(by, SortedMap.from(partitions))
 
-  val ends: Gen[Ends.ByTopic] = Gen.mapOf(Gen.zip(topic, topicEnds)).map(SortedMap.from(_))
+  val ends: Gen[StoppingOffsets.ByTopic] = Gen.mapOf(Gen.zip(topic, topicEnds)).map(SortedMap.from(_))
 
   val compositeOffset: Gen[CompositeOffset] = for {
     clusters <- byCluster(positions)

@@ -5,7 +5,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
@@ -33,7 +33,7 @@ class ReconcilePropertySuite extends AnyFunSuite {
     var read = Map.empty[(String, String, Int), Vector[(Long, Long)]]
     var turn = 0L
 
-    /** Ends, as they were first fixed. */
+    /** StoppingOffsets, as they were first fixed. */
     var ends = Map.empty[(String, String, Int), Long]
 
     val rules: Reconcile.Rules = Reconcile.Rules(
@@ -95,11 +95,11 @@ class ReconcilePropertySuite extends AnyFunSuite {
     def trigger(): Unit = {
       val transition = Reconcile(committed, topology, now, rules)
       val views = transition.clusters.map { case (id, work) => id -> view(id, work) }
-      val advance = Advance(committed, transition, views)
+      val advance = NextOffset(committed, transition, views)
       assert(advance.losses.isEmpty)
       turn += 1
       val lags = advance.spans.map(_.lag)
-      val next = advance.offset(if (chance(50)) Admit(lags, random.nextInt(12).toLong, turn) else lags)
+      val next = advance.offset(if (chance(50)) BudgetShare(lags, random.nextInt(12).toLong, turn) else lags)
       val end = if (next.sameAs(committed)) committed else next
       val logged = CompositeOffsetJson.read(end.json)
       assert(logged == end)

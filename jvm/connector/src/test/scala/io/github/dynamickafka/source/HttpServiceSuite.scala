@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source
 
-import io.github.dynamickafka.metadata.DocumentServer
-import io.github.dynamickafka.metadata.DocumentServer.Answer
+import io.github.dynamickafka.metadata.service.DocumentServer
+import io.github.dynamickafka.metadata.service.DocumentServer.Answer
 
 /** A query whose streams come from a server that is changed, goes down and comes back. */
 class HttpServiceSuite extends SourceTest {

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
-import io.github.dynamickafka.config.{ProducerProperties, Redaction}
-import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 
 /**
  * How the driver reaches the clusters of a batch, and those that decisions name although they have left the metadata.

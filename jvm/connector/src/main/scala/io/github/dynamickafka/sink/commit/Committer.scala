@@ -6,8 +6,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.Redaction
-import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 

@@ -6,6 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.storage.AtomicFiles
 
 /**
  * The decisions of a query, in its checkpoint. A file is there whole or not at all, and is never written over: of two
@@ -20,7 +21,7 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   private val folder = new Path(location, Folder)
   private val fs = folder.getFileSystem(hadoop)
-  private val files = new WholeFiles(fs, hadoop)
+  private val files = new AtomicFiles(fs, hadoop)
 
   def path: String = folder.toString
 

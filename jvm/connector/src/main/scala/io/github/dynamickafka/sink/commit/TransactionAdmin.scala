@@ -17,8 +17,9 @@ import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
 
-import io.github.dynamickafka.config.{ProducerProperties, Redaction}
+import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.Redaction
 
 /**
  * What the driver asks one cluster about transactions. Waits for its answers.

@@ -32,7 +32,7 @@ private[sink] final class TwoPhaseCommit(
     replayLost: Boolean,
     commitTimeoutMs: Long,
     pool: TransactionPool,
-    steps: Steps
+    steps: CommitProbe
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
   private val committer = new Committer(clusters.committing, clusters.admin, pool)

@@ -6,8 +6,8 @@ import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.InterruptException
 
-import io.github.dynamickafka.config.Redaction
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 
 /**
  * The first record of a task that could not be written. Callbacks come on the producers' threads.

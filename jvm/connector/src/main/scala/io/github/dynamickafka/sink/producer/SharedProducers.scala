@@ -9,6 +9,8 @@ import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.kafka.ProducerSettings
+
 /**
  * One producer for each cluster, used by all tasks of this JVM at once, as in Spark's own Kafka sink. One that nobody has
  * used for a while is closed, so that changed settings leave nothing behind.

@@ -4,8 +4,8 @@ import scala.collection.mutable
 import scala.util.hashing.MurmurHash3
 
 import io.github.dynamickafka.config.ClusterRouting
-import io.github.dynamickafka.metadata.{WriteEntry, WriteStream}
 import io.github.dynamickafka.sink.row.OutputRow
+import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
 
 /**
  * Where rows of one task go, by the topology that the batch has. Deterministic; not thread-safe.

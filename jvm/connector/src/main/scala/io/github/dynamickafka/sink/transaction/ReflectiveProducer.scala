@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfi
 import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
 
-import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 

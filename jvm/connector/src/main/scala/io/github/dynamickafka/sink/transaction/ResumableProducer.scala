@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.transaction
 
 import org.apache.kafka.clients.producer.Callback
 
-import io.github.dynamickafka.sink.producer.ProducerSettings
+import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**

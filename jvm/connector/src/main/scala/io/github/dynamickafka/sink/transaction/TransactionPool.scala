@@ -6,7 +6,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.sink.producer.{ProducerSettings, SharedProducers}
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.producer.SharedProducers
 
 /**
  * Producers between two transactions, of all queries of this JVM: to open one takes fifty times as long as to start a

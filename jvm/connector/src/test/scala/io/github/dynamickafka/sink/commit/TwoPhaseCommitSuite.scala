@@ -29,7 +29,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
   private def properties(id: String, known: Map[String, String]) =
     ProducerProperties.resolve(options.clusters, id, Seq(id), known)
 
-  private def commits(folder: Path, run: String = "run", steps: Steps = Steps.Untold) = {
+  private def commits(folder: Path, run: String = "run", steps: CommitProbe = CommitProbe.Untold) = {
     // Nobody listens there: whoever asked it would fail.
     val clusters = new Clusters(properties, 20000L, 20000L)
     clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
@@ -97,7 +97,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
   }
 
   /** Something that happens at a step. */
-  private def at(named: String)(action: => Unit): Steps = new Steps {
+  private def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
     override def reached(step: String, batch: Long): Unit = if (step == named) action
     override def oneByOne: Boolean = false
   }

@@ -1,0 +1,87 @@
+package io.github.dynamickafka.config
+
+import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/**
+ * The options of one query as they apply to the clusters that are known at one moment. Cluster ids can contain each
+ * other, so the known ids decide which cluster a `cluster.<id>.` option belongs to; that is resolved once, here.
+ * Immutable.
+ *
+ * @param ids ids of all known clusters
+ */
+private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids: Set[String]) {
+  import ClusterScope._
+
+  /** What `cluster.<id>.` options set, by cluster id; names as the user wrote them. */
+  private val own: Map[String, Map[String, String]] = options.perCluster.toSeq.flatMap { case (key, value) =>
+    ClusterKeys.split(key, ids, options.table).map { case (id, name) => id -> (name -> value) }
+  }.groupMap(_._1)(_._2).map { case (id, set) => id -> set.toMap }
+
+  /** @param metadata the properties that the metadata service gives for this cluster */
+  def consumer(id: String, metadata: Map[String, String]): ClusterProperties =
+    ClusterProperties(id, properties(id, metadata), options)
+
+  /** @param metadata the properties that the metadata service gives for this cluster */
+  def producer(id: String, metadata: Map[String, String]): ProducerProperties =
+    ProducerProperties(id, properties(id, metadata), options)
+
+  /** The value of `cluster.<id>.<option>`, if it is set. */
+  def value[T](id: String, spec: OptionSpec[T]): Option[T] =
+    of(id)
+      .collectFirst { case (key, value) if spec.named(key) => value }
+      .map(spec.parse(_, s"${OptionName.Cluster}$id.${spec.name}"))
+
+  /** As [[value]], for offsets: JSON without the level of the cluster is about this cluster. */
+  def offsets(id: String, spec: OptionSpec[OffsetsPolicy]): Option[OffsetsPolicy] =
+    value(id, spec).map(ClusterKeys.offsetsOf(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
+
+  /** Keys of `cluster.*` options that belong to no known cluster: one may appear, or the id is mistyped. */
+  def unmatched: Seq[String] =
+    options.perCluster.keys.filter(ClusterKeys.split(_, ids, options.table).isEmpty).toSeq.sorted
+      .map(OptionName.Cluster + _)
+
+  /** The Kafka properties that are set for this cluster, the highest precedence first: option, metadata, `kafka.`. */
+  private def properties(id: String, metadata: Map[String, String]): Map[String, String] = {
+    val named = options.clientIdPrefix.map(prefix => ClientId -> s"$prefix-$id").toMap
+    val set = of(id).flatMap { case (name, value) => property(id, name, options.table).map(_ -> value) }
+    named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored(metadata, options.table)) ++
+      canonical(set)
+  }
+
+  private def of(id: String): Map[String, String] = own.getOrElse(id, Map.empty[String, String])
+}
+
+private[dynamickafka] object ClusterScope {
+  private val ClientId = "client.id"
+
+  /** Properties of the metadata that have no place in this query; other users of the cluster may need them. */
+  def ignored(metadata: Map[String, String], table: OptionTable = SourceOptionSpecs.table): Seq[String] =
+    canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
+
+  /**
+   * The name itself, if it can mean anything below `cluster.<id>.`.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION
+   */
+  def checked(id: String, name: String, table: OptionTable): String =
+    if (table.find(name).isDefined || KafkaProperties.isPlausible(name)) name
+    else {
+      val known = table.perCluster.map(_.name) ++ KafkaProperties.names
+      throw Errors.unknownOption(
+        s"${OptionName.Cluster}$id.$name",
+        Suggestions.closest(name, known).map(s => s"${OptionName.Cluster}$id.$s")
+      )
+    }
+
+  /** The Kafka property that a name below `cluster.<id>.` means; None: it is an option of this connector. */
+  private def property(id: String, name: String, table: OptionTable): Option[String] =
+    OptionName
+      .afterPrefix(name, OptionName.Kafka)
+      .orElse(Option.when(table.find(name).isEmpty)(checked(id, name, table)))
+
+  private def canonical(properties: Map[String, String]): Map[String, String] =
+    properties.toSeq.sorted.map { case (name, value) => KafkaProperties.canonical(name) -> value }.toMap
+}

@@ -1,0 +1,109 @@
+package io.github.dynamickafka.config
+
+import io.github.dynamickafka.config.option.{OptionName, OptionSpec, OptionType, RawOptions}
+import io.github.dynamickafka.error.Errors
+
+/**
+ * A metadata service that comes with the connector, as options name it: the one declaration of its name and its
+ * arguments, for parsing, suggestions and `docs/options.md`.
+ *
+ * @param name value of the option `metadataService`, in any case
+ * @param arguments the options `metadataService.<argument>`
+ * @param prefix of arguments that the user names, with its `.`
+ */
+private[dynamickafka] final case class MetadataServiceSpec(
+    name: String,
+    arguments: Seq[OptionSpec[_]],
+    prefix: Option[ArgumentPrefix] = None
+) {
+
+  /** Whether the user's text names this service, without regard to case and hyphens. */
+  def named(text: String): Boolean = OptionName.normalize(text.trim) == OptionName.normalize(name)
+}
+
+/**
+ * @param name with its `.`; what follows it is taken to the letter
+ * @param placeholder for what follows, in the documentation
+ */
+private[dynamickafka] final case class ArgumentPrefix(name: String, placeholder: String, doc: String)
+
+private[dynamickafka] object MetadataServiceSpecs {
+  import OptionType._
+
+  val Path: OptionSpec[String] =
+    required("path", "Path of a YAML or JSON file: any URI that Hadoop reads.")
+  val Document: OptionSpec[String] = required("document", "The text of such a file.")
+  val ClusterId: OptionSpec[String] =
+    required("clusterId", "Id of the cluster. Each of its topics is a stream, whose id is the topic's name.")
+  val BootstrapServers: OptionSpec[String] = required("bootstrapServers", "Bootstrap servers of the cluster.")
+  val HttpUrl: OptionSpec[String] = required("url", "URL of a document as `file` reads it, JSON or YAML.")
+  val Namespace: OptionSpec[String] = required("namespace", "Kubernetes namespace of the ConfigMap.")
+  val ConfigMapName: OptionSpec[String] = required("name", "Name of the ConfigMap.")
+  val ConfigMapKey: OptionSpec[String] = required("key", "Key under which the ConfigMap holds the document.")
+  val JdbcUrl: OptionSpec[String] = required("url", "JDBC URL of the database.")
+  val Query: OptionSpec[String] =
+    required("query", "SQL query for the streams, see [metadata.md](metadata.md#a-database).")
+
+  /** How long one call of a remote service may take, in milliseconds. */
+  val DefaultTimeoutMs: Long = 10000L
+  // Clients count in int.
+  val TimeoutMs: OptionSpec[Long] = OptionSpec(
+    "timeoutMs",
+    duration(min = 1).map(math.min(_, Int.MaxValue.toLong)),
+    Some(DefaultTimeoutMs),
+    s"`$DefaultTimeoutMs`",
+    "Time limit of one call."
+  )
+  val TtlMs: OptionSpec[Long] = OptionSpec(
+    "ttlMs",
+    duration(min = 0),
+    Some(0L),
+    "`0`",
+    "How long an answer is reused before the service is called again."
+  )
+
+  val File: MetadataServiceSpec = MetadataServiceSpec("file", Seq(Path, TtlMs))
+  val Static: MetadataServiceSpec = MetadataServiceSpec("static", Seq(Document))
+  val SingleCluster: MetadataServiceSpec = MetadataServiceSpec(
+    "single-cluster",
+    Seq(ClusterId, BootstrapServers),
+    Some(ArgumentPrefix("properties.", "<kafka property>", "Other properties of the cluster."))
+  )
+  val Http: MetadataServiceSpec = MetadataServiceSpec(
+    "http",
+    Seq(HttpUrl, TimeoutMs, TtlMs),
+    Some(ArgumentPrefix("headers.", "<name>", "Header of each request. The value may hold references."))
+  )
+  val ConfigMap: MetadataServiceSpec =
+    MetadataServiceSpec("configmap", Seq(Namespace, ConfigMapName, ConfigMapKey, TimeoutMs, TtlMs))
+  val Jdbc: MetadataServiceSpec = MetadataServiceSpec(
+    "jdbc",
+    Seq(JdbcUrl, Query, TimeoutMs, TtlMs),
+    Some(ArgumentPrefix(
+      "properties.",
+      "<name>",
+      "Property of the JDBC connection. The value may hold references."
+    ))
+  )
+
+  /** The services that users can name. */
+  val all: Seq[MetadataServiceSpec] = Seq(File, Static, SingleCluster, Http, ConfigMap, Jdbc)
+
+  /** All names, each between these. */
+  def names(quote: String): String = all.map(spec => s"$quote${spec.name}$quote").mkString(", ")
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException MISSING_OPTION */
+  def parse(raw: RawOptions): ServiceOptions = {
+    val service = SourceOptionSpecs.MetadataService
+    val name = raw.find(service).getOrElse(
+      throw Errors.missingOption(
+        service.name,
+        s"set it to the metadata service that describes the streams: ${names("'")} or the name of a class."
+      )
+    )
+    ServiceOptions(name, raw.service)
+  }
+
+  private def required(name: String, doc: String): OptionSpec[String] =
+    OptionSpec(name, text, None, "required", doc)
+}

@@ -1,0 +1,57 @@
+package io.github.dynamickafka.config.option
+
+import java.util.Locale
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/**
+ * Reads the keys of `cluster.<id>.<name>` options, which are here without the prefix `cluster.`. Ids hold dots, so
+ * where one ends is known only beside the ids that there are: it is the longest known id that the key starts with.
+ */
+private[dynamickafka] object ClusterKeys {
+  private val ClusterId = "[A-Za-z0-9._-]{1,128}".r
+
+  def isClusterId(text: String): Boolean = ClusterId.matches(text)
+
+  /** The known cluster that this key is about, and the name of what it sets there. */
+  def split(key: String, knownIds: Iterable[String], table: OptionTable): Option[(String, String)] =
+    knownIds
+      .filter(id => key.startsWith(s"$id.") && key.length > id.length + 1)
+      .maxByOption(_.length)
+      .map(id => id -> key.drop(id.length + 1))
+      .filterNot { case (_, name) => isOfLongerId(name, table) }
+
+  /** Whether the name begins with the rest of an id that is not known yet: no property and no option looks like it. */
+  private def isOfLongerId(name: String, table: OptionTable): Boolean =
+    OptionName.afterPrefix(name, OptionName.Kafka).isEmpty &&
+      (name.toLowerCase(Locale.ROOT).contains(s".${OptionName.Kafka}") || endsWithOption(
+        name,
+        table
+      ).isDefined)
+
+  /** For keys whose cluster is not known: the id and the option, where the key ends with the name of one of ours. */
+  def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] = {
+    val dot = key.lastIndexOf('.')
+    if (dot < 0) None else table.find(key.drop(dot + 1)).map(key.take(dot) -> _)
+  }
+
+  /** Offsets that are given for one cluster: JSON without cluster level is about it, and none can be about another. */
+  def offsetsOf(
+      clusterId: String,
+      policy: OffsetsPolicy,
+      writtenAs: String
+  ): OffsetsPolicy = {
+    def own(byCluster: OffsetsPolicy.ByCluster) = {
+      byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
+        throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
+      }
+      byCluster.map { case (_, topics) => clusterId -> topics }
+    }
+    policy match {
+      case OffsetsPolicy.Exact(byCluster) => OffsetsPolicy.Exact(own(byCluster))
+      case OffsetsPolicy.TimestampByPartition(byCluster) => OffsetsPolicy.TimestampByPartition(own(byCluster))
+      case other => other
+    }
+  }
+}

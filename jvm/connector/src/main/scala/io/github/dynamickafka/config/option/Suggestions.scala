@@ -1,0 +1,31 @@
+package io.github.dynamickafka.config.option
+
+import org.apache.commons.text.similarity.LevenshteinDistance
+
+import io.github.dynamickafka.kafka.KafkaProperties
+
+/** "Did you mean": the known name that is closest to one that is not known, if any is close. */
+private[dynamickafka] object Suggestions {
+
+  def closest(name: String, known: Iterable[String]): Option[String] = {
+    val wanted = OptionName.normalize(name)
+    // A third of the letters may be wrong, beyond that most suggestions are noise; two swapped letters are two wrong.
+    val distance = new LevenshteinDistance(math.max(2, wanted.length / 3))
+    known
+      .map(candidate => candidate -> distance.apply(wanted, OptionName.normalize(candidate)).intValue)
+      .filter { case (_, d) => d >= 0 && d < wanted.length }
+      .minByOption { case (candidate, d) => (d, candidate) }
+      .map { case (candidate, _) => candidate }
+  }
+
+  /** For an option that is not known: one of the table, or the same name with the prefix that it lacks or misspells. */
+  def forOption(name: String, table: OptionTable): Option[String] = {
+    val (head, rest) = name.splitAt(name.indexOf('.') + 1)
+    val prefixed =
+      if (KafkaProperties.isKnown(name)) Some(OptionName.Kafka + name)
+      else if (OptionName.normalize(head) == "properties.") Some(OptionName.Kafka + rest)
+      else if (rest.isEmpty || head.isEmpty) None
+      else closest(head, OptionName.Prefixes).map(_ + rest)
+    prefixed.orElse(closest(name, table.all.map(_.name)))
+  }
+}

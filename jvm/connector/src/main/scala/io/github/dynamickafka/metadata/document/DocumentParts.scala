@@ -1,0 +1,43 @@
+package io.github.dynamickafka.metadata.document
+
+import java.{util => ju}
+
+/** What both document formats have. */
+private[metadata] object DocumentParts {
+
+  val Bootstrap = "bootstrap.servers"
+
+  def streamId(id: String, node: DocumentNode): String =
+    if (id.isBlank) node.fail("a stream id must not be blank") else id
+
+  def clusterId(id: String, node: DocumentNode): String =
+    if (Names.isClusterId(id)) id else node.fail(s"'$id' is a bad id: ${Names.ClusterIdRule}")
+
+  def topics(node: DocumentNode): ju.Collection[String] = {
+    val found = new ju.LinkedHashSet[String]
+    node.elements.foreach { element =>
+      val topic = element.text
+      if (!Names.isTopic(topic)) element.fail(s"'$topic' is a bad topic name: ${Names.TopicRule}")
+      if (!found.add(topic)) element.fail(s"topic '$topic' is given twice")
+    }
+    if (found.isEmpty) node.fail("must name at least one topic")
+    found
+  }
+
+  def partitions(node: DocumentNode): ju.Map[String, ju.Collection[Integer]] = {
+    val found = new ju.LinkedHashMap[String, ju.Collection[Integer]]
+    node.items("topic").foreach { case (topic, numbers) =>
+      if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is a bad topic name: ${Names.TopicRule}")
+      val of = new ju.LinkedHashSet[Integer]
+      numbers.elements.foreach { element =>
+        val number = element.scalar.toIntOption.filter(_ >= 0)
+          .getOrElse(element.fail("must be the number of a partition, from 0 on"))
+        if (!of.add(number)) element.fail(s"partition $number is given twice")
+      }
+      if (of.isEmpty) numbers.fail("must name at least one partition")
+      found.put(topic, of)
+    }
+    if (found.isEmpty) node.fail("must name partitions of at least one topic")
+    found
+  }
+}

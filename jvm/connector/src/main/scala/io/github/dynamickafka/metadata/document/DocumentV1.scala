@@ -1,0 +1,128 @@
+package io.github.dynamickafka.metadata.document
+
+import java.{util => ju}
+
+import scala.collection.immutable.VectorMap
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import io.github.dynamickafka.config.option.OffsetsParser
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+
+/** The product's own format: `version`, `clusters` with their properties, `streams` over them. */
+private[metadata] object DocumentV1 {
+
+  private val Top = Seq("version", "clusters", "streams")
+  private val Ways = Seq("topics", "topic_pattern", "partitions")
+  private val Entry = Ways ++ Seq("state", "write", "starting_offsets", "stopping_offsets")
+  private val CamelCase =
+    Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
+
+  private val mapper = new ObjectMapper
+
+  private type Properties = Map[String, String]
+
+  def streams(root: DocumentNode): Seq[KafkaStream] = {
+    val top = root.fields(Top)
+    version(top.getOrElse("version", root.fail("'version' is missing, write 'version: 1'")))
+    val clusters = top.get("clusters").toSeq.flatMap(_.items("cluster"))
+      .map { case (id, node) => DocumentParts.clusterId(id, node) -> properties(node) }.to(VectorMap)
+    top.getOrElse("streams", root.fail("'streams' is missing")).items("stream")
+      .map { case (id, node) => stream(DocumentParts.streamId(id, node), node, clusters) }
+  }
+
+  private def version(node: DocumentNode): Unit = {
+    val found = node.scalar
+    if (found != "1") node.fail(s"version $found is not known; this release reads version 1")
+  }
+
+  private def properties(cluster: DocumentNode): Properties = {
+    val node =
+      cluster.fields(Seq("properties")).getOrElse("properties", cluster.fail("'properties' is missing"))
+    val found = node.items("property").map { case (key, value) => (key, value, value.scalar) }
+    found.find(_._1 == DocumentParts.Bootstrap) match {
+      case None => node.fail(s"'${DocumentParts.Bootstrap}' is missing")
+      case Some((_, value, text)) => if (text.isBlank) value.fail("must not be blank")
+    }
+    found.map { case (key, _, text) => key -> text }.to(VectorMap)
+  }
+
+  private def stream(id: String, node: DocumentNode, clusters: Map[String, Properties]): KafkaStream = {
+    val entries = node.fields(Seq("clusters")).getOrElse("clusters", node.fail("'clusters' is missing"))
+    val found = new ju.LinkedHashMap[String, ClusterMetadata]
+    entries.items("cluster").foreach { case (cluster, entry) =>
+      val properties = clusters.getOrElse(
+        cluster,
+        entry.fail(
+          s"there is no cluster '$cluster' under 'clusters'.${Names.didYouMean(cluster, clusters.keys)}"
+        )
+      )
+      found.put(cluster, clusterMetadata(entry, properties))
+    }
+    new KafkaStream(id, found)
+  }
+
+  private def clusterMetadata(entry: DocumentNode, properties: Properties): ClusterMetadata = {
+    val fields = entry.fields(Entry ++ CamelCase.values)
+    oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
+    new ClusterMetadata(
+      fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
+      properties.asJava,
+      offsets(fields, "starting_offsets").orNull,
+      offsets(fields, "stopping_offsets").orNull,
+      fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
+      fields.get("topic_pattern").map(pattern).orNull,
+      fields.get("partitions").map(DocumentParts.partitions).orNull,
+      fields.get("write").forall(_.truth)
+    )
+  }
+
+  private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
+    val rule = "there is one of 'topics', 'topic_pattern' and 'partitions'"
+    if (ways.isEmpty) entry.fail(s"'topics' is missing; $rule")
+    val ordered = ways.sortBy(_._2.line)
+    ordered.drop(1).headOption.foreach(_._2.fail(s"is given beside '${ordered.head._1}', and $rule"))
+  }
+
+  private def pattern(node: DocumentNode): String = {
+    val text = node.text
+    Names.badPattern(text).foreach(node.fail(_))
+    text
+  }
+
+  private def state(node: DocumentNode): String = {
+    val known = Seq(ClusterMetadata.Active, ClusterMetadata.Draining)
+    val found = node.scalar
+    if (known.contains(found)) found
+    else node.fail(s"'$found' is no state, it is 'active' or 'draining'.${Names.didYouMean(found, known)}")
+  }
+
+  private def offsets(fields: Map[String, DocumentNode], name: String): Option[String] = {
+    val (snake, camel) = (fields.get(name), fields.get(CamelCase(name)))
+    for (_ <- snake; twice <- camel) twice.fail(s"is the same as '$name', which is given too")
+    snake.orElse(camel).map { node =>
+      val text = if (node.isMapping) json(node) else node.scalar
+      val parsed =
+        if (name == "stopping_offsets") OffsetsParser.ending(text) else OffsetsParser.starting(text)
+      parsed.left.foreach(reason => node.fail(Names.cannotBeUsed(text, reason)))
+      text
+    }
+  }
+
+  /** The positions by topic and partition as the JSON that the option takes, in an order that is always the same. */
+  private def json(node: DocumentNode): String = {
+    val positions = new ju.TreeMap[String, ju.Map[String, Long]]
+    node.items("topic").foreach { case (topic, partitions) =>
+      val offsets = new ju.TreeMap[String, Long]
+      partitions.items("partition").foreach { case (partition, offset) =>
+        offsets.put(
+          partition,
+          offset.scalar.toLongOption.getOrElse(offset.fail("must be a whole number"))
+        )
+      }
+      positions.put(topic, offsets)
+    }
+    mapper.writeValueAsString(positions)
+  }
+}

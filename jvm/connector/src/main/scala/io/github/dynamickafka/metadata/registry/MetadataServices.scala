@@ -1,0 +1,100 @@
+package io.github.dynamickafka.metadata.registry
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.metadata.document.Names
+import io.github.dynamickafka.metadata.service.{
+  FileMetadataService,
+  HttpMetadataService,
+  JdbcMetadataService,
+  KubernetesClasses,
+  KubernetesConfigMapMetadataService,
+  ServiceArguments,
+  SingleClusterMetadataService,
+  StaticMetadataService
+}
+
+/** Creates the metadata service that the options name. */
+private[dynamickafka] object MetadataServices {
+  import MetadataServiceSpecs._
+
+  /** How each service of [[MetadataServiceSpecs]] is created. */
+  private val constructors
+      : Map[MetadataServiceSpec, (ServiceArguments, Configuration) => KafkaMetadataService] =
+    Map(
+      File -> ((arguments, hadoop) => new FileMetadataService(arguments(Path), arguments(TtlMs), hadoop)),
+      Static -> ((arguments, _) => new StaticMetadataService(arguments(Document))),
+      SingleCluster -> ((arguments, _) => singleCluster(arguments)),
+      Http -> ((arguments, _) =>
+        new HttpMetadataService(
+          arguments(HttpUrl),
+          arguments.underPrefix.asJava,
+          arguments(TimeoutMs),
+          arguments(TtlMs)
+        )
+      ),
+      ConfigMap -> ((arguments, _) => configMap(arguments)),
+      Jdbc -> ((arguments, _) =>
+        new JdbcMetadataService(
+          arguments(JdbcUrl),
+          arguments(Query),
+          arguments.underPrefix.asJava,
+          arguments(TimeoutMs),
+          arguments(TtlMs)
+        )
+      ),
+      ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
+    )
+
+  /**
+   * The service, for one query: it may be closed when the query ends, whoever else uses what is behind it.
+   *
+   * @param hadoopConf to reach the file systems of `file`
+   */
+  def create(options: ServiceOptions, hadoopConf: Configuration): KafkaMetadataService =
+    constructors.collectFirst {
+      case (spec, construct) if spec.named(options.name) =>
+        construct(new ServiceArguments(options, spec), hadoopConf)
+    }.orElse(ServiceClass.create(options.copy(name = options.name.trim))).getOrElse(throw unknown(options))
+
+  private def singleCluster(arguments: ServiceArguments): KafkaMetadataService = {
+    val id = arguments(ClusterId)
+    if (!Names.isClusterId(id))
+      throw Errors.invalidOption(ServiceArguments.option(ClusterId.name), id, Names.ClusterIdRule)
+    new SingleClusterMetadataService(id, arguments(BootstrapServers), arguments.underPrefix.asJava)
+  }
+
+  private def configMap(arguments: ServiceArguments): KafkaMetadataService = {
+    KubernetesClasses.require(ConfigMap.name)
+    new KubernetesConfigMapMetadataService(
+      arguments(Namespace),
+      arguments(ConfigMapName),
+      arguments(ConfigMapKey),
+      arguments(TimeoutMs),
+      arguments(TtlMs)
+    )
+  }
+
+  private def registered(handle: String): KafkaMetadataService =
+    new SharedMetadataService(ServiceRegistry.lookup(handle).getOrElse(
+      throw Errors.invalidOption(
+        ServiceArguments.option(ServiceRegistry.Handle.name),
+        handle,
+        "no service is registered under it in this driver; give the service to the builder again"
+      )
+    ))
+
+  private def unknown(options: ServiceOptions) =
+    Errors.invalidOption(
+      "metadataService",
+      options.name,
+      s"there is no such service, and no such class on the class path. There are ${names("'")}, or the name of a " +
+        s"class that implements ${classOf[KafkaMetadataService].getName}." +
+        Names.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
+    )
+}

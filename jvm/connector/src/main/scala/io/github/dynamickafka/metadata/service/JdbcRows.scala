@@ -1,0 +1,150 @@
+package io.github.dynamickafka.metadata.service
+
+import java.sql.ResultSet
+import java.util.Locale
+import java.{util => ju}
+
+import scala.collection.immutable.VectorMap
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.document.{DocumentParts, DocumentText, MetadataDocument, Names}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+
+/**
+ * The rows of a query as streams. Columns are told by their names, without regard to case and order:
+ *
+ * `stream`, `cluster`, `topic`, `bootstrap_servers`, and where they are wanted `state`, `write` (a truth value, as text
+ * or as 1 and 0 too, which is what databases without that type have), `properties` (a JSON object of Kafka client
+ * properties), `starting_offsets` and `stopping_offsets`, with the meaning and the forms that these have in the metadata
+ * file. A row is one topic; rows of one stream and cluster agree in everything else. NULL is not given.
+ *
+ * Or `document` alone, in one row.
+ */
+private[metadata] object JdbcRows {
+  private val Document = "document"
+  private val Needed = Seq("stream", "cluster", "topic", "bootstrap_servers")
+  private val Optional = Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
+  private val Known = Needed ++ Optional
+
+  /** @param origin whose rows they are, for error texts; values of the column `properties` are never in those */
+  def document(rows: ResultSet, origin: String): MetadataDocument = {
+    val columns = columnsOf(rows)
+    if (columns == Seq(Document)) whole(rows, origin)
+    else {
+      check(columns, origin)
+      val each = Iterator.continually(rows).takeWhile(_.next()).zipWithIndex
+      streams(each.map { case (_, i) => row(rows, columns, s"$origin, row ${i + 1}") }.toVector)
+    }
+  }
+
+  private def columnsOf(rows: ResultSet): Seq[String] = {
+    val about = rows.getMetaData
+    (1 to about.getColumnCount).map(about.getColumnLabel(_).toLowerCase(Locale.ROOT))
+  }
+
+  private def check(columns: Seq[String], origin: String): Unit = {
+    columns.find(!Known.contains(_)).foreach { name =>
+      val there = s"the columns are ${(Known :+ Document).mkString(", ")}"
+      fail(
+        s"$origin, column '$name'",
+        s"there is no such column here, $there.${Names.didYouMean(name, Known)}"
+      )
+    }
+    Needed.find(!columns.contains(_)).foreach(name => fail(s"$origin, column '$name'", "it is missing"))
+    columns.diff(columns.distinct).headOption.foreach { name =>
+      fail(s"$origin, column '$name'", "it is given twice")
+    }
+  }
+
+  private def whole(rows: ResultSet, origin: String): MetadataDocument = {
+    if (!rows.next()) fail(origin, "there is no row with a document")
+    val text = Option(rows.getString(1)).getOrElse(fail(origin, "the document is NULL"))
+    if (rows.next()) fail(origin, "there is more than one row with a document")
+    MetadataDocument.parse(text, s"$origin, column '$Document'")
+  }
+
+  /** What one row says about one stream on one cluster, but for the topic. */
+  private final case class Entry(
+      properties: Map[String, String],
+      state: String,
+      write: Boolean,
+      starting: Option[String],
+      stopping: Option[String]
+  )
+
+  private final case class Row(stream: String, cluster: String, topic: String, entry: Entry, where: String)
+
+  private def row(rows: ResultSet, columns: Seq[String], where: String): Row = {
+    def get(name: String) = Option.when(columns.contains(name))(rows.getString(name)).flatMap(Option(_))
+    def needed(name: String) =
+      get(name).filterNot(_.isBlank).getOrElse(fail(s"$where, column '$name'", "it is NULL or blank"))
+    val more =
+      get("properties").fold(Map.empty[String, String])(properties(_, s"$where, column 'properties'"))
+    val (stream, cluster, topic) = (needed("stream"), needed("cluster"), needed("topic"))
+    val entry = Entry(
+      more + (DocumentParts.Bootstrap -> needed("bootstrap_servers")),
+      get("state").getOrElse(ClusterMetadata.Active),
+      !columns.contains("write") || Option(rows.getObject("write"))
+        .forall(truth(_, s"$where, stream '$stream', cluster '$cluster', column 'write'")),
+      get("starting_offsets"),
+      get("stopping_offsets")
+    )
+    Row(stream, cluster, topic, entry, where)
+  }
+
+  /** Not by `getBoolean`: what that takes, and for what, each driver says otherwise. */
+  private def truth(value: AnyRef, where: String): Boolean = value match {
+    case number: java.lang.Number if number.doubleValue == 1 => true
+    case number: java.lang.Number if number.doubleValue == 0 => false
+    case other => other.toString.toBooleanOption.getOrElse(fail(where, s"'$other' is neither true nor false"))
+  }
+
+  private def properties(json: String, where: String): Map[String, String] =
+    DocumentText.read(json, where).items("property").map { case (key, value) =>
+      if (key == DocumentParts.Bootstrap) value.fail("it has a column of its own, 'bootstrap_servers'")
+      key -> value.scalar
+    }.toMap
+
+  private def streams(rows: Seq[Row]): MetadataDocument = MetadataDocument(
+    rows.map(_.stream).distinct.map { id =>
+      val own = rows.filter(_.stream == id)
+      val clusters = new ju.LinkedHashMap[String, ClusterMetadata]
+      own.map(_.cluster).distinct.foreach { cluster =>
+        clusters.put(cluster, metadata(own.filter(_.cluster == cluster)))
+      }
+      id -> new KafkaStream(id, clusters)
+    }.to(VectorMap)
+  )
+
+  /** @param rows those of one stream on one cluster */
+  private def metadata(rows: Seq[Row]): ClusterMetadata = {
+    val Row(stream, cluster, _, entry, first) = rows.head
+    rows.find(_.entry != entry).foreach { other =>
+      fail(
+        s"${other.where}, stream '$stream', cluster '$cluster'",
+        s"it differs from $first, of the same stream and cluster, in ${differing(entry, other.entry).mkString(", ")}"
+      )
+    }
+    new ClusterMetadata(
+      rows.map(_.topic).asJava,
+      entry.properties.asJava,
+      entry.starting.orNull,
+      entry.stopping.orNull,
+      entry.state
+    ).withWrite(entry.write)
+  }
+
+  private def differing(one: Entry, other: Entry): Seq[String] = {
+    val keys = (one.properties.keySet ++ other.properties.keySet).toSeq.sorted
+      .filter(k => one.properties.get(k) != other.properties.get(k)).map(k => s"property '$k'")
+    keys ++ Seq(
+      "state" -> (one.state != other.state),
+      "write" -> (one.write != other.write),
+      "starting_offsets" -> (one.starting != other.starting),
+      "stopping_offsets" -> (one.stopping != other.stopping)
+    ).collect { case (name, true) => name }
+  }
+
+  private def fail(where: String, reason: String): Nothing = throw Errors.metadataInvalid(where, reason)
+}

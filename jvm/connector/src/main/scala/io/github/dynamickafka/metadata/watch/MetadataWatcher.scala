@@ -1,0 +1,203 @@
+package io.github.dynamickafka.metadata.watch
+
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicReference}
+import java.util.concurrent.{CancellationException, CompletableFuture, ExecutionException, ThreadFactory}
+
+import scala.util.{Failure, Success, Try}
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
+import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, WriteTopologyText}
+
+/**
+ * Watches a metadata service on threads of its own and keeps the last good topology, so that the query thread
+ * waits for the service at the start and never again.
+ *
+ * Nothing is asked before one of the two `await` methods; the first one that is called says what kind of start it
+ * is. The watcher closes the service; one that others use must come as a [[SharedMetadataService]], which
+ * [[MetadataServices.create]] sees to.
+ *
+ * @param name of the service, for threads, logs and errors
+ */
+private[dynamickafka] final class MetadataWatcher[T] private (
+    service: KafkaMetadataService,
+    poll: () => T,
+    change: (Long, Option[T], T) => String,
+    discovery: DiscoveryOptions,
+    name: String,
+    timing: WatcherTiming
+) extends AutoCloseable {
+  import MetadataWatcher._
+
+  private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
+  private val known = new AtomicReference(Known[T](None, 0L, timing.nanoTime(), 0, None))
+  private val firstAnswer = new CompletableFuture[T]
+  private val firstAttempt = new CompletableFuture[Unit]
+  private val started = new AtomicBoolean(false)
+  private val closed = new AtomicBoolean(false)
+  @volatile private var firstStart = false
+
+  private val pollsOn = discovery.intervalMs > 0
+  private val polling = new PollLoop[T](
+    poll,
+    discovery.callTimeoutMs,
+    daemon(s"dynamic-kafka-metadata-$name"),
+    daemon(s"dynamic-kafka-metadata-$name-call"),
+    ended
+  )
+
+  /**
+   * For a query that starts for the first time: waits for the first good answer.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE, when more failures came
+   *         in a row than are tolerated
+   * @throws InterruptedException at once when the waiting thread is interrupted
+   */
+  def awaitFirst(): T = {
+    start(first = true)
+    await(firstAnswer)
+  }
+
+  /**
+   * For a query that restarts, and knows a topology from its checkpoint: waits until the first attempt has ended
+   * one way or the other; without polling, until the last one has. None: no answer yet. Polling goes on.
+   */
+  def awaitFirstAttempt(): Option[T] = {
+    start(first = false)
+    await(firstAttempt)
+    current.topology
+  }
+
+  /** Never waits. */
+  def current: MetadataState[T] = {
+    val k = known.get
+    MetadataState(k.topology, k.version, (timing.nanoTime() - k.answeredAt) / 1000000L, k.failures, k.fatal)
+  }
+
+  /** Stops all threads, then closes the service: after a hung call, for which this waits a second at most. */
+  override def close(): Unit =
+    if (closed.compareAndSet(false, true)) {
+      polling.close(CloseWaitMs) {
+        try service.close()
+        catch {
+          case e: Throwable => log.warn(s"Metadata service '$name' could not be closed: ${FailureText.of(e)}")
+        }
+      }
+      firstAnswer.completeExceptionally(new CancellationException("the metadata watcher was closed"))
+      firstAttempt.completeExceptionally(new CancellationException("the metadata watcher was closed"))
+      ()
+    }
+
+  private def start(first: Boolean): Unit =
+    if (started.compareAndSet(false, true)) {
+      firstStart = first
+      polling.start()
+    }
+
+  private def ended(result: Try[T]): Option[Long] = result match {
+    case Success(topology) =>
+      succeeded(topology)
+      Option.when(pollsOn)(discovery.intervalMs)
+    case Failure(cause) =>
+      failed(cause)
+      val waitsForFirst = known.get.topology.isEmpty
+      if (pollsOn) Some(if (waitsForFirst && firstStart) retryMs else discovery.intervalMs)
+      else Option.when(known.get.failures < timing.triesWithoutPolling)(timing.spacingWithoutPollingMs)
+  }
+
+  private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
+
+  private def succeeded(topology: T): Unit = {
+    val before = known.get
+    val changed = !before.topology.contains(topology)
+    val version = if (changed) before.version + 1 else before.version
+    known.set(Known(Some(topology), version, timing.nanoTime(), 0, None))
+    if (changed) log.info(change(version, before.topology, topology))
+    if (before.failures > 0)
+      log.info(s"Metadata service '$name' answers again after ${before.failures} failures")
+    firstAnswer.complete(topology)
+    firstAttempt.complete(())
+    ()
+  }
+
+  private def failed(cause: Throwable): Unit = {
+    val before = known.get
+    val failures = before.failures + 1
+    val reason = FailureText.of(cause)
+    log.warn(s"Metadata service '$name' failed, $failures in a row, ${tolerated(failures)}: $reason")
+    val last = if (pollsOn) failures > discovery.failureThreshold else failures >= timing.triesWithoutPolling
+    val unavailable = Option.when(last)(Errors.metadataUnavailable(s"'$name'", failures, reason, cause))
+    // Without polling nothing would ever take it back, and a restarted query has its checkpoint's topology.
+    val fatal = if (pollsOn) unavailable else None
+    known.set(before.copy(failures = failures, fatal = fatal))
+    unavailable.foreach(firstAnswer.completeExceptionally)
+    if (pollsOn || last) firstAttempt.complete(())
+    ()
+  }
+
+  private def tolerated(failures: Int) =
+    if (pollsOn) s"${discovery.failureThreshold} are tolerated"
+    else s"try $failures of ${timing.triesWithoutPolling}"
+
+  private def await[A](future: CompletableFuture[A]): A =
+    try future.get()
+    catch { case e: ExecutionException => throw e.getCause }
+}
+
+private[dynamickafka] object MetadataWatcher {
+  private val CloseWaitMs = 1000L
+
+  /** For a query that reads. */
+  def apply(
+      service: KafkaMetadataService,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      name: String,
+      timing: WatcherTiming = WatcherTiming.Default
+  ): MetadataWatcher[Topology] = {
+    val poll = new MetadataQuery(service, subscription)
+    new MetadataWatcher[Topology](
+      service,
+      () => poll.topology(discovery.allowMissingStreams),
+      TopologyText.change(name, _, _, _),
+      discovery,
+      name,
+      timing
+    )
+  }
+
+  /** For a query that writes. */
+  def forWriting(
+      service: KafkaMetadataService,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      name: String
+  ): MetadataWatcher[WriteTopology] = {
+    val poll = new MetadataQuery(service, subscription)
+    new MetadataWatcher[WriteTopology](
+      service,
+      () => poll.writeTopology(),
+      (version, _, now) => WriteTopologyText.change(name, version, now),
+      discovery,
+      name,
+      WatcherTiming.Default
+    )
+  }
+
+  private final case class Known[T](
+      topology: Option[T],
+      version: Long,
+      answeredAt: Long,
+      failures: Int,
+      fatal: Option[Throwable]
+  )
+
+  private def daemon(name: String): ThreadFactory = task => {
+    val thread = new Thread(task, name)
+    thread.setDaemon(true)
+    thread
+  }
+}

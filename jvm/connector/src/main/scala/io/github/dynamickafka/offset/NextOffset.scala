@@ -1,0 +1,308 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+/** What a cluster answered when it was asked for a trigger. */
+private[dynamickafka] sealed trait ClusterView extends Product with Serializable
+
+private[dynamickafka] object ClusterView {
+
+  /** No usable answer, and the query goes on without it. */
+  case object Unreachable extends ClusterView
+
+  /**
+   * @param ends end offsets of all partitions of the topics that were asked for
+   * @param earliest first offsets that are still there, likewise
+   * @param entering entering positions of the topics that enter; where a partition is not named: its earliest
+   * @param missing topics that the cluster does not have
+   * @param endings ends of partitions for which none was fixed before; where a partition is not named, it has none
+   */
+  final case class Reachable(
+      ends: Positions,
+      earliest: Positions,
+      entering: Positions = Positions.empty,
+      missing: Set[String] = Set.empty,
+      endings: Positions = Positions.empty
+  ) extends ClusterView
+}
+
+/** Records that cannot be read any more; `failOnDataLoss` decides what it means. */
+private[dynamickafka] sealed trait Loss extends Product with Serializable {
+  def cluster: String
+  def topic: String
+  def text: String
+}
+
+private[dynamickafka] object Loss {
+  final case class TopicGone(cluster: String, topic: String) extends Loss {
+    def text: String = s"the cluster has no topic '$topic' any more, while the metadata still names it"
+  }
+  final case class PartitionGone(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
+    def text: String = s"partition $partition, read up to offset $known, is not there any more"
+  }
+  final case class Expired(cluster: String, topic: String, partition: Int, known: Long, earliest: Long)
+      extends Loss {
+    def text: String =
+      s"partition $partition: the next record to read was offset $known, the first that is still there is $earliest"
+  }
+  final case class Recreated(cluster: String, topic: String, partition: Int, known: Long, end: Long)
+      extends Loss {
+    def text: String =
+      s"partition $partition: the next record to read was offset $known, but the partition ends at $end, " +
+        "so the topic was probably deleted and made anew"
+  }
+  final case class Truncated(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
+    def text: String =
+      s"partition $partition: its log was cut below offset $known, the next one to read, as after an unclean election " +
+        "of its leader, so what was read before and what comes now need not fit"
+  }
+  final case class OutOfRange(
+      cluster: String,
+      topic: String,
+      partition: Int,
+      asked: Long,
+      first: Long,
+      end: Long
+  ) extends Loss {
+    def text: String =
+      s"partition $partition is to start at offset $asked, which is not within what is there: $first to $end"
+  }
+}
+
+/**
+ * One partition of a trigger: from where, to where at the most.
+ *
+ * @param enters true where `from` is not the start of the batch and so has to be logged
+ */
+private[dynamickafka] final case class Span(
+    cluster: String,
+    topic: String,
+    partition: Int,
+    from: Long,
+    end: Long,
+    enters: Boolean
+) {
+  def lag: Long = math.max(0L, end - from)
+}
+
+/**
+ * The next composite offset from a [[Transition]] and the clusters' answers. Pure.
+ *
+ * @param spans what can be read, before limits
+ * @param losses positions that Kafka no longer serves; the spans begin where records are still there
+ * @param waiting topics (by cluster) that the metadata names, Kafka does not have and the query never read
+ */
+private[dynamickafka] final case class NextOffset(
+    spans: IndexedSeq[Span],
+    losses: Seq[Loss],
+    waiting: Seq[(String, String)],
+    carried: SortedMap[String, Positions],
+    retained: SortedMap[String, Retained],
+    draining: SortedMap[String, Positions],
+    ends: StoppingOffsets.ByCluster = StoppingOffsets.none
+) {
+
+  /** The offset when `granted(i)` records of `spans(i)` are read. */
+  def offset(granted: IndexedSeq[Long]): CompositeOffset = {
+    val to = spans.iterator.zip(granted.iterator).map { case (s, n) =>
+      (s.cluster, s.topic, s.partition, s.from + n)
+    }
+    val from = spans.iterator.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, s.from))
+    CompositeOffset(NextOffset.merge(carried, byCluster(to)), byCluster(from), retained, draining, ends)
+  }
+
+  private def byCluster(all: Iterator[(String, String, Int, Long)]): SortedMap[String, Positions] =
+    SortedMap.from(all.toSeq.groupBy(_._1).map { case (cluster, of) =>
+      cluster -> Positions.from(of.map { case (_, topic, partition, offset) => (topic, partition, offset) })
+    })
+}
+
+private[dynamickafka] object NextOffset {
+
+  def apply(
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView]
+  ): NextOffset = {
+    val parts = transition.clusters.map { case (id, work) =>
+      id -> (views.getOrElse(id, ClusterView.Unreachable) match {
+        case ClusterView.Unreachable => unreachable(id, start, work)
+        case view: ClusterView.Reachable => new ReachableCluster(id, start, work, view).part
+      })
+    }
+    val retained = parts.foldLeft(transition.retained) { case (all, (id, part)) =>
+      putBack(all, id, part.notBack)
+    }
+    NextOffset(
+      spans = parts.valuesIterator.flatMap(_.spans).toIndexedSeq,
+      losses = parts.valuesIterator.flatMap(_.losses).toSeq,
+      waiting = parts.iterator.flatMap { case (id, part) => part.waiting.map(id -> _) }.toSeq,
+      carried = nonEmpty(parts.map { case (id, part) => id -> part.carried }),
+      retained = retained,
+      draining = nonEmpty(parts.map { case (id, part) => id -> part.targets }),
+      ends = ends(start, parts, retained)
+    )
+  }
+
+  /**
+   * @param notBack what would return but cannot yet: it stays retained
+   * @param judged topics whose ends are told by `ends`; of others they stay as they were
+   */
+  private final case class Part(
+      spans: Seq[Span] = Nil,
+      losses: Seq[Loss] = Nil,
+      waiting: Seq[String] = Nil,
+      carried: Positions = Positions.empty,
+      notBack: Option[Retained] = None,
+      targets: Positions = Positions.empty,
+      judged: Set[String] = Set.empty,
+      ends: StoppingOffsets.ByTopic = SortedMap.empty
+  )
+
+  /** An end outlives its partition's absence, and is forgotten with its position. */
+  private def ends(
+      start: CompositeOffset,
+      parts: SortedMap[String, Part],
+      retained: SortedMap[String, Retained]
+  ): StoppingOffsets.ByCluster = {
+    val kept = start.ends.map { case (id, topics) =>
+      val part = parts.getOrElse(id, Part())
+      val known = part.carried.topics ++ retained.get(id).fold(Set.empty[String])(_.positions.topics)
+      id -> topics.filter { case (topic, _) => known(topic) && !part.judged(topic) }
+    }
+    parts.foldLeft(kept) { case (all, (id, part)) =>
+      all.updated(id, all.getOrElse(id, SortedMap.empty[String, TopicEnds]) ++ part.ends)
+    }.filter(_._2.nonEmpty)
+  }
+
+  private def stillRetained(id: String, start: CompositeOffset, positions: Positions): Option[Retained] =
+    if (positions.isEmpty) None
+    else start.retained.get(id).map(kept => Retained(kept.since, positions))
+
+  /** Carried forward: keeps its offset, its targets, and what is retained of it. */
+  private def unreachable(id: String, start: CompositeOffset, work: ClusterTransition): Part =
+    Part(
+      carried = work.staying,
+      notBack = stillRetained(id, start, work.returning),
+      targets = work.targets
+    )
+
+  private final class ReachableCluster(
+      id: String,
+      start: CompositeOffset,
+      work: ClusterTransition,
+      view: ClusterView.Reachable
+  ) {
+    private val positions = work.staying ++ work.returning
+    private val gone = positions.topics.intersect(view.missing)
+    private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) }
+      .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
+      .filter(_._2.offsets.nonEmpty)
+
+    def part: Part = {
+      val reading = work.topics -- view.missing
+      val pieces = reading.toSeq.sorted.map(topic => topic -> partitions(topic))
+      val spans = pieces.flatMap { case (_, (found, _, _)) => found }
+      val targets = spans.filter(s => work.newlyDraining(s.topic)).map(s => (s.topic, s.partition, s.end))
+      Part(
+        spans = spans,
+        losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ pieces.flatMap { case (_, (_, losses, _)) =>
+          losses
+        },
+        waiting = work.entering.keySet.toSeq.filter(view.missing),
+        carried = work.staying.filterTopics(gone) ++
+          Positions.from(pieces.flatMap { case (topic, (_, _, left)) =>
+            left.map { case (p, o) => (topic, p, o) }
+          }),
+        notBack = stillRetained(id, start, work.returning.filterTopics(gone)),
+        targets =
+          reachable(work.targets) ++ Positions.from(targets) ++ whereTheyAre(gone.filter(work.drains)),
+        judged = reading,
+        ends = ends
+      )
+    }
+
+    /** Spans and losses of one topic, and the partitions that are carried since Kafka has them no more. */
+    private def partitions(topic: String): (Seq[Span], Seq[Loss], Seq[(Int, Long)]) = {
+      val known = positions.of(topic)
+      val ends = view.ends.of(topic)
+      val earliest = view.earliest.of(topic)
+      val old = known.toSeq.map { case (p, at) =>
+        (ends.get(p), earliest.getOrElse(p, at)) match {
+          case (None, _) => (None, Some(Loss.PartitionGone(id, topic, p, at)), Some(p -> at))
+          case (Some(end), first) if end < at =>
+            (Some(span(topic, p, first, enters = true)), Some(Loss.Recreated(id, topic, p, at, end)), None)
+          case (Some(_), first) if first > at =>
+            (Some(span(topic, p, first, enters = true)), Some(Loss.Expired(id, topic, p, at, first)), None)
+          case _ => (Some(span(topic, p, at, enters = work.returning.get(topic, p).isDefined)), None, None)
+        }
+      }
+      // A draining topic is read to the ends it had, so partitions that it gets later are not for us.
+      val fresh =
+        if (work.targets.topics(topic)) Nil else (ends.keySet -- known.keySet).toSeq.map(enter(topic, _))
+      (old.flatMap(_._1) ++ fresh.map(_._1), old.flatMap(_._2) ++ fresh.flatMap(_._2), old.flatMap(_._3))
+    }
+
+    private def enter(topic: String, partition: Int): (Span, Option[Loss]) = {
+      val end = view.ends.get(topic, partition).getOrElse(0L)
+      val first = view.earliest.get(topic, partition).getOrElse(end)
+      view.entering.get(topic, partition) match {
+        case Some(asked) if asked < first || asked > end =>
+          (
+            span(topic, partition, first, enters = true),
+            Some(Loss.OutOfRange(id, topic, partition, asked, first, end))
+          )
+        case asked => (span(topic, partition, asked.getOrElse(first), enters = true), None)
+      }
+    }
+
+    /** A topic that drains and is gone has nothing left to be read: it has reached its target. */
+    private def whereTheyAre(topics: Set[String]): Positions = work.staying.filterTopics(topics)
+
+    /**
+     * A target past the end would never be reached: the topic was made anew while it drained, or it has got an end
+     * where reading stops.
+     */
+    private def reachable(targets: Positions): Positions =
+      Positions.from(targets.iterator.map { case (topic, p, target) =>
+        (
+          topic,
+          p,
+          view.ends.get(topic, p).fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
+        )
+      })
+
+    private def stop(topic: String, partition: Int): Long =
+      ends.get(topic).flatMap(_.offsets.get(partition)).getOrElse(Long.MaxValue)
+
+    private def span(topic: String, partition: Int, from: Long, enters: Boolean): Span = {
+      val end = view.ends.get(topic, partition).getOrElse(from)
+      val target = work.targets.get(topic, partition).getOrElse(Long.MaxValue)
+      val last = math.min(math.min(end, target), stop(topic, partition))
+      Span(id, topic, partition, from, math.max(from, last), enters)
+    }
+  }
+
+  private def putBack(
+      retained: SortedMap[String, Retained],
+      id: String,
+      notBack: Option[Retained]
+  ): SortedMap[String, Retained] =
+    notBack.fold(retained) { back =>
+      val merged = retained.get(id).fold(back) { kept =>
+        Retained(math.max(kept.since, back.since), kept.positions ++ back.positions, kept.drained)
+      }
+      retained.updated(id, merged)
+    }
+
+  private def nonEmpty(all: SortedMap[String, Positions]): SortedMap[String, Positions] =
+    all.filter(_._2.nonEmpty)
+
+  private[offset] def merge(
+      one: SortedMap[String, Positions],
+      other: SortedMap[String, Positions]
+  ): SortedMap[String, Positions] =
+    other.foldLeft(one) { case (all, (id, positions)) =>
+      all.updated(id, all.getOrElse(id, Positions.empty) ++ positions)
+    }
+}

@@ -1,0 +1,72 @@
+package io.github.dynamickafka.sink.producer
+
+import scala.collection.mutable
+
+import org.apache.kafka.clients.producer.Callback
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+
+/**
+ * For `none` and `at-least-once`: producers that all tasks of an executor share.
+ *
+ * @param waits whether a task is done only when all its records are acknowledged
+ */
+private[sink] final class SharedSender(
+    settings: String => ProducerSettings,
+    producers: SharedProducers,
+    waits: Boolean
+) extends TaskSender {
+  private val failures =
+    new SendFailures(e =>
+      if (!waits) SharedSender.log.warn(s"A record is lost ('deliveryGuarantee' is 'none'): $e")
+    )
+  private val open = mutable.HashMap.empty[String, SharedSender.Lane]
+
+  override def send(cluster: String, record: Record): Unit = {
+    if (waits) failures.check()
+    val lane = this.lane(cluster, record.topic)
+    SendFailures.guarded(lane.lease.settings, record.topic) {
+      val _ = lane.lease.producer.send(record, lane.callback)
+    }
+  }
+
+  override def partitions(cluster: String, topic: String): Int = {
+    val lease = lane(cluster, topic).lease
+    SendFailures.guarded(lease.settings, topic)(lease.producer.partitionsFor(topic).size)
+  }
+
+  override def commit(): WriterCommitMessage = {
+    if (waits) {
+      open.values.foreach(_.lease.producer.flush())
+      failures.check()
+    }
+    SharedSender.Done
+  }
+
+  /** What is sent is sent: at least once. */
+  override def abort(): Unit = ()
+
+  override def close(): Unit = {
+    open.values.foreach(lane => producers.release(lane.lease))
+    open.clear()
+  }
+
+  private def lane(cluster: String, topic: String) = open.getOrElseUpdate(
+    cluster, {
+      val wanted = settings(cluster)
+      val lease = SendFailures.guarded(wanted, topic)(producers.acquire(wanted))
+      new SharedSender.Lane(lease, failures.callback(wanted))
+    }
+  )
+}
+
+private[sink] object SharedSender {
+  private val log = LoggerFactory.getLogger(classOf[SharedSender])
+
+  private final class Lane(val lease: SharedProducers.Lease, val callback: Callback)
+
+  case object Done extends WriterCommitMessage
+}

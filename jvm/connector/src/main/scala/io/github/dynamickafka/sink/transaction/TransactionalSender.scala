@@ -1,0 +1,164 @@
+package io.github.dynamickafka.sink.transaction
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.producer.Callback
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.producer.{SendFailures, TaskSender}
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+
+/**
+ * For `exactly-once`: one transaction for each cluster that the task touches, left open for the driver to commit.
+ *
+ * @param killed whether Spark has no use for the task any more, and hands its message to nobody
+ * @param writes whether this task's part of a cluster is to be written; it is not where it has been committed already
+ */
+private[sink] final class TransactionalSender(
+    settings: String => ProducerSettings,
+    pool: TransactionPool,
+    attempt: TaskAttempt,
+    writes: String => Boolean,
+    killed: () => Boolean
+) extends TaskSender {
+  import TransactionalSender._
+
+  private val failures = new SendFailures
+  private val open = mutable.LinkedHashMap.empty[String, Lane]
+  private var prepared = Seq.empty[Prepared]
+  private val withheld = mutable.HashMap.empty[String, Long]
+
+  override def send(cluster: String, record: Record): Unit =
+    if (!writes(cluster)) withheld.update(cluster, withheld.getOrElse(cluster, 0L) + 1)
+    else {
+      failures.check()
+      val lane = open.getOrElseUpdate(cluster, begin(cluster))
+      SendFailures.guarded(
+        lane.settings,
+        record.topic
+      )(lane.producer.send(record, lane.callback))
+      lane.rows += 1
+      lane.topics += record.topic
+    }
+
+  override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
+    case Some(lane) => SendFailures.guarded(lane.settings, topic)(lane.producer.partitions(topic))
+    case None => borrowed(settings(cluster), topic)
+  }
+
+  private def borrowed(settings: ProducerSettings, topic: String): Int =
+    SendFailures.guarded(settings, topic) {
+      val producer = pool.acquire(settings)
+      try {
+        val count = producer.partitions(topic)
+        pool.release(settings, producer)
+        count
+      } catch {
+        case NonFatal(e) =>
+          pool.discard(settings, producer)
+          throw e
+      }
+    }
+
+  override def commit(): WriterCommitMessage = {
+    open.values.foreach { lane =>
+      SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(lane.producer.flush())
+    }
+    failures.check()
+    // Nothing can fail from here on, so no transaction is left behind that abort() does not know.
+    prepared = open.values.map { lane =>
+      val handle = lane.producer.prepare()
+      pool.release(lane.settings, lane.producer)
+      Prepared(
+        lane.settings.cluster,
+        attempt.transactionalId,
+        handle.producerId,
+        handle.epoch,
+        attempt.partition,
+        lane.rows,
+        lane.topics.toSeq.sorted
+      )
+    }.toSeq
+    open.clear()
+    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap)
+  }
+
+  /** On a thread of its own: Spark may interrupt that of a task more than once, and Kafka's client gives up each time. */
+  override def abort(): Unit = {
+    val left = open.values.toSeq
+    open.clear()
+    if (left.nonEmpty) {
+      val aborting = new Thread(() => left.foreach(abort), "dynamic-kafka-sink-abort")
+      aborting.setDaemon(true)
+      aborting.start()
+      // Where this thread is interrupted, the other one goes on by itself.
+      try aborting.join()
+      catch { case _: InterruptedException => Thread.currentThread().interrupt() }
+    }
+  }
+
+  private def abort(lane: Lane): Unit =
+    try {
+      lane.producer.abort()
+      pool.release(lane.settings, lane.producer)
+    } catch {
+      case NonFatal(e) =>
+        pool.discard(lane.settings, lane.producer)
+        // The driver looks for it, and else Kafka aborts it in the end.
+        log.warn(
+          s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+            s"aborted: $e"
+        )
+    }
+
+  override def close(): Unit = {
+    abort()
+    if (killed()) prepared.foreach(abort)
+  }
+
+  /** What is prepared and goes to nobody. To begin another transaction of the same id aborts it. */
+  private def abort(left: Prepared): Unit = {
+    val settings = this.settings(left.cluster)
+    val producer = pool.acquire(settings)
+    try producer.begin(left.transactionalId)
+    catch {
+      case NonFatal(e) => log.warn(s"Transaction '${left.transactionalId}' could not be aborted: $e")
+    } finally pool.discard(settings, producer)
+  }
+
+  private def begin(cluster: String): Lane = {
+    val settings = this.settings(cluster)
+    SendFailures.guarded(settings, s"(transaction '${attempt.transactionalId}')") {
+      val producer = pool.acquire(settings)
+      try producer.begin(attempt.transactionalId)
+      catch {
+        case NonFatal(e) =>
+          pool.discard(settings, producer)
+          throw e
+      }
+      new Lane(settings, producer, failures.callback(settings))
+    }
+  }
+}
+
+private[sink] object TransactionalSender {
+  private val log = LoggerFactory.getLogger(classOf[TransactionalSender])
+
+  private final class Lane(
+      val settings: ProducerSettings,
+      val producer: ResumableProducer,
+      val callback: Callback
+  ) {
+    var rows = 0L
+    val topics: mutable.Set[String] = mutable.HashSet.empty
+  }
+}
+
+/**
+ * @param partition the task's number in its batch
+ * @param retried whether there may have been an attempt before
+ */
+private[sink] final case class TaskAttempt(partition: Int, transactionalId: String, retried: Boolean)

@@ -1,0 +1,116 @@
+package io.github.dynamickafka.source.checkpoint
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+
+import io.github.dynamickafka.config.option.OffsetsParser
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.CompositeOffsetJson
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+
+/** Codec of the files of [[SourceCheckpoint]], version 1; a later version is refused by name. */
+private[source] object SourceCheckpointJson {
+  private val Version = 1
+  private val mapper = new ObjectMapper
+
+  def write(initial: InitialOffset): String = {
+    val root = versioned()
+    val unresolved = root.putArray("unresolved")
+    initial.unresolved.toSeq.sorted.foreach(unresolved.add)
+    root.set[ObjectNode]("offset", mapper.readTree(initial.offset.json))
+    root.toString
+  }
+
+  def readInitial(text: String): InitialOffset = reading(text) { root =>
+    InitialOffset(
+      offset = CompositeOffsetJson.read(root.get("offset").toString),
+      unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet
+    )
+  }
+
+  def write(topology: RememberedTopology): String = {
+    val root = versioned()
+    write(root.putObject("current"), topology.current)
+    write(root.putObject("former"), topology.former)
+    root.toString
+  }
+
+  def readTopology(text: String): RememberedTopology = reading(text) { root =>
+    RememberedTopology(current = topology(root.path("current")), former = topology(root.path("former")))
+  }
+
+  private def write(node: ObjectNode, topology: Topology): Unit =
+    topology.clusters.foreach { case (id, cluster) =>
+      val entry = node.putObject(id)
+      val properties = entry.putObject("properties")
+      cluster.properties.toSeq.sorted.foreach { case (k, v) => properties.put(k, v) }
+      val topics = entry.putObject("topics")
+      cluster.topics.foreach { case (name, topic) => write(topics.putObject(name), topic) }
+      if (cluster.patterns.nonEmpty) {
+        val patterns = entry.putArray("patterns")
+        cluster.patterns.foreach(p => write(patterns.addObject().put("regex", p.regex), p.topic))
+      }
+    }
+
+  private def write(t: ObjectNode, topic: TopologyTopic): Unit = {
+    t.put("stream", topic.stream)
+    if (topic.draining) t.put("draining", true)
+    topic.startingOffsets.foreach(o => t.put("startingOffsets", OffsetsParser.render(o)))
+    topic.stoppingOffsets.foreach(o => t.put("stoppingOffsets", OffsetsParser.render(o)))
+    topic.partitions.foreach { numbers =>
+      val partitions = t.putArray("partitions")
+      numbers.foreach(partitions.add(_))
+    }
+    if (topic.matched) t.put("matched", true)
+    ()
+  }
+
+  private def topology(node: JsonNode): Topology =
+    Topology(SortedMap.from(fields(node).map { case (id, entry) =>
+      id -> TopologyCluster(
+        id,
+        topics = SortedMap.from(fields(entry.path("topics")).map { case (name, t) =>
+          name -> topic(t)
+        }),
+        properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap,
+        patterns = entry.path("patterns").elements.asScala
+          .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq
+      )
+    }))
+
+  private def topic(t: JsonNode): TopologyTopic = TopologyTopic(
+    stream = t.path("stream").asText,
+    draining = t.path("draining").asBoolean(false),
+    startingOffsets = offsets(t, "startingOffsets"),
+    stoppingOffsets = offsets(t, "stoppingOffsets"),
+    partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt))),
+    matched = t.path("matched").asBoolean(false)
+  )
+
+  private def offsets(node: JsonNode, field: String) =
+    Option(node.get(field)).map { text =>
+      OffsetsParser.starting(text.asText).fold(reason => throw Errors.invalidOffset(reason), identity)
+    }
+
+  private def versioned(): ObjectNode = mapper.createObjectNode().put("version", Version)
+
+  private def reading[A](text: String)(f: JsonNode => A): A = {
+    val root =
+      try mapper.readTree(text)
+      catch {
+        case NonFatal(e) =>
+          throw Errors.invalidOffset("a file of the source in the checkpoint is not JSON", e)
+      }
+    if (root.path("version").asInt(-1) != Version) {
+      throw Errors.unknownOffsetVersion(root.path("version").asText("none"), Version)
+    }
+    f(root)
+  }
+
+  private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
+    node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
+}

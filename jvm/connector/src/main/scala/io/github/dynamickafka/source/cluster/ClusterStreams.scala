@@ -1,0 +1,290 @@
+package io.github.dynamickafka.source.cluster
+
+import java.util.concurrent.{
+  CompletableFuture,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  TimeUnit,
+  TimeoutException
+}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
+import io.github.dynamickafka.offset.{ClusterView, Positions}
+
+/**
+ * The open clusters of one query. Opens and closes only what changed, asks all of them at once.
+ *
+ * Used by the query's thread alone. It never waits longer than the clusters' request limit, and an interrupt
+ * ends the wait.
+ *
+ * @param skipUnreachable go on without a cluster that gives no answer
+ * @param failureTimeoutMs how long to go on without it; -1: for ever
+ */
+private[source] final class ClusterStreams(
+    open: (String, ClusterConfig) => ClusterStream,
+    skipUnreachable: Boolean,
+    failureTimeoutMs: Long
+) extends AutoCloseable {
+  import ClusterStreams._
+
+  private var streams = Map.empty[String, ClusterStream]
+  private var outages = Map.empty[String, Outage]
+  private var closing = Iterable.empty[CompletableFuture[Void]]
+  private lazy val pool: ExecutorService = Executors.newCachedThreadPool { task =>
+    val thread = new Thread(task, "dynamic-kafka-cluster")
+    thread.setDaemon(true)
+    thread
+  }
+
+  def unreachable: Set[String] = outages.keySet
+
+  /** Makes exactly these clusters open, with these configurations. Those that have not changed live on. */
+  def set(wanted: Map[String, ClusterConfig]): Unit = {
+    val (same, other) = streams.partition { case (id, stream) => wanted.get(id).contains(stream.config) }
+    streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
+    outages = outages.filter { case (id, _) => same.contains(id) }
+    close(other.values)
+  }
+
+  /** Opens these as well, or anew where the configuration differs. */
+  def add(wanted: Map[String, ClusterConfig]): Unit = set(streams.map { case (id, s) =>
+    id -> s.config
+  } ++ wanted)
+
+  def apply(id: String): ClusterStream = streams(id)
+
+  /**
+   * Asks all of them at once and waits for the last one.
+   *
+   * @param superseded of clusters that have not answered: true where it is of no use to wait for them any more, since
+   *                   one of them has moved or left; then None
+   * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`, `CLUSTER_AUTHENTICATION_FAILED`,
+   *                                      `CLUSTER_AUTHORIZATION_FAILED`
+   */
+  def ask(
+      questions: Map[String, ClusterQuestion],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, ClusterView]] =
+    gather(questions.keySet, superseded) { stream =>
+      // Together, so that both are within one limit.
+      val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
+      stream.ask(questions(stream.id)).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
+    }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
+
+  /**
+   * All topics of these clusters; None in place of those of a cluster that gives no answer. Otherwise as [[ask]].
+   */
+  def topics(
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, Option[Set[String]]]] = gather(ids, superseded)(_.topics)
+
+  private def gather[A](
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  )(ask: ClusterStream => CompletableFuture[A]): Option[Map[String, Option[A]]] = {
+    val reachable = ids.filter(!stillOut(_))
+    val answers = reachable.iterator.map { id =>
+      val stream = streams(id)
+      id -> async(() => ask(stream)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }.toMap
+    if (!await(answers, superseded)) None
+    else {
+      val found = answers.map { case (id, answer) => id -> result(id, answer) }
+      if (superseded(found.collect { case (id, Left(_)) => id }.toSet)) None
+      else Some((ids -- reachable).iterator.map(_ -> Option.empty[A]).toMap ++ found.map {
+        case (id, Right(answer)) =>
+          answered(id)
+          id -> Some(answer)
+        case (id, Left(error)) =>
+          notAnswered(id, error)
+          id -> None
+      })
+    }
+  }
+
+  /** Whether the cluster answers at all, within its limit. */
+  def answers(id: String): Either[Throwable, Unit] = {
+    val stream = streams(id)
+    val answer = async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    await(Map(id -> answer), _ => false)
+    outcome(answer).map(_ => ())
+  }
+
+  /**
+   * Hands these offsets over to the cluster's consumer group, and waits for nothing. A cluster that is not open has
+   * left, or is not needed yet; one that closes does so after its last commit.
+   */
+  def commit(id: String, positions: Positions, tally: CommitCounter): Unit = streams.get(id).foreach { stream =>
+    stream.commits(lane(stream, tally)).offer(positions)
+  }
+
+  private def lane(stream: ClusterStream, tally: CommitCounter): GroupCommitQueue = {
+    val config = stream.config
+    val group = config.committedGroup.getOrElse("")
+    def send(positions: Positions): CompletableFuture[Unit] =
+      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup)
+      else
+        async(() => stream.commit(group, positions))
+          .orTimeout(config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    new GroupCommitQueue(
+      send,
+      error =>
+        error.map(ClusterAdmin.cause).fold(tally.succeeded(stream.id, group))(e =>
+          tally.failed(stream.id, group, describe(e, config))
+        ),
+      () => now()
+    )
+  }
+
+  /** Kafka's own ids of these clusters, as far as they have told them. */
+  def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
+    ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
+
+  override def close(): Unit = {
+    val waitMs = if (streams.valuesIterator.exists(_.isCommitting)) CommitWaitMs else CloseWaitMs
+    close(streams.values)
+    streams = Map.empty
+    val closed = CompletableFuture.allOf(closing.toSeq: _*)
+    awaitClosed(closed, waitMs)
+    // Not before: a commit that waited for another one is still to be sent.
+    val _ = closed.whenComplete((_, _) => pool.shutdown())
+  }
+
+  /** Off the query's thread: to open a client can take a while. */
+  private def async[A](ask: () => CompletableFuture[A]): CompletableFuture[A] =
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
+
+  private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
+    outage.look(now(), () => async(() => streams(id).probe())) match {
+      // Who answers may still refuse what the query asks: the outage ends with the answer to that.
+      case Right(_) => false
+      case Left(next) =>
+        outages += id -> next
+        if (failureTimeoutMs >= 0 && now() - next.since >= failureTimeoutMs) throw failure(id, next.cause)
+        true
+    }
+  }
+
+  private def result[A](id: String, answer: CompletableFuture[A]) = outcome(answer).left.map {
+    case e: NoCommittedOffset =>
+      throw Errors.invalidOption(
+        e.option,
+        "committed",
+        s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit some",
+        e
+      )
+    case other => other
+  }
+
+  private def notAnswered(id: String, error: Throwable): Unit =
+    if (!skipUnreachable) throw failure(id, error)
+    else {
+      if (!outages.contains(id)) {
+        log.warn(
+          "Kafka cluster '{}' ({}) gives no answer; the query goes on without it and asks it again: {}",
+          id,
+          streams(id).config.bootstrapServers,
+          explain(id, error)
+        )
+      }
+      outages += id -> outages.get(id).fold(Outage.begin(now(), error))(_.again(now(), error))
+    }
+
+  private def answered(id: String): Unit = outages.get(id).foreach { outage =>
+    log.info("Kafka cluster '{}' answers again after {} ms", id, now() - outage.since)
+    outages -= id
+  }
+
+  /** What an error of this cluster says to a user, without secrets. */
+  def explain(id: String, error: Throwable): String = describe(error, streams(id).config)
+
+  /** The error that ends the query because of this one, which a client of this cluster threw. */
+  def failure(id: String, error: Throwable): Errors.Runtime =
+    ClusterFailure(id, streams(id).config.bootstrapServers, error, explain(id, error), safe(id, error))
+
+  /** As a cause for an error of ours: what a client throws may show what it was given. */
+  def safe(id: String, error: Throwable): Throwable =
+    Redaction.scrub(error, streams(id).config.properties.client)
+
+  /** In the background, since a client may wait for what it has under way; failures are logged, not thrown. */
+  private def close(gone: Iterable[ClusterStream]): Unit =
+    closing = closing.filterNot(_.isDone) ++ gone.map { stream =>
+      CompletableFuture.runAsync(
+        () =>
+          try stream.close()
+          catch {
+            case NonFatal(e) => log.warn(s"Closing the clients of Kafka cluster '${stream.id}' failed", e)
+          },
+        pool
+      )
+    }
+
+  private def awaitClosed(closed: CompletableFuture[Void], waitMs: Long): Unit =
+    try { val _ = closed.get(waitMs, TimeUnit.MILLISECONDS) }
+    catch {
+      case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing")
+      // A stopped query's thread may come here interrupted; the clients close on.
+      case _: InterruptedException => Thread.currentThread.interrupt()
+    }
+}
+
+private[source] object ClusterStreams {
+  private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
+
+  private val CheckEveryMs = 50L
+  private val CloseWaitMs = 800L
+
+  /** Of a stop that would else leave the last batch uncommitted: a process may end right after it. */
+  private val CommitWaitMs = 3000L
+
+  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
+
+  private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
+    try Right(answer.join())
+    catch { case NonFatal(e) => Left(ClusterAdmin.cause(e)) }
+
+  /**
+   * Waits for all of them, or until it is of no use to; then they are cancelled, and none of them tells anything.
+   *
+   * @param superseded told of those that are not done
+   * @return whether all are done
+   */
+  private[source] def await(
+      answers: Map[String, CompletableFuture[_]],
+      superseded: Set[String] => Boolean
+  ): Boolean = {
+    val all = answers.values.toSeq
+    val every = CompletableFuture.allOf(all: _*)
+    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
+    @annotation.tailrec
+    def wait(): Boolean =
+      if (every.isDone) true
+      else if (superseded(pending)) false
+      else {
+        try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
+        catch { case _: TimeoutException | _: ExecutionException => () }
+        wait()
+      }
+    try wait()
+    finally all.foreach(_.cancel(true))
+  }
+
+  private def describe(error: Throwable, config: ClusterConfig): String = {
+    val text = error match {
+      case _: TimeoutException => s"no answer within ${config.requestTimeoutMs} ms"
+      case other => ClusterFailure.text(other)
+    }
+    Redaction.scrub(text, config.properties.client)
+  }
+}
+
+/** A commit for a cluster of which no option names the group. */
+private[source] final class NoGroup
+    extends RuntimeException("it has no group: set 'commitGroupId', or 'kafka.group.id' for all clusters")

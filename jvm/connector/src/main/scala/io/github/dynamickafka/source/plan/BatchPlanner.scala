@@ -1,0 +1,66 @@
+package io.github.dynamickafka.source.plan
+
+import java.util.concurrent.TimeUnit
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.read.InputPartition
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.source.cluster.ClusterStream
+import io.github.dynamickafka.source.read.ReadSettings
+import io.github.dynamickafka.source.spark.SparkKafkaSource
+
+/** Ranges of many clusters to the tasks of one batch, which [[ReaderFactory]] knows how to read. No request is made. */
+private[source] trait BatchPlanner {
+
+  /**
+   * @param order all clusters that are read, also those without a record in this batch
+   * @param stream the stream id of a (cluster, topic)
+   */
+  def partitions(
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      order: Seq[String],
+      clusters: String => ClusterStream,
+      stream: (String, String) => String
+  ): Array[InputPartition]
+}
+
+private[source] object BatchPlanner {
+  private val log = LoggerFactory.getLogger(classOf[BatchPlanner])
+  private val DelegationTokens = "spark.kafka.clusters."
+
+  def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
+    val conf = SparkSession.active.sparkContext.getConf
+    val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+    if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) {
+      log.info("Delegation tokens are configured ({}*), so Spark's own Kafka reader reads", DelegationTokens)
+      new SparkPlanner(splits)
+    } else {
+      // As long as Spark's own reader waits.
+      val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
+      ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), splits, source)
+    }
+  }
+
+  private def ranges(settings: ReadSettings, splits: Splits, source: SparkKafkaSource): BatchPlanner = {
+    // Never opened: only asked for what Spark knows of its executors.
+    val places = new ExecutorPlaces(
+      source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
+    )
+    (ranges, order, clusters, stream) =>
+      BundlePlanner.partitions(
+        ranges,
+        order,
+        clusters(_).config.consumer,
+        stream,
+        settings,
+        splits,
+        SparkSession.active.sparkContext.defaultParallelism,
+        places.all()
+      )
+  }
+}

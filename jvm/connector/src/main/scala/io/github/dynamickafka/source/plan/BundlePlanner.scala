@@ -1,0 +1,60 @@
+package io.github.dynamickafka.source.plan
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.InputPartition
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, SharedTask, StreamRange}
+
+/** Ranges of many clusters to the partitions of one batch, for [[BundleReader]]. */
+private[source] object BundlePlanner {
+
+  /**
+   * @param order all clusters that are read, also those without a record in this batch
+   * @param stream the stream id of a (cluster, topic)
+   * @param cores that the session has now
+   * @param places executors that tasks can prefer
+   */
+  def partitions(
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      order: Seq[String],
+      consumers: String => ConsumerSettings,
+      stream: (String, String) => String,
+      settings: ReadSettings,
+      splits: Splits,
+      cores: Int,
+      places: IndexedSeq[String]
+  ): Array[InputPartition] = {
+    val parts = splits(ranges.values.toSeq)
+    val bundles = if (splits.asked) parts.map(_.map(Seq(_))) else Bundles(parts, cores)(_.size)
+    val turns = order.zipWithIndex.toMap
+    val all = ranges.toSeq.zip(bundles).flatMap { case ((id, whole), ofCluster) =>
+      val consumer = consumers(id)
+      val undivided = whole.toSet
+      ofCluster.map { bundle =>
+        RangeBundle(
+          consumer,
+          bundle.map(range => StreamRange(stream(id, range.topic), range)),
+          settings,
+          // The parts of one partition would all come to one executor.
+          Some(bundle.head).filter(undivided).flatMap(place(_, turns(id), places)).toSeq
+        )
+      }
+    }
+    val tasks = if (splits.asked) all.map(Seq(_)) else Bundles.shared(all, cores)(_.size, _.locations)
+    tasks.map {
+      case Seq(one) => one
+      case several => SharedTask(several)
+    }.toArray
+  }
+
+  /**
+   * The same one from batch to batch, so that a partition finds its consumer again and what was fetched ahead; another
+   * one for the same partition of each cluster, which else would all come to one executor.
+   */
+  def place(range: OffsetRange, turn: Int, places: IndexedSeq[String]): Option[String] =
+    if (places.isEmpty) None
+    else Some(places(math.floorMod(31 * range.topic.hashCode + range.partition + turn, places.size)))
+}

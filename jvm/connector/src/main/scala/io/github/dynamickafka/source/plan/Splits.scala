@@ -1,0 +1,39 @@
+package io.github.dynamickafka.source.plan
+
+import io.github.dynamickafka.offset.{BudgetShare, OffsetRange}
+
+/**
+ * Splits ranges for `maxRecordsPerPartition`, then for `minPartitions`: as Spark's own source does, but over all clusters
+ * together. Pure. Ranges and their parts stay in order.
+ *
+ * @param minPartitions the fewest parts, where there are as many records; the largest ranges are split the most
+ * @param maxRecords the most records of a part
+ */
+private[source] final case class Splits(minPartitions: Option[Int], maxRecords: Option[Long]) {
+
+  /** Whether the user has said how many tasks there are. */
+  def asked: Boolean = minPartitions.isDefined || maxRecords.isDefined
+
+  def apply(byCluster: Seq[Seq[OffsetRange]]): Seq[Seq[OffsetRange]] = {
+    val small = byCluster.map(_.flatMap(range => maxRecords.fold(Seq(range))(inPartsOf(range, _))))
+    minPartitions.filter(_ > small.iterator.map(_.size).sum).fold(small)(inParts(small, _))
+  }
+
+  /** A part is to a range what a record is to a budget: each range has one, and the others go by size. */
+  private def inParts(byCluster: Seq[Seq[OffsetRange]], parts: Int): Seq[Seq[OffsetRange]] = {
+    val shares = BudgetShare(byCluster.flatten.map(_.size).toIndexedSeq, parts.toLong, turn = 0L).iterator
+    byCluster.map(_.flatMap(range => split(range, math.max(1L, shares.next()))))
+  }
+
+  private def inPartsOf(range: OffsetRange, most: Long): Seq[OffsetRange] =
+    split(range, range.size / most + (if (range.size % most == 0) 0L else 1L))
+
+  private def split(range: OffsetRange, parts: Long): Seq[OffsetRange] = {
+    def at(part: Long) = (BigInt(range.from) + BigInt(range.size) * part / parts).toLong
+    (0L until parts).map(part => range.copy(from = at(part), until = at(part + 1)))
+  }
+}
+
+private[source] object Splits {
+  val none: Splits = Splits(None, None)
+}

@@ -1,0 +1,120 @@
+package io.github.dynamickafka.source.report
+
+import scala.collection.immutable.SortedMap
+import scala.util.control.NonFatal
+
+import com.codahale.metrics.{Gauge, MetricRegistry}
+import org.apache.spark.metrics.source.DynamicKafkaGauges
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.source.cluster.CommitCounter
+import io.github.dynamickafka.source.trigger.TopologyFeed
+
+/**
+ * What the gauges of one cluster show.
+ *
+ * @param pendingRecords its lag after the last batch
+ * @param recordsRead of finished batches since the query started, by their offsets
+ * @param answeredAt its last answer, monotonic milliseconds
+ * @param state 0: it is read; 1: it drains; 2: it gives no answer
+ */
+private[source] final case class ClusterGauges(
+    pendingRecords: Long = 0L,
+    recordsRead: Long = 0L,
+    answeredAt: Long = 0L,
+    state: Long = 0L
+)
+
+/** What the gauges of one query show, but for what is asked for when they are read. */
+private[source] final case class GaugeValues(
+    clusters: SortedMap[String, ClusterGauges] = SortedMap.empty,
+    topology: Int = 0,
+    draining: Int = 0,
+    retained: Int = 0
+)
+
+/**
+ * The gauges of one query in Spark's metrics system, from where they go to whatever sinks are configured. A cluster's
+ * are there as long as it is read. Set by the query's thread, read by any.
+ *
+ * @param registry of the application; none where it cannot be had
+ */
+private[source] final class QueryGauges(
+    prefix: String,
+    feed: TopologyFeed,
+    tally: CommitCounter,
+    now: () => Long,
+    registry: Option[MetricRegistry]
+) {
+  @volatile private var values = GaugeValues()
+  private var shown = Map.empty[String, Gauge[java.lang.Long]]
+  private var ids = Option.empty[Set[String]]
+
+  def show(next: GaugeValues): Unit = {
+    values = next
+    val wanted = next.clusters.keySet.toSet
+    if (!ids.contains(wanted)) {
+      ids = Some(wanted)
+      register(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
+    }
+  }
+
+  def close(): Unit = register(Map.empty)
+
+  private def ofQuery: Map[String, () => Long] = Map(
+    "kafkaClustersCount" -> (() => values.topology.toLong),
+    "pendingRecords" -> (() => values.clusters.valuesIterator.map(_.pendingRecords).sum),
+    "unreachableClusters" -> (() => values.clusters.count(_._2.state == QueryGauges.Unreachable).toLong),
+    "drainingClusters" -> (() => values.draining.toLong),
+    "retainedClusters" -> (() => values.retained.toLong),
+    "metadataAgeMs" -> (() => feed.ageMs),
+    "metadataFailures" -> (() => feed.failures.toLong),
+    "commitsSucceeded" -> (() => tally.total.succeeded),
+    "commitsFailed" -> (() => tally.total.failed)
+  ).map { case (gauge, value) => s"total.$gauge" -> value }
+
+  private def ofCluster(id: String, name: String): Map[String, () => Long] = {
+    def of(value: ClusterGauges => Long) = () => values.clusters.get(id).fold(0L)(value)
+    Map(
+      "pendingRecords" -> of(_.pendingRecords),
+      "recordsRead" -> of(_.recordsRead),
+      "answerAgeMs" -> of(cluster => math.max(0L, now() - cluster.answeredAt)),
+      "state" -> of(_.state),
+      "commitsSucceeded" -> (() => tally.of(id).succeeded),
+      "commitsFailed" -> (() => tally.of(id).failed)
+    ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
+  }
+
+  /** Exactly these, those that are there already as they are. */
+  private def register(wanted: Map[String, () => Long]): Unit = registry.foreach { to =>
+    val (stay, go) = shown.partition { case (name, _) => wanted.contains(name) }
+    go.foreach { case (name, gauge) =>
+      // A newer run of the query may have put its own there.
+      if (to.getMetrics.get(s"$prefix.$name") eq gauge) to.remove(s"$prefix.$name")
+    }
+    val fresh = (wanted -- stay.keySet).map { case (name, value) =>
+      val gauge: Gauge[java.lang.Long] = () => value()
+      to.remove(s"$prefix.$name")
+      to.register(s"$prefix.$name", gauge)
+      name -> gauge
+    }
+    shown = stay ++ fresh
+  }
+}
+
+private[source] object QueryGauges {
+  private val log = LoggerFactory.getLogger(classOf[QueryGauges])
+
+  val Reading = 0L
+  val Draining = 1L
+  val Unreachable = 2L
+
+  /** Gauges are worth no query: whatever keeps them from Spark's metrics system is told, and that is all. */
+  def registry(): Option[MetricRegistry] =
+    try DynamicKafkaGauges.running()
+    catch {
+      case e @ (NonFatal(_) | _: LinkageError) =>
+        log.warn("Spark's metrics system takes no gauges of the query", e)
+        None
+    }
+}

@@ -1,0 +1,58 @@
+package io.github.dynamickafka.source.report
+
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.cluster.CommitCounts
+
+/**
+ * Progress of one trigger as `StreamingQueryProgress.sources[0].metrics` shows it. Pure, and never throws: an
+ * exception here would end the query.
+ */
+private[source] object SourceMetrics {
+
+  /**
+   * @param consumed where the query is after the batch
+   * @param ends last known ends, by cluster
+   * @param clusters ids of the topology
+   */
+  def apply(
+      consumed: CompositeOffset,
+      ends: SortedMap[String, Positions],
+      clusters: Set[String],
+      unreachable: Set[String],
+      metadataAgeMs: Long,
+      metadataFailures: Int,
+      commits: CommitCounts
+  ): ju.Map[String, String] = {
+    val lags = SourceMetrics.lags(consumed, ends)
+    val all = lags.valuesIterator.flatten.toSeq
+    val general = Map(
+      "minOffsetsBehindLatest" -> all.minOption.getOrElse(0L).toString,
+      "maxOffsetsBehindLatest" -> all.maxOption.getOrElse(0L).toString,
+      "avgOffsetsBehindLatest" -> (if (all.isEmpty) 0.0 else all.map(_.toDouble).sum / all.size).toString,
+      "kafkaClustersCount" -> clusters.size.toString,
+      "pendingRecords" -> all.sum.toString,
+      "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
+      "drainingClusters" -> consumed.draining.size.toString,
+      "unreachableClusters" -> unreachable.size.toString,
+      "metadataAgeMs" -> metadataAgeMs.toString,
+      "metadataFailures" -> metadataFailures.toString,
+      "commitsSucceeded" -> commits.succeeded.toString,
+      "commitsFailed" -> commits.failed.toString
+    )
+    val byCluster = clusters.map(id => s"pendingRecords.$id" -> lags.getOrElse(id, Nil).sum.toString)
+    (general ++ byCluster).asJava
+  }
+
+  /** How far each partition is behind its last known end, by cluster. */
+  def lags(consumed: CompositeOffset, ends: SortedMap[String, Positions]): SortedMap[String, Seq[Long]] =
+    consumed.clusters.map { case (id, positions) =>
+      id -> positions.iterator.map { case (topic, p, at) =>
+        ends.get(id).flatMap(_.get(topic, p)).fold(0L)(end => math.max(0L, end - at))
+      }.toSeq
+    }
+}

@@ -1,0 +1,58 @@
+package io.github.dynamickafka.source.trigger
+
+import scala.collection.immutable.SortedMap
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+
+/**
+ * A batch that an earlier run logged and did not finish: it is read again from the log, also from clusters that
+ * the metadata no longer has, and while the metadata service is down.
+ */
+private[source] final class Replay(
+    options: SourceOptions,
+    configs: ClusterConfigs,
+    feed: TopologyFeed,
+    streams: ClusterStreams,
+    memory: SourceCheckpoint
+) {
+  private val log = LoggerFactory.getLogger(classOf[Replay])
+
+  /** Opens the clusters of these ranges, and asks whether they answer. Gives the ranges that can be read. */
+  def open(ranges: SortedMap[String, Seq[OffsetRange]]): SortedMap[String, Seq[OffsetRange]] = {
+    val topology = feed.current()
+    val known = topology.clusters.keySet.toSet ++ ranges.keySet
+    streams.add(ranges.map { case (id, _) =>
+      val properties =
+        topology.clusters.get(id).orElse(memory.cluster(id)).fold(Map.empty[String, String])(_.properties)
+      id -> configs(id, known, properties)
+    })
+    ranges.filter { case (id, ofCluster) =>
+      // Asked first, since a reader would wait for minutes for a cluster that is gone, and name no remedy.
+      streams.answers(id) match {
+        case Right(_) => true
+        case Left(error) if topology.clusters.contains(id) => throw streams.failure(id, error)
+        case Left(_) if options.clusters.skipUnreachableReplay =>
+          log.warn(
+            "Kafka cluster '{}' cannot be reached, and is given up: these records are lost: {}",
+            id,
+            show(ofCluster)
+          )
+          false
+        case Left(error) => throw Errors.unreachableReplay(
+            id,
+            show(ofCluster),
+            streams.explain(id, error),
+            streams.safe(id, error)
+          )
+      }
+    }
+  }
+
+  private def show(ranges: Seq[OffsetRange]): String = ranges.mkString(", ")
+}

@@ -1,0 +1,80 @@
+package io.github.dynamickafka.source.trigger
+
+import java.util.concurrent.TimeUnit
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern}
+
+/**
+ * The topics that patterns of the metadata match. Clusters are asked for their topics as often as the metadata service is
+ * asked for the metadata. Used by the query's thread alone.
+ *
+ * @param intervalMs between two listings of a cluster; -1: only one
+ */
+private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStreams) {
+  import TopicPatterns._
+
+  private var listings = Map.empty[String, Listing]
+
+  /**
+   * The topology with all topics that match, and the clusters whose topics are not known, since they have never
+   * answered: of these the topics count that the query reads already.
+   *
+   * @param config how a cluster is reached
+   * @param pinned what has been listed stays
+   * @param superseded as for [[ClusterStreams.ask]]; then None
+   */
+  def expand(
+      topology: Topology,
+      start: CompositeOffset,
+      config: TopologyCluster => ClusterConfig,
+      pinned: Boolean,
+      superseded: Set[String] => Boolean
+  ): Option[(Topology, Set[String])] = {
+    val open = topology.clusters.filter(_._2.patterns.nonEmpty)
+    listings = listings.filter { case (id, l) => open.get(id).exists(c => l.isOf(c)) }
+    val due = open.filter { case (id, _) => listings.get(id).forall(l => !pinned && isOld(l)) }
+    if (due.isEmpty) Some(expanded(topology, open, start))
+    else {
+      streams.add(due.map { case (id, cluster) => id -> config(cluster) })
+      streams.topics(due.keySet.toSet, superseded).map { answers =>
+        listings ++= answers.collect { case (id, Some(topics)) =>
+          id -> Listing(open(id).patterns, open(id).properties, topics, now())
+        }
+        expanded(topology, open, start)
+      }
+    }
+  }
+
+  private def expanded(
+      topology: Topology,
+      open: SortedMap[String, TopologyCluster],
+      start: CompositeOffset
+  ): (Topology, Set[String]) = {
+    val matching = open.map { case (id, cluster) =>
+      id -> cluster.matching(listings.get(id).fold(start.position(id).topics)(_.topics))
+    }
+    (Topology(topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
+  }
+
+  private def isOld(listing: Listing) = intervalMs >= 0 && now() - listing.at >= intervalMs
+}
+
+private[source] object TopicPatterns {
+
+  /** @param at monotonic milliseconds */
+  private final case class Listing(
+      patterns: Seq[TopologyPattern],
+      properties: Map[String, String],
+      topics: Set[String],
+      at: Long
+  ) {
+    def isOf(cluster: TopologyCluster): Boolean =
+      patterns == cluster.patterns && properties == cluster.properties
+  }
+
+  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
+}

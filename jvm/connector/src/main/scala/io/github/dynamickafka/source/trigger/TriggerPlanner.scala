@@ -1,0 +1,158 @@
+package io.github.dynamickafka.source.trigger
+
+import scala.collection.immutable.SortedMap
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  NextOffset,
+  Positions,
+  Reconcile,
+  Transition
+}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+
+/**
+ * One look at all clusters: what the topology means for the positions, and what Kafka has now.
+ *
+ * @param topology the one that was used in the end
+ * @param views what each cluster answered
+ */
+private[source] final case class TriggerSnapshot(
+    topology: Topology,
+    transition: Transition,
+    views: Map[String, ClusterView],
+    advance: NextOffset
+)
+
+/** Asks clusters for a trigger. Used by the query's thread alone. */
+private[source] final class TriggerPlanner(
+    options: SourceOptions,
+    configs: ClusterConfigs,
+    streams: ClusterStreams,
+    feed: TopologyFeed,
+    memory: SourceCheckpoint
+) {
+  private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
+
+  // With secrets, which is why the checkpoint is not the place for them.
+  private var lastKnown = Map.empty[String, Map[String, String]]
+  private val patterns = new TopicPatterns(options.discovery.intervalMs, streams)
+  private var toldWaiting = Set.empty[(String, String)]
+
+  /**
+   * @param entry where a topic without a position starts
+   * @param pinned answers to use instead of new ones
+   */
+  @annotation.tailrec
+  def look(
+      start: CompositeOffset,
+      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]]
+  ): TriggerSnapshot = {
+    val asked = feed.current()
+    val ids = asked.clusters.keySet.toSet
+    val moved: Set[String] => Boolean =
+      _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(asked, id)))
+    val expanded =
+      patterns.expand(asked, start, c => configs(c.id, ids, c.properties), pinned.isDefined, moved)
+    expanded.flatMap { case (topology, unlisted) =>
+      lookAt(start, entry, pinned, topology, unlisted, moved)
+    } match {
+      // A cluster that did not answer has moved or left meanwhile, so that is not held against it.
+      case None => look(start, entry, pinned)
+      case Some(found) => found
+    }
+  }
+
+  /** None: superseded. */
+  private def lookAt(
+      start: CompositeOffset,
+      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]],
+      topology: Topology,
+      unlisted: Set[String],
+      moved: Set[String] => Boolean
+  ): Option[TriggerSnapshot] = {
+    val rules = Reconcile.Rules(
+      options.removedClusterRetentionMs,
+      options.drainRemovedClusters,
+      (id, _, topic, known) => entry(id, topic, known),
+      (id, topic) => configs.ending(id, topology.clusters.keySet.toSet, topic)
+    )
+    val transition = Reconcile(start, topology, System.currentTimeMillis(), rules)
+    streams.set(configsOf(transition, topology))
+    val views = pinned.orElse(streams.ask(
+      transition.clusters.map { case (id, work) => id -> question(work) },
+      moved
+    ))
+    views.map { answers =>
+      val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
+      if (!options.allowDuplicateClusters) refuseDuplicates(transition, found)
+      val advance = NextOffset(start, transition, found)
+      tellWaiting(advance.waiting)
+      TriggerSnapshot(topology, transition, found, advance)
+    }
+  }
+
+  private def propertiesOf(topology: Topology, id: String) = topology.clusters.get(id).map(_.properties)
+
+  /**
+   * What has left the topology but is still to be read is reached as before, with what the metadata last said or,
+   * after a restart, what the checkpoint remembers.
+   */
+  private def configsOf(transition: Transition, topology: Topology): Map[String, ClusterConfig] = {
+    val ids = topology.clusters.keySet ++ transition.clusters.keySet
+    // A cluster with patterns is asked for its topics, also where none matches.
+    val open = transition.clusters.keySet ++ topology.clusters.collect {
+      case (id, c) if c.patterns.nonEmpty => id
+    }
+    val properties = open.iterator.map { id =>
+      val known =
+        propertiesOf(topology, id).orElse(lastKnown.get(id)).orElse(memory.cluster(id).map(_.properties))
+      id -> known.getOrElse(
+        throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor remembered")
+      )
+    }
+    lastKnown = properties.toMap
+    lastKnown.map { case (id, p) => id -> configs(id, ids.toSet, p) }
+  }
+
+  private def question(work: ClusterTransition) =
+    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending, work.only)
+
+  private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
+    val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq
+    streams.kafkaClusterIds(reachable).toSeq.groupMap(_._2)(_._1).foreach { case (kafkaId, ids) =>
+      val byTopic = ids.sorted.flatMap(id => transition.clusters(id).topics.map(_ -> id)).groupMap(_._1)(_._2)
+      byTopic.valuesIterator.find(_.size > 1).foreach { both =>
+        val shared = byTopic.collect { case (topic, of) if both.take(2).forall(of.contains) => topic }
+        throw Errors.duplicateCluster(both(0), both(1), kafkaId, shared.toSeq)
+      }
+    }
+  }
+
+  private def tellWaiting(waiting: Seq[(String, String)]): Unit = {
+    (waiting.toSet -- toldWaiting).toSeq.sorted.foreach { case (id, topic) =>
+      log.warn(
+        "Kafka cluster '{}' has no topic '{}', which the metadata names; it is read from when it appears",
+        id,
+        topic
+      )
+    }
+    toldWaiting = waiting.toSet
+  }
+}
+
+private[source] object TriggerPlanner {
+
+  def ends(views: Map[String, ClusterView]): SortedMap[String, Positions] =
+    SortedMap.from(views.collect { case (id, view: ClusterView.Reachable) => id -> view.ends })
+}

@@ -1,0 +1,18 @@
+package io.github.dynamickafka.time
+
+/**
+ * Pauses between the attempts of something that fails: each one twice as long as the one before.
+ *
+ * @param firstMs pause after the first failure
+ * @param longestMs no pause is longer
+ */
+private[dynamickafka] final case class Backoff(firstMs: Long, longestMs: Long) {
+
+  /** @param failures failures in a row so far, 1 or more */
+  def pauseMs(failures: Int): Long =
+    math.min(longestMs, firstMs << math.min(failures - 1, Backoff.MostDoublings))
+}
+
+private object Backoff {
+  private val MostDoublings = 20
+}

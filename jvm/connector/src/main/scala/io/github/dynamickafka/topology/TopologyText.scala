@@ -1,0 +1,38 @@
+package io.github.dynamickafka.topology
+
+/** Topologies in log lines: cluster ids and topics, and of properties nothing but that they changed. */
+private[dynamickafka] object TopologyText {
+
+  def change(service: String, version: Long, before: Option[Topology], now: Topology): String = {
+    val old = before.getOrElse(Topology.empty).clusters
+    val ids = (old.keySet ++ now.clusters.keySet).toSeq
+    val changes = Seq(
+      "new" -> ids.filter(id => !old.contains(id)),
+      "gone" -> ids.filter(id => !now.clusters.contains(id)),
+      "other topics" -> both(old.keySet, now).filter(id =>
+        old(id).topics != now.clusters(id).topics || old(id).patterns != now.clusters(id).patterns
+      ),
+      "other properties" -> both(old.keySet, now).filter(id =>
+        old(id).properties != now.clusters(id).properties
+      )
+    ).collect { case (what, found) if found.nonEmpty => s"$what: ${found.mkString(", ")}" }
+    s"Topology $version of metadata service '$service' (${changes.mkString("; ")}): ${clusters(now)}"
+  }
+
+  private def both(old: Iterable[String], now: Topology): Seq[String] =
+    old.filter(now.clusters.contains).toSeq
+
+  private def clusters(topology: Topology): String =
+    if (topology.clusters.isEmpty) "no active cluster"
+    else
+      topology.clusters.values.map { cluster =>
+        val topics = cluster.topics.map { case (topic, t) => told(topic, t) } ++
+          cluster.patterns.map(p => told(s"matching ${p.regex}", p.topic))
+        s"${cluster.id} [${topics.mkString(", ")}]"
+      }.mkString(", ")
+
+  private def told(name: String, topic: TopologyTopic): String = {
+    val some = topic.partitions.fold("")(_.mkString(" (", ", ", ")"))
+    if (topic.draining) s"$name$some draining" else s"$name$some"
+  }
+}

@@ -1,0 +1,16 @@
+package io.github.dynamickafka.topology
+
+/** Log lines of what can be written to, as [[TopologyText]] has them for readers. */
+private[dynamickafka] object WriteTopologyText {
+
+  def change(service: String, version: Long, now: WriteTopology): String = {
+    val streams = now.streams.values.map { stream =>
+      val clusters = stream.clusters.map { entry =>
+        val topics = entry.topics.keys ++ entry.pattern.map(p => s"matching $p")
+        s"${entry.cluster} [${topics.mkString(", ")}]${entry.closed.fold("")(why => s" takes no writes: $why")}"
+      }
+      s"${stream.id}: ${clusters.mkString(", ")}"
+    }
+    s"Topology $version of metadata service '$service', to write to: ${streams.mkString("; ")}"
+  }
+}

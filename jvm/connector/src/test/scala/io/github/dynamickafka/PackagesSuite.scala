@@ -1,0 +1,80 @@
+package io.github.dynamickafka
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * The packages of the connector and their dependencies, read from the imports of its main sources: no cycle, no
+ * crowded folder, and exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
+ */
+class PackagesSuite extends AnyFunSuite {
+
+  private val Base = "io.github.dynamickafka"
+  private val root = Path.of(System.getProperty("dynamickafka.root"))
+  private val sources = root.resolve("jvm/connector/src/main/scala/io/github/dynamickafka")
+
+  /** Main source files by package; the root package is `(root)`. */
+  private val files: Map[String, Seq[String]] =
+    Using.resource(Files.walk(sources))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
+      .map(Files.readString(_))
+      .groupBy(text => name(text.linesIterator.find(_.startsWith("package ")).get.stripPrefix("package ").trim))
+
+  /** Packages that each package imports from. */
+  private val dependencies: Map[String, Set[String]] = files.map { case (pkg, texts) =>
+    pkg -> texts.flatMap(imported).toSet.excl(pkg)
+  }
+
+  private def name(fullName: String): String =
+    if (fullName == Base) "(root)" else fullName.stripPrefix(s"$Base.")
+
+  private val Import = """(?m)^\s*import io\.github\.dynamickafka((?:\.[a-z][a-z0-9]*)*)\.[A-Z_{]""".r
+
+  private def imported(text: String): Iterator[String] =
+    Import.findAllMatchIn(text).map(m => name(Base + m.group(1)))
+
+  test("no package depends on itself through others") {
+    // Packages on which nothing depends are removed until none is left, or only cycles are.
+    @annotation.tailrec
+    def reduce(rest: Map[String, Set[String]]): Map[String, Set[String]] = {
+      val next = rest.filter { case (_, of) => of.exists(rest.contains) }
+      if (next.size == rest.size) rest else reduce(next)
+    }
+    val cycles = reduce(dependencies)
+    assert(cycles.isEmpty, cycles.map { case (p, of) => s"$p -> ${of.toSeq.sorted.mkString(", ")}" }.mkString("\n"))
+  }
+
+  test("no folder has more than 15 files") {
+    val crowded = files.filter(_._2.size > 15).map { case (pkg, of) => s"$pkg: ${of.size}" }
+    assert(crowded.isEmpty, crowded.mkString(", "))
+  }
+
+  test("the SPI of metadata services stands alone") {
+    assert(dependencies("metadata") === Set.empty)
+  }
+
+  test("docs/dev/architecture.md names every package and its dependencies") {
+    val document = Files.readString(root.resolve("docs/dev/architecture.md"))
+    val table = document.linesIterator.dropWhile(_ != "## Packages").drop(1).takeWhile(!_.startsWith("## "))
+    val quoted = "`([^`]+)`".r
+    val documented = table.filter(_.startsWith("| `")).map { row =>
+      val cells = row.split('|').map(_.trim)
+      quoted.findFirstMatchIn(cells(1)).get.group(1) ->
+        cells.lift(3).toSeq.flatMap(quoted.findAllMatchIn(_).map(_.group(1))).toSet
+    }.toMap
+    val differences = (documented.keySet ++ dependencies.keySet).toSeq.sorted.flatMap { pkg =>
+      (documented.get(pkg), dependencies.get(pkg)) match {
+        case (None, _) => Some(s"$pkg is not in the table")
+        case (_, None) => Some(s"$pkg is in the table and has no file")
+        case (Some(said), Some(found)) =>
+          Option.when(said != found)(s"$pkg: the table says ${show(said)}, the imports say ${show(found)}")
+      }
+    }
+    assert(differences.isEmpty, differences.mkString("\n", "\n", ""))
+  }
+
+  private def show(packages: Set[String]) = packages.toSeq.sorted.mkString("[", ", ", "]")
+}

@@ -1,0 +1,62 @@
+package io.github.dynamickafka.config.option
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.config.{ClusterProperties, SourceOptionSpecs}
+
+class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  /** Ids that start with each other, with the parts of keys in them. */
+  private val id =
+    Gen.choose(1, 4).flatMap(Gen.listOfN(_, Gen.oneOf("a", "b", "A", "a-b", "kafka"))).map(_.mkString("."))
+  private val setting =
+    Gen.oneOf("kafka.client.id", "startingOffsets", "max-offsets-per-trigger", "client.id")
+
+  test("a key is about the longest known id that it starts with") {
+    forAll(Gen.nonEmptyListOf(id), setting) { (ids, name) =>
+      ids.foreach { id =>
+        val key = s"$id.$name"
+        val longest = ids.filter(known => key.startsWith(s"$known.")).maxBy(_.length)
+        assert(ClusterKeys.split(
+          key,
+          ids,
+          SourceOptionSpecs.table
+        ).contains(longest -> key.drop(longest.length + 1)))
+      }
+    }
+  }
+
+  test("ids are told apart by case, hyphens and dots") {
+    val known = Seq("a", "A", "a-b", "ab", "a.b")
+    known.foreach(id =>
+      assert(ClusterKeys.split(
+        s"$id.kafka.client.id",
+        known,
+        SourceOptionSpecs.table
+      ).contains(id -> "kafka.client.id"))
+    )
+  }
+
+  test("a key about a longer id that is not known is not about the known one") {
+    val options = parse(
+      "cluster.a.b.kafka.client.id" -> "x",
+      "cluster.a.b.startingOffsets" -> "latest",
+      "cluster.a.kafka.client.id" -> "y"
+    ).clusters
+    assert(
+      ClusterProperties.unmatched(options, Seq("a")) ==
+        Seq("cluster.a.b.kafka.client.id", "cluster.a.b.startingOffsets")
+    )
+    assert(ClusterProperties.resolve(options, "a", Seq("a"), Map.empty).client("client.id") == "y")
+    assert(ClusterProperties.unmatched(options, Seq("a", "a.b")).isEmpty)
+    assert(ClusterProperties.resolve(options, "a.b", Seq("a", "a.b"), Map.empty).client("client.id") == "x")
+  }
+
+  test("cluster ids are 1 to 128 letters, digits, dots, underscores and hyphens") {
+    Seq("a", "A.b_c-1", "x" * 128).foreach(id => assert(ClusterKeys.isClusterId(id)))
+    Seq("", "x" * 129, "a b", "ä", "a/b", "*").foreach(id => assert(!ClusterKeys.isClusterId(id)))
+  }
+}

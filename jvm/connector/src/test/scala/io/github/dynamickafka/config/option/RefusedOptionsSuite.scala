@@ -1,0 +1,139 @@
+package io.github.dynamickafka.config.option
+
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.prop.TableDrivenPropertyChecks
+
+import io.github.dynamickafka.config.Options._
+
+/** Every value that is refused, with the option's name as it was written and a text that tells what to do. */
+class RefusedOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
+
+  private val invalid = Table(
+    ("option", "value", "in the text"),
+    ("streamIds", " ; ,", "names nothing"),
+    ("streamMetadataDiscoveryIntervalMs", "0", "at least 1 ms"),
+    ("stream-metadata-discovery-interval-ms", "-2", "-1 (only at start)"),
+    ("streamMetadataDiscoveryIntervalMs", "soon", "'10s'"),
+    ("streamMetadataDiscoveryFailureThreshold", "-1", "from 0 to"),
+    ("streamMetadataDiscoveryFailureThreshold", "99999999999", "from 0 to 2147483647"),
+    ("streamMetadataRemovedClusterRetentionMs", "-2", "-1 (for ever)"),
+    ("removedClusterPolicy", "keep", "'stop', 'drain'"),
+    ("clusterFailurePolicy", "ignore", "'fail', 'skip'"),
+    ("clusterFailureTimeoutMs", "0", "-1 (never)"),
+    ("clusterRequestTimeoutMs", "-1", "at least 1 ms"),
+    ("unreachableReplayPolicy", "", "'fail', 'skip'"),
+    ("allowMissingStreams", "yes", "neither 'true' nor 'false'"),
+    ("failOnDataLoss", "1", "neither 'true' nor 'false'"),
+    ("maxOffsetsPerTrigger", "0", "from 1 to"),
+    ("maxOffsetsPerTrigger", "1.5", "from 1 to"),
+    ("groupIdPrefix", " ", "empty"),
+    ("startingOffsets", "newest", "'earliest', 'latest', 'committed'"),
+    ("startingOffsets", "{\"orders\": {\"0\": -3}}", "topic 'orders', partition 0: -3 is not an offset"),
+    ("startingTimestamp", "yesterday", "since 1970"),
+    ("startingTimestamp", "-1", "since 1970"),
+    ("startingOffsetsByTimestamp", "earliest", "JSON"),
+    ("newClusterStartingOffsets", "{\"a\": {\"0\": 1}}", "'cluster.<id>.startingOffsets'"),
+    ("newTopicStartingOffsets", "first", "'earliest'"),
+    ("committedOffsetsFallback", "none", "'fail', 'earliest', 'latest'"),
+    ("endingOffsets", "earliest", "nothing would be read"),
+    ("endingOffsets", "{\"a\": {\"0\": -2}}", "-1 (latest)"),
+    ("endingTimestamp", "x", "since 1970"),
+    ("startingOffsets", "committed", "set 'commitGroupId' or 'kafka.group.id'"),
+    ("newClusterStartingOffsets", "committed", "set 'commitGroupId' or 'kafka.group.id'"),
+    ("cluster.blue.startingOffsets", "committed", "set 'commitGroupId' or 'kafka.group.id'"),
+    ("commitGroupId", "g", "no effect"),
+    ("streamPattern", "orders-.*", "'streamIds' is set as well"),
+    // Spark's and Flink's
+    ("path", "/data", "'streamIds'"),
+    ("subscribe", "orders", "'streamIds'"),
+    ("subscribePattern", "orders-.*", "'streamPattern'"),
+    ("assign", "{}", "'streamIds'"),
+    ("startingOffsetsByTimestampStrategy", "latest", "at its end"),
+    ("kafkaConsumer.pollTimeoutMs", "5", "'clusterRequestTimeoutMs'"),
+    ("scan.startup.mode", "latest-offset", "'startingOffsets'"),
+    // Kafka's
+    ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
+    ("kafka.auto.offset.reset", "latest", "'startingOffsets'"),
+    ("Kafka.Auto.Offset.Reset", "latest", "'startingOffsets'"),
+    ("kafka.key.deserializer", "x", "binary"),
+    ("kafka.value.deserializer", "x", "binary"),
+    ("kafka.enable.auto.commit", "true", "'commitOffsets'"),
+    ("kafka.interceptor.classes", "x", "byte arrays"),
+    ("cluster.blue.kafka.enable.auto.commit", "true", "'commitOffsets'"),
+    ("cluster.blue.auto.offset.reset", "latest", "'startingOffsets'"),
+    ("kafka.", "x", "names no Kafka property"),
+    // of one cluster
+    ("cluster.blue.startingOffsets", "newest", "'earliest'"),
+    ("cluster.blue.startingOffsets", "{\"green\": {\"a\": {\"0\": 1}}}", "about cluster 'blue' only"),
+    ("cluster.a.b.max-offsets-per-trigger", "-1", "from 1 to"),
+    ("cluster.blue.streamIds", "a", "for the whole query"),
+    ("cluster.blue!.startingOffsets", "latest", "'blue!' is no cluster id"),
+    ("cluster.blue", "x", "'cluster.<id>.kafka.<property>'"),
+    ("cluster.blue.", "x", "'cluster.<id>.kafka.<property>'"),
+    ("cluster..x", "x", "'cluster.<id>.kafka.<property>'"),
+    ("commitOffsets", "true", "set 'commitGroupId' or 'kafka.group.id'"),
+    ("commitOffsets", "yes", "neither 'true' nor 'false'"),
+    // limits
+    ("minPartitions", "0", "1"),
+    ("maxRecordsPerPartition", "none", "1"),
+    ("min-offsets-per-trigger", "-4", "1"),
+    ("maxTriggerDelay", "soon", "'10s'")
+  )
+
+  test("a value that cannot be used is refused with its option, and what would be right") {
+    forAll(invalid) { (option, value, inText) =>
+      val error = refused(parse(option -> value))
+      assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+      assert(error.getMessageParameters.get("option") == option)
+      assert(error.getMessage.contains(inText))
+    }
+  }
+
+  test("commitOffsets=false asks for no group") {
+    assert(parse("commitOffsets" -> "false") == parse())
+  }
+
+  test("a regular expression that is none tells where") {
+    val text = refused(parseOnly("metadataService" -> "file", "streamPattern" -> "a(b")).getMessage
+    assert(text.contains("streamPattern") && text.contains("Unclosed group near index 3"))
+  }
+
+  test("what a query cannot do without is asked for") {
+    val noService = refused(parseOnly("streamIds" -> "a"))
+    assert(noService.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
+    assert(noService.getMessageParameters.get("option") == "metadataService")
+    val noStreams = refused(parseOnly("metadataService" -> "file"))
+    assert(noStreams.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
+    assert(noStreams.getMessage.contains("'streamIds'") && noStreams.getMessage.contains("'streamPattern'"))
+  }
+
+  private val unknown = Table(
+    ("option", "suggestion"),
+    ("streamId", Some("streamIds")),
+    ("startingOfsets", Some("startingOffsets")),
+    ("stream-metadata-discovery-interval", Some("streamMetadataDiscoveryIntervalMs")),
+    ("faileOnDataLoss", Some("failOnDataLoss")),
+    ("security.protocol", Some("kafka.security.protocol")),
+    ("group.id", Some("kafka.group.id")),
+    ("kafak.group.id", Some("kafka.group.id")),
+    ("clusters.Blue.kafka.client.id", Some("cluster.Blue.kafka.client.id")),
+    ("metadataServices.path", Some("metadataService.path")),
+    ("properties.client.id", Some("kafka.client.id")),
+    ("quux", None)
+  )
+
+  test("an unknown option is refused with the one that may be meant") {
+    forAll(unknown) { (option, suggestion) =>
+      val error = refused(parse(option -> "hush-hush"))
+      assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
+      assert(error.getMessageParameters.get("option") == option)
+      assert(error.getMessageParameters.get("suggestion") == suggestion.fold("")(s => s" Did you mean '$s'?"))
+      assert(!error.getMessage.contains("hush-hush"))
+    }
+  }
+
+  test("what is written wrong about one cluster tells no secret") {
+    val error = refused(parse("cluster.blue" -> "hush-hush"))
+    assert(!error.getMessage.contains("hush-hush"))
+  }
+}

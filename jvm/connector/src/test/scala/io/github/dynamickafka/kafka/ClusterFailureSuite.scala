@@ -1,0 +1,67 @@
+package io.github.dynamickafka.kafka
+
+import java.security.UnrecoverableKeyException
+import java.security.cert.CertificateExpiredException
+import java.util.concurrent.TimeoutException
+import java.{util => ju}
+
+import javax.net.ssl.SSLHandshakeException
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors.{
+  DisconnectException,
+  GroupAuthorizationException,
+  SaslAuthenticationException,
+  SslAuthenticationException,
+  TopicAuthorizationException
+}
+import org.scalatest.funsuite.AnyFunSuite
+
+/** What a client's error is to a user. */
+class ClusterFailureSuite extends AnyFunSuite {
+
+  private def caused(error: Throwable, causes: Throwable*): Throwable = {
+    (error +: causes).zip(causes).foreach { case (e, cause) => e.initCause(cause) }
+    error
+  }
+
+  private def condition(error: Throwable): String =
+    ClusterFailure("blue", "blue:9092", error, "reason", error).getCondition.stripPrefix("DYNAMIC_KAFKA.")
+
+  private def text(error: Throwable): String = ClusterFailure.text(error)
+
+  test("who is not known, at whatever depth") {
+    val store =
+      caused(new KafkaException("no client"), new KafkaException("no store"), new UnrecoverableKeyException)
+    val refused = Seq(
+      new SaslAuthenticationException("wrong password"),
+      new SslAuthenticationException("no handshake", new SSLHandshakeException("expired")),
+      new KafkaException("no consumer", new SaslAuthenticationException("no ticket")),
+      store
+    )
+    refused.foreach(e => assert(condition(e) == "CLUSTER_AUTHENTICATION_FAILED", e))
+  }
+
+  test("who is known and may not") {
+    val refused =
+      Seq(new TopicAuthorizationException(ju.Set.of("orders")), new GroupAuthorizationException("no"))
+    refused.foreach(e => assert(condition(e) == "CLUSTER_AUTHORIZATION_FAILED", e))
+  }
+
+  test("everything else is a cluster that gave no answer") {
+    Seq(new TimeoutException, new DisconnectException("gone"), new KafkaException("odd"))
+      .foreach(e => assert(condition(e) == "CLUSTER_UNREACHABLE", e))
+  }
+
+  test("the text goes down to what is at the bottom, and says nothing twice") {
+    val expired = new CertificateExpiredException("NotAfter: yesterday")
+    val handshake = caused(new SSLHandshakeException("path: NotAfter"), new RuntimeException("path"), expired)
+    assert(
+      text(new SslAuthenticationException("no handshake", handshake)) ==
+        "no handshake: path: NotAfter: NotAfter: yesterday"
+    )
+    val alert = new SSLHandshakeException("Received fatal alert: certificate_unknown")
+    assert(text(new SslAuthenticationException("refused", alert)).contains("has expired, is missing"))
+    assert(text(new TopicAuthorizationException(ju.Set.of("b", "a"))) == "no right to topic 'a', 'b'")
+    assert(text(new IllegalStateException) == "IllegalStateException")
+  }
+}

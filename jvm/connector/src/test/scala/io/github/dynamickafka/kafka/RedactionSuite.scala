@@ -1,0 +1,106 @@
+package io.github.dynamickafka.kafka
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.config.option.SecretOptions
+
+class RedactionSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private val jaas =
+    """org.apache.kafka.common.security.scram.ScramLoginModule required username="kafka" password="p\"ss-w0rd";"""
+
+  private val properties = Map(
+    "bootstrap.servers" -> "blue:9092",
+    "security.protocol" -> "SASL_SSL",
+    "fetch.max.wait.ms" -> "10",
+    "check.crcs" -> "true",
+    "sasl.client.callback.handler.class" -> "com.example.Handler",
+    "sasl.jaas.config" -> jaas,
+    "ssl.keystore.password" -> "keystore-pw",
+    "ssl.truststore.certificates" -> "-----BEGIN",
+    "my.own" -> "whatever-it-is"
+  )
+  private val secret =
+    Seq("sasl.jaas.config", "ssl.keystore.password", "ssl.truststore.certificates", "my.own")
+
+  test("only what is known to be harmless may be stored") {
+    assert(Redaction.safe(properties) == properties -- secret)
+  }
+
+  test("all names are shown, in order, and no secret value") {
+    val shown = Redaction.show(properties)
+    secret.foreach(name => assert(shown.contains(s"$name=(redacted)") && !shown.contains(properties(name))))
+    assert(shown.startsWith("bootstrap.servers=blue:9092, check.crcs=true, fetch.max.wait.ms=10, "))
+  }
+
+  test("references and values that do not fit the type are never shown") {
+    assert(!Redaction.isSafe("bootstrap.servers", Options.reference("file:/etc/x:servers")))
+    assert(!Redaction.isSafe("fetch.max.wait.ms", "my-password"))
+    assert(!Redaction.isSafe("sasl.login.class", "a password"))
+  }
+
+  test("no property that Kafka itself hides is on the list") {
+    KafkaProperties.names.filter(KafkaProperties.isPassword).foreach(name =>
+      assert(!Redaction.isSafe(name, "true"))
+    )
+  }
+
+  test("texts of others lose the secrets, also those inside a JAAS configuration") {
+    val text = s"""cannot log in kafka at blue:9092 with p\\"ss-w0rd / p"ss-w0rd / keystore-pw: $jaas"""
+    assert(
+      Redaction.scrub(text, properties) ==
+        "cannot log in kafka at blue:9092 with (redacted) / (redacted) / (redacted): (redacted)"
+    )
+  }
+
+  test("a secret never survives, whatever stands around it") {
+    val text = Gen.alphaNumStr
+    val secrets = Gen.choose(4, 20).flatMap(Gen.listOfN(_, Gen.alphaNumChar)).map(_.mkString)
+    forAll(text, Gen.nonEmptyListOf(secrets), text) { (before, values, after) =>
+      // What is left of the replacement itself must not look like a secret.
+      whenever(values.forall(v => !Redaction.Redacted.contains(v) && v.toBooleanOption.isEmpty)) {
+        val properties = values.zipWithIndex.map { case (value, i) => s"secret.$i" -> value }.toMap
+        val scrubbed = Redaction.scrub(before + values.mkString(" ") + after, properties)
+        values.foreach(value => assert(!scrubbed.contains(value)))
+      }
+    }
+  }
+
+  test("short and boolean values stay: replacing them would make any text unreadable") {
+    assert(Redaction.scrub("abc is true", Map("a" -> "abc", "b" -> "true")) == "abc is true")
+  }
+
+  test("an error is replaced only where it or a cause tells a secret") {
+    val harmless = new RuntimeException("no answer", new IllegalStateException("blue:9092"))
+    assert(Redaction.scrub(harmless, properties) eq harmless)
+    val telling = new RuntimeException("no answer", new IllegalStateException("keystore-pw is wrong"))
+    val scrubbed = Redaction.scrub(telling, properties)
+    assert(scrubbed.getCause.getMessage == "java.lang.IllegalStateException: (redacted) is wrong")
+    assert(scrubbed.getCause.getStackTrace.sameElements(telling.getCause.getStackTrace))
+  }
+
+  test("secrets that Spark would print are found by their names") {
+    val exposed = Map(
+      "kafka.sasl.jaas.config" -> jaas,
+      "Kafka.SASL.jaas.config" -> jaas,
+      "cluster.a.b.kafka.ssl.keystore.key" -> "x",
+      "cluster.blue.sasl.jaas.config" -> jaas,
+      "metadataService.properties.sasl.jaas.config" -> jaas,
+      "metadata-service.headers.Authorization" -> "Bearer x",
+      "metadataService.url" -> "jdbc:mysql://me:x@host/db"
+    )
+    val hidden = Map(
+      "kafka.ssl.keystore.password" -> "x",
+      "kafka.client.id" -> "x",
+      "kafka.ssl.keystore.key" -> Options.reference("env:KEY"),
+      "metadataService.path" -> "x",
+      "metadata-service.url" -> "jdbc:postgresql://host/db?password=x",
+      "metadataservice.url" -> "https://host/streams",
+      "streamIds" -> "sasl.jaas.config"
+    )
+    assert(SecretOptions.exposed(exposed ++ hidden) == exposed.keys.toSeq.sorted)
+  }
+}

@@ -1,0 +1,219 @@
+package io.github.dynamickafka.metadata.resolve
+
+import java.{util => ju}
+
+import scala.collection.immutable.SortedSet
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.Subscription
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+
+class ResolutionSuite extends AnyFunSuite {
+
+  test("topics by pattern: what matches is known when the cluster has told its topics, and leaves likewise") {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    val pattern = new KafkaStream("b", ju.Map.of("blue", ClusterMetadata.ofPattern("or.*", servers)))
+    val listed = new KafkaStream("a", ju.Map.of("blue", new ClusterMetadata(ju.List.of("orders"), servers)))
+    val some = new KafkaStream(
+      "c",
+      ju.Map.of("blue", ClusterMetadata.ofPartitions(ju.Map.of("audit", ju.List.of[Integer](0, 2)), servers))
+    )
+    val ids = Subscription.Ids(Seq("a", "b", "c"))
+    val streams = Map("a" -> listed, "b" -> pattern, "c" -> some)
+    val blue = Resolution.resolve(ids, false, streams, _ => true).clusters("blue")
+    assert(blue.topics.keySet == Set("orders", "audit"))
+    assert(blue.topics("audit").partitions.contains(Set(0, 2)))
+    val first = blue.matching(Set("orders", "orders-eu", "reorders"))
+    assert(first.topics.map { case (t, topic) => t -> topic.stream } ==
+      Map("audit" -> "c", "orders" -> "a", "orders-eu" -> "b"))
+    assert(first.topics("orders-eu").matched && !first.topics("orders").matched)
+    assert(first.matching(Set("orders", "or")).topics.keySet == Set("audit", "or", "orders"))
+  }
+
+  test("partitions of several streams come together, and all of them where one says no number") {
+    val one = TopologyTopic("a", partitions = Some(SortedSet(0)))
+    val other = TopologyTopic("b", partitions = Some(SortedSet(2)))
+    assert(TopologyTopic.merge(Seq(other, one)).partitions.contains(SortedSet(0, 2)))
+    assert(TopologyTopic.merge(Seq(other, one, TopologyTopic("c"))).partitions.isEmpty)
+  }
+
+  test("a cluster tells its topics in one way") {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    def judge(cluster: ClusterMetadata) = intercept[Exception](Resolution.resolve(
+      Subscription.Ids(Seq("a")),
+      false,
+      Map("a" -> new KafkaStream("a", ju.Map.of("blue", cluster))),
+      _ => true
+    )).getMessage
+    def both(pattern: String, topics: String*) =
+      new ClusterMetadata(ju.Arrays.asList(topics: _*), servers, null, null, "active", pattern, null)
+    assert(judge(both("x", "t")).contains("key 'topic_pattern': it is given beside 'topics'"))
+    assert(judge(both("(")).contains("no regular expression"))
+    assert(judge(ClusterMetadata.ofPartitions(
+      ju.Map.of("t", ju.List.of[Integer](-1)),
+      servers
+    )).contains("from 0 on"))
+  }
+
+  private val orders = Subscription.Ids(Seq("orders"))
+  private val both = Subscription.Ids(Seq("payments", "orders"))
+
+  private def resolve(
+      subscription: Subscription,
+      streams: Map[String, KafkaStream],
+      allowMissing: Boolean = false,
+      active: String => Boolean = _ => true
+  ) = Resolution.resolve(subscription, allowMissing, streams, active)
+
+  private def failure(subscription: Subscription, streams: Map[String, KafkaStream], says: String*): Unit = {
+    val e = intercept[DynamicKafkaIllegalArgumentException](resolve(subscription, streams))
+    assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+    says.foreach(s => assert(e.getMessage.contains(s)))
+  }
+
+  private def names(topology: Topology) =
+    topology.clusters.toSeq.map { case (id, c) => id -> c.topics.keys.toSeq }
+
+  test("clusters and topics of all subscribed streams, and of no other") {
+    val streams = byId(
+      stream("orders", "green" -> cluster("b", "a"), "blue" -> cluster("a")),
+      stream("payments", "blue" -> cluster("p")),
+      stream("other", "red" -> cluster("x"))
+    )
+    assert(names(resolve(orders, streams)) == Seq("blue" -> Seq("a"), "green" -> Seq("a", "b")))
+    assert(names(resolve(both, streams)) == Seq("blue" -> Seq("a", "p"), "green" -> Seq("a", "b")))
+    assert(resolve(both, streams).clusters("blue").topics("p") == TopologyTopic("payments"))
+    assert(resolve(orders, streams).clusters("blue").properties == Map("bootstrap.servers" -> "b:9092"))
+  }
+
+  test("a pattern matches the whole stream id") {
+    val streams = byId(
+      stream("orders-eu", "blue" -> cluster("a")),
+      stream("orders", "red" -> cluster("a")),
+      stream("old-orders-us", "red" -> cluster("a"))
+    )
+    assert(names(resolve(Subscription.Pattern("orders-.*".r), streams)) == Seq("blue" -> Seq("a")))
+  }
+
+  test("a subscribed stream that is missing is a failure, or with allowMissingStreams a removal") {
+    val streams = byId(stream("orders", "blue" -> cluster("a")))
+    failure(both, streams, "stream 'payments'", "allowMissingStreams")
+    assert(names(resolve(both, streams, allowMissing = true)) == Seq("blue" -> Seq("a")))
+  }
+
+  test("an empty answer is a failure, or with allowMissingStreams a removal of all") {
+    failure(orders, Map.empty, "stream 'orders'")
+    val any = Subscription.Pattern(".*".r)
+    failure(any, Map.empty, "streamPattern '.*'", "without any stream")
+    failure(Subscription.Pattern("x".r), byId(stream("y", "blue" -> cluster("a"))), "no stream id matches")
+    assert(resolve(orders, Map.empty, allowMissing = true) == Topology.empty)
+    assert(resolve(any, Map.empty, allowMissing = true) == Topology.empty)
+  }
+
+  test("a stream without clusters is as one that is missing") {
+    failure(orders, byId(stream("orders")), "stream 'orders'", "it has no cluster")
+    assert(resolve(orders, byId(stream("orders")), allowMissing = true) == Topology.empty)
+  }
+
+  test("a topic that two streams name belongs to the first in sorted order, and drains when both want it") {
+    val draining = stated(ClusterMetadata.Draining, "latest", "a")
+    val earliest = stated(ClusterMetadata.Active, "earliest", "a")
+    def topic(ofOrders: ClusterMetadata, ofPayments: ClusterMetadata) = {
+      val streams = byId(stream("payments", "blue" -> ofPayments), stream("orders", "blue" -> ofOrders))
+      resolve(both, streams).clusters("blue").topics("a")
+    }
+    assert(topic(draining, earliest) == TopologyTopic("orders", false, Some(OffsetsPolicy.Latest)))
+    assert(topic(cluster("a"), earliest) == TopologyTopic("orders", false, Some(OffsetsPolicy.Earliest)))
+    assert(topic(draining, draining).draining)
+  }
+
+  test("whether a cluster takes writes is told to who asks for its entries, and is no part of a topology") {
+    def orders(write: Boolean) =
+      stream("orders", "blue" -> cluster("a").withWrite(write), "green" -> cluster("a"))
+    assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.write) ==
+      Seq("blue" -> false, "green" -> true))
+    assert(resolve(this.orders, byId(orders(write = false))) == resolve(
+      this.orders,
+      byId(orders(write = true))
+    ))
+  }
+
+  test("an inactive cluster is left out, and nothing may be left") {
+    val streams = byId(stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")))
+    assert(names(resolve(orders, streams, active = _ != "blue")) == Seq("green" -> Seq("a")))
+    assert(resolve(orders, streams, active = _ => false) == Topology.empty)
+  }
+
+  test("each cluster is asked for once, and only clusters of the subscription") {
+    val asked = Seq.newBuilder[String]
+    val streams = byId(
+      stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")),
+      stream("payments", "blue" -> cluster("a")),
+      stream("other", "red" -> cluster("a"))
+    )
+    resolve(both, streams, active = id => { asked += id; true })
+    assert(asked.result() == Seq("blue", "green"))
+  }
+
+  test("two streams that give one cluster different properties are named, the properties' values are not") {
+    val streams = byId(
+      stream("orders", "blue" -> cluster(Map("sasl.jaas.config" -> "hunter2", "x" -> "1"), "a")),
+      stream("payments", "blue" -> cluster(Map("sasl.jaas.config" -> "hunter3"), "b"))
+    )
+    val e = intercept[DynamicKafkaIllegalArgumentException](resolve(both, streams))
+    Seq("cluster 'blue'", "'orders'", "'payments'", "sasl.jaas.config", "x").foreach { s =>
+      assert(e.getMessage.contains(s))
+    }
+    assert(!e.getMessage.contains("hunter"))
+  }
+
+  private def plain(topics: String*)(properties: (String, String)*) = {
+    val map = new ju.HashMap[String, String]
+    properties.foreach { case (k, v) => map.put(k, v) }
+    new ClusterMetadata(ju.Arrays.asList(topics: _*), map)
+  }
+
+  private val b = "bootstrap.servers" -> "b:1"
+
+  Seq[(String, KafkaStream, Seq[String])](
+    ("no bootstrap.servers", stream("orders", "blue" -> plain("a")()), Seq("key 'bootstrap.servers'")),
+    ("blank bootstrap", stream("orders", "blue" -> plain("a")(b._1 -> " ")), Seq("key 'bootstrap.servers'")),
+    ("no topics", stream("orders", "blue" -> plain()(b)), Seq("key 'topics'", "no topic")),
+    ("bad topic", stream("orders", "blue" -> plain("a/b")(b)), Seq("key 'topics'", "'a/b'")),
+    ("topic '..'", stream("orders", "blue" -> plain("..")(b)), Seq("'..' is a bad topic name")),
+    ("long topic", stream("orders", "blue" -> plain("a" * 250)(b)), Seq("bad topic name")),
+    ("null topic", stream("orders", "blue" -> plain(null)(b)), Seq("bad topic name")),
+    ("null cluster", stream("orders", "blue" -> null), Seq("it is null")),
+    ("bad state", stream("orders", "blue" -> stated("gone", null, "a")), Seq("key 'state'", "'gone'")),
+    ("null state", stream("orders", "blue" -> stated(null, null, "a")), Seq("key 'state'")),
+    (
+      "bad offsets",
+      stream("orders", "blue" -> stated("active", "soon", "a")),
+      Seq("starting_offsets", "'soon'")
+    )
+  ).foreach { case (title, answer, says) =>
+    test(s"invalid answer: $title") {
+      failure(orders, byId(answer), Seq("stream 'orders'", "cluster 'blue'") ++ says: _*)
+    }
+  }
+
+  Seq("", "a b", "a/b", "ä", "x" * 129, null).foreach { id =>
+    test(s"invalid answer: cluster id '$id'") {
+      failure(orders, byId(stream("orders", id -> cluster("a"))), "stream 'orders'", "a bad id")
+    }
+  }
+
+  test("invalid answer: another stream than its key says, or null") {
+    failure(
+      orders,
+      Map("orders" -> stream("payments", "blue" -> cluster("a"))),
+      "stream 'orders'",
+      "'payments'"
+    )
+    failure(orders, Map("orders" -> null), "stream 'orders'", "it is null")
+  }
+}

@@ -1,0 +1,80 @@
+package io.github.dynamickafka.metadata.resolve
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.Subscription
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+
+class WriteResolutionSuite extends AnyFunSuite {
+  private def on(server: String, topics: String*) =
+    new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", server))
+
+  private def draining(c: ClusterMetadata) =
+    new ClusterMetadata(c.getTopics, c.getProperties, null, null, ClusterMetadata.Draining)
+
+  private def stream(id: String, clusters: (String, ClusterMetadata)*) = {
+    val map = new ju.LinkedHashMap[String, ClusterMetadata]
+    clusters.foreach { case (cluster, metadata) => map.put(cluster, metadata) }
+    id -> new KafkaStream(id, map)
+  }
+
+  private def resolve(ids: Seq[String], streams: (String, KafkaStream)*)(active: String => Boolean = _ =>
+    true) =
+    WriteResolution.resolve(Subscription.Ids(ids), streams.toMap, active)
+
+  private def refused(body: => Any): String =
+    intercept[DynamicKafkaIllegalArgumentException](body).getMessage
+
+  test("clusters keep the order of the metadata; those that take no writes are known with the reason") {
+    val orders = stream(
+      "orders",
+      "z" -> draining(on("z:1", "t")),
+      "m" -> on("m:1", "t", "u"),
+      "a" -> on("a:1", "t"),
+      "r" -> on("r:1", "t").withWrite(false),
+      "i" -> on("i:1", "t")
+    )
+    val found = resolve(Seq("orders"), orders)(_ != "i").streams("orders")
+    assert(found.clusters.map(_.cluster) == Seq("z", "m", "a", "r", "i"))
+    assert(found.first.map(_.cluster).contains("m"))
+    assert(found.writable.map(_.cluster) == Seq("a", "m"))
+    assert(found.clusters.map(_.closed) == Seq(
+      Some("it is draining"),
+      None,
+      None,
+      Some("the metadata says 'write: false'"),
+      Some("the metadata service says that it is not active")
+    ))
+    assert(found.entry("m").flatMap(_.only).isEmpty && found.entry("a").flatMap(_.only).contains("t"))
+  }
+
+  test("a stream that is missing or empty is a failure of the service") {
+    assert(refused(resolve(Seq("x"), stream("orders", "a" -> on("a:1", "t")))()).contains("stream 'x'"))
+    assert(refused(resolve(Seq("x"), stream("x"))()).contains("stream 'x'"))
+    assert(refused(WriteResolution.resolve(
+      Subscription.Pattern(".*".r),
+      Map.empty,
+      _ => true
+    )).contains("without any"))
+  }
+
+  test("all streams, where rows name theirs; a cluster has the same properties in each") {
+    val one = stream("one", "a" -> on("a:1", "t"))
+    val all = WriteResolution.resolve(
+      Subscription.Pattern(".*".r),
+      Map(one, stream("two", "a" -> on("a:1", "u"), "b" -> on("b:1", "u"))),
+      _ => true
+    )
+    assert(all.streams.keySet == Set("one", "two") && all.clusters.keySet == Set("a", "b"))
+    assert(refused(WriteResolution.resolve(
+      Subscription.Pattern(".*".r),
+      Map(one, stream("two", "a" -> on("other:1", "u"))),
+      _ => true
+    )).contains("different properties: bootstrap.servers"))
+  }
+}

@@ -1,0 +1,81 @@
+package io.github.dynamickafka.metadata.service
+
+import java.net.InetSocketAddress
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, Executors}
+
+import scala.jdk.CollectionConverters._
+
+import com.sun.net.httpserver.{HttpExchange => Exchange, HttpServer}
+
+/** An HTTP server with one document. It can go down and come back under the same address. */
+private[dynamickafka] final class DocumentServer extends AutoCloseable {
+  import DocumentServer._
+
+  /** What it answers from the next request on. */
+  @volatile var answer: Answer = Answer(200, "")
+
+  private val requests = new ConcurrentLinkedQueue[Map[String, String]]
+  private val threads = Executors.newCachedThreadPool()
+  private var server = bind(0)
+  private val port = server.getAddress.getPort
+
+  val url: String = s"http://127.0.0.1:$port/streams"
+
+  /** The headers of all requests, with lower-case names. */
+  def asked: Seq[Map[String, String]] = requests.asScala.toSeq
+
+  def stop(): Unit = server.stop(0)
+  def start(): Unit = server = bind(port)
+
+  override def close(): Unit = {
+    stop()
+    threads.shutdownNow()
+    ()
+  }
+
+  private def bind(at: Int): HttpServer = {
+    val bound = HttpServer.create(new InetSocketAddress("127.0.0.1", at), 0)
+    bound.createContext("/", (exchange: Exchange) => reply(exchange))
+    bound.setExecutor(threads)
+    bound.start()
+    bound
+  }
+
+  private def reply(exchange: Exchange): Unit = {
+    val headers = exchange.getRequestHeaders.asScala.map { case (k, v) => k.toLowerCase -> v.get(0) }.toMap
+    requests.add(headers)
+    val now = answer
+    val known = now.tag.isDefined && headers.get("if-none-match") == now.tag
+    val body = now.body.getBytes(UTF_8)
+    (now.tag.map("ETag" -> _) ++ now.headers).foreach { case (k, v) => exchange.getResponseHeaders.set(k, v) }
+    if (known) exchange.sendResponseHeaders(304, -1)
+    else {
+      exchange.sendResponseHeaders(now.status, if (body.isEmpty) -1 else body.length.toLong)
+      val half = body.length / 2
+      exchange.getResponseBody.write(body, 0, half)
+      exchange.getResponseBody.flush()
+      now.halfway.foreach(_.await())
+      exchange.getResponseBody.write(body, half, body.length - half)
+    }
+    exchange.close()
+  }
+}
+
+private[dynamickafka] object DocumentServer {
+
+  /** @param halfway what the second half of the body waits for */
+  final case class Answer(
+      status: Int,
+      body: String,
+      tag: Option[String] = None,
+      headers: Map[String, String] = Map.empty,
+      halfway: Option[CountDownLatch] = None
+  )
+
+  def serving[A](body: DocumentServer => A): A = {
+    val server = new DocumentServer
+    try body(server)
+    finally server.close()
+  }
+}

@@ -1,0 +1,202 @@
+package io.github.dynamickafka.metadata.service
+
+import java.io.{FileNotFoundException, FileOutputStream, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.attribute.FileTime
+import java.nio.file.{Files, Path, Paths, StandardCopyOption}
+import java.time.Instant
+import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.KafkaMetadataService
+
+class FileMetadataServiceSuite extends AnyFunSuite {
+
+  private def withFile[A](body: Path => A): A = {
+    val folder = Files.createTempDirectory("metadata file")
+    try body(folder.resolve("streams.yaml"))
+    finally
+      Files.walk(folder).iterator.asScala.toSeq.reverse.foreach(Files.delete)
+  }
+
+  /** `clusters` of them, in block style, so that every prefix that ends with a line is a document, too. */
+  private def document(clusters: Int): String = {
+    val ids = (1 to clusters).map(i => f"c$i%04d")
+    "version: 1\nclusters:\n" + ids.map(id =>
+      s"  $id: {properties: {bootstrap.servers: '$id:9092'}}\n"
+    ).mkString +
+      "streams:\n  orders:\n    clusters:\n" + ids.map(id => s"      $id: {topics: [orders]}\n").mkString
+  }
+
+  private def write(file: Path, text: String): Unit = { Files.write(file, text.getBytes(UTF_8)); () }
+
+  private def replace(file: Path, text: String): Unit = {
+    val next = file.resolveSibling("next")
+    write(next, text)
+    Files.move(next, file, StandardCopyOption.ATOMIC_MOVE)
+    ()
+  }
+
+  /** As a writer does that has no buffer: every line its own write, the file open all the time. */
+  private def writeLines(file: Path, text: String): Unit = {
+    val out = new FileOutputStream(file.toFile)
+    try text.linesWithSeparators.foreach(line => out.write(line.getBytes(UTF_8)))
+    finally out.close()
+  }
+
+  private def clusters(service: KafkaMetadataService): Int =
+    service.describeStreams(java.util.List.of("orders")).get("orders").getClusterMetadataMap.size
+
+  private def service(file: Path, ttlMs: Long = 0) =
+    new FileMetadataService(file.toString, ttlMs, new Configuration)
+
+  test("streams of the file, and an edit at the next call") {
+    withFile { file =>
+      write(file, document(2))
+      val files = service(file)
+      assert(clusters(files) == 2)
+      assert(files.getAllStreams().asScala.map(_.streamId) == Set("orders"))
+      assert(files.describeStreams(java.util.List.of("other")).isEmpty)
+      assert(files.isClusterActive("c0002"))
+      assert(!files.isClusterActive("c0003"))
+      write(file, document(3))
+      assert(clusters(files) == 3)
+      assert(files.isClusterActive("c0003"))
+    }
+  }
+
+  test("an edit of the same length within the same clock tick of the file is seen") {
+    withFile { file =>
+      val old = FileTime.from(Instant.now().minusSeconds(3600))
+      write(file, document(2))
+      Files.setLastModifiedTime(file, old)
+      val files = service(file)
+      assert(clusters(files) == 2)
+      write(file, document(2).replace("[orders]", "[others]"))
+      Files.setLastModifiedTime(file, old)
+      val topics = files.describeStreams(java.util.List.of("orders")).get("orders").getClusterMetadataMap
+      assert(topics.get("c0001").getTopics.contains("others"))
+    }
+  }
+
+  test("within its time to live an answer is used again") {
+    withFile { file =>
+      write(file, document(2))
+      val files = service(file, ttlMs = TimeUnit.HOURS.toMillis(1))
+      assert(clusters(files) == 2)
+      Files.delete(file)
+      assert(clusters(files) == 2)
+    }
+  }
+
+  test("a Hadoop URI, a relative path, and a stale checksum beside the file") {
+    withFile { file =>
+      write(file, document(1))
+      write(file.resolveSibling(".streams.yaml.crc"), "crc\u0000nonsense")
+      assert(clusters(new FileMetadataService(s"file:$file")) == 1)
+      val relative = Paths.get("").toAbsolutePath.relativize(file)
+      // A plain path is local, whatever the cluster's default file system is.
+      val conf = new Configuration
+      conf.set("fs.defaultFS", "hdfs://nowhere:1")
+      assert(clusters(new FileMetadataService(relative.toString, 0L, conf)) == 1)
+    }
+  }
+
+  test("a file that is absent, a directory or of no known file system is a failure") {
+    withFile { file =>
+      assert(intercept[FileNotFoundException](clusters(service(file))).getMessage.contains("streams.yaml"))
+      assert(intercept[IOException](clusters(service(file.getParent))).getMessage.contains("directory"))
+      intercept[IOException](clusters(new FileMetadataService("nope://a/b.yaml")))
+      write(file, document(1))
+      val files = service(file)
+      assert(clusters(files) == 1)
+      Files.delete(file)
+      intercept[FileNotFoundException](clusters(files))
+    }
+  }
+
+  test("a settled file that is wrong is a failure that names file and line, and the file can be mended") {
+    withFile { file =>
+      write(file, "version: 1\nstreams: []\n")
+      val files = service(file)
+      val e = intercept[DynamicKafkaIllegalArgumentException](clusters(files))
+      assert(e.getMessage.contains(s"file $file, line 2, key 'streams'"))
+      write(file, document(1))
+      assert(clusters(files) == 1)
+    }
+  }
+
+  /** Reads while another thread rewrites, and gives the number of clusters of each read. */
+  private def reading(file: Path, reads: Int)(rewrite: Int => Unit): Seq[Int] = {
+    val stop = new AtomicBoolean(false)
+    val begun = new CountDownLatch(1)
+    val writer = new Thread(() => {
+      var i = 0
+      while (!stop.get) {
+        rewrite(i)
+        begun.countDown()
+        i += 1
+      }
+    })
+    writer.start()
+    try {
+      begun.await()
+      val files = service(file)
+      (1 to reads).map(_ => clusters(files))
+    } finally {
+      stop.set(true)
+      writer.join()
+    }
+  }
+
+  test("replaced by renames without end: no read fails, and each finds one of the documents") {
+    withFile { file =>
+      val documents = IndexedSeq(40, 60).map(document)
+      replace(file, documents(0))
+      assert(reading(file, reads = 10)(i => replace(file, documents(i % 2))).toSet.subsetOf(Set(40, 60)))
+    }
+  }
+
+  test("replaced by renames without end, never twice the same: no read fails") {
+    withFile { file =>
+      replace(file, document(40))
+      val found = reading(file, reads = 2)(i => replace(file, document(40) + s"# $i\n"))
+      assert(found.toSet == Set(40))
+    }
+  }
+
+  test("rewritten in place, line by line: a part of a document is never an answer") {
+    withFile { file =>
+      val text = document(200)
+      writeLines(file, text)
+      val gap = new CountDownLatch(1)
+      val found = reading(file, reads = 5) { _ =>
+        writeLines(file, text)
+        gap.await(500, TimeUnit.MILLISECONDS)
+        ()
+      }
+      assert(found.toSet == Set(200))
+    }
+  }
+
+  test("rewritten in place all the time: a whole answer or a failure, not a part") {
+    withFile { file =>
+      val text = document(200)
+      writeLines(file, text)
+      val found =
+        try reading(file, reads = 1)(i => writeLines(file, text + s"# $i\n"))
+        catch {
+          case e: IOException =>
+            assert(e.getMessage.contains("rewritten all the time"))
+            Seq(200)
+        }
+      assert(found == Seq(200))
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package io.github.dynamickafka.metadata.service
+
+import java.io.{File, IOException}
+import java.net.{ServerSocket, URLClassLoader}
+import java.util.logging.{Level, Logger}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import io.fabric8.kubernetes.api.model.ConfigMapBuilder
+import io.fabric8.kubernetes.client.server.mock.{KubernetesMixedDispatcher, KubernetesMockServer}
+import io.fabric8.kubernetes.client.{ConfigBuilder, KubernetesClient}
+import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerResponse}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.metadata.registry.ServiceByName
+import io.github.dynamickafka.metadata.watch.FailureText
+
+class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite {
+
+  // It logs every request. Kept, since levels live no longer than their loggers.
+  private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)
+  serverLog.setLevel(Level.WARNING)
+
+  private val Path = "/api/v1/namespaces/data/configmaps/streams"
+
+  private def document(topic: String) =
+    s"""version: 1
+       |clusters:
+       |  blue: {properties: {bootstrap.servers: "b:1"}}
+       |streams:
+       |  orders: {clusters: {blue: {topics: [$topic]}}}
+       |""".stripMargin
+
+  /** A server that keeps what it is given, and says before that what it is told to say. */
+  private def withServer[A](body: (KubernetesMockServer, KubernetesClient) => A): A = {
+    val replies = new ju.HashMap[ServerRequest, ju.Queue[ServerResponse]]
+    val server = new KubernetesMockServer(
+      new Context,
+      new MockWebServer,
+      replies,
+      new KubernetesMixedDispatcher(replies),
+      false
+    )
+    server.init()
+    val client = server.createClient()
+    try body(server, client)
+    finally {
+      client.close()
+      server.destroy()
+    }
+  }
+
+  private def put(client: KubernetesClient, data: (String, String)*): Unit = {
+    val map = new ConfigMapBuilder()
+      .withNewMetadata().withNamespace("data").withName("streams").endMetadata()
+      .withData(data.toMap.asJava).build()
+    val existing = client.configMaps().inNamespace("data").withName("streams")
+    if (existing.get() == null) client.resource(map).create() else client.resource(map).update()
+    ()
+  }
+
+  private def service(client: KubernetesClient, ttlMs: Long = 0) =
+    new KubernetesConfigMapMetadataService(
+      "data",
+      "streams",
+      "streams.yaml",
+      60000,
+      ttlMs,
+      () => client.getConfiguration
+    )
+
+  private def topics(service: KafkaMetadataService): Set[String] =
+    service.describeStreams(
+      ju.List.of("orders")
+    ).get("orders").getClusterMetadataMap.get("blue").getTopics.asScala.toSet
+
+  private def failure(service: KafkaMetadataService): String =
+    FailureText.of(intercept[IOException](service.getAllStreams()))
+
+  test("the document under the key, and an edit at the next call; used again after it was closed") {
+    withServer { (_, client) =>
+      put(client, "streams.yaml" -> document("a"), "other" -> "x")
+      val maps = service(client)
+      assert(topics(maps) == Set("a"))
+      put(client, "streams.yaml" -> document("b"))
+      assert(topics(maps) == Set("b"))
+      maps.close()
+      assert(topics(maps) == Set("b"))
+      maps.close()
+    }
+  }
+
+  test("no ConfigMap, no such key, nothing in it: failures that name it, over when it is there") {
+    withServer { (_, client) =>
+      val maps = service(client)
+      assert(failure(maps) == "IOException: there is no ConfigMap data/streams")
+      put(client)
+      assert(failure(maps).contains("no key 'streams.yaml', and no other one"))
+      put(client, "b.yaml" -> document("a"), "a.yaml" -> document("a"))
+      assert(failure(maps).contains("no key 'streams.yaml'; it has a.yaml, b.yaml"))
+      put(client, "streams.yaml" -> "version: 1\nstreams: []\n")
+      val e = intercept[DynamicKafkaIllegalArgumentException](topics(maps))
+      assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+      assert(e.getMessage.contains("ConfigMap data/streams, key 'streams.yaml', line 2, key 'streams'"))
+      put(client, "streams.yaml" -> document("a"))
+      assert(topics(maps) == Set("a"))
+      maps.close()
+    }
+  }
+
+  test("a server that refuses or is away: one attempt, and over when it is back") {
+    withServer { (server, client) =>
+      put(client, "streams.yaml" -> document("a"))
+      val maps = service(client)
+      val before = server.getRequestCount
+      server.expect().get().withPath(Path).andReturn(503, "").once()
+      val refused = failure(maps)
+      assert(
+        refused.contains("ConfigMap data/streams cannot be read") && refused.contains("Service Unavailable")
+      )
+      assert(server.getRequestCount == before + 1)
+      assert(topics(maps) == Set("a"))
+      server.shutdown()
+      // Over a connection of its own: one that was kept may have been told of the end, or not yet.
+      maps.close()
+      val away = failure(maps)
+      assert(away.contains("ConfigMap data/streams cannot be read") && away.contains("refused"), away)
+      maps.close()
+    }
+  }
+
+  test("a server that takes the request and says nothing: the time limit") {
+    val mute = new ServerSocket(0)
+    val config = new ConfigBuilder().withMasterUrl(s"http://localhost:${mute.getLocalPort}").build()
+    val maps = new KubernetesConfigMapMetadataService("data", "streams", "k", 300, 0, () => config)
+    try {
+      val late = failure(maps)
+      assert(late.contains("ConfigMap data/streams cannot be read") && late.contains("300ms"), late)
+    } finally {
+      maps.close()
+      mute.close()
+    }
+  }
+
+  test("within its time to live an answer is used again") {
+    withServer { (_, client) =>
+      put(client, "streams.yaml" -> document("a"))
+      val maps = service(client, ttlMs = 3600000)
+      assert(topics(maps) == Set("a"))
+      put(client, "streams.yaml" -> document("b"))
+      assert(topics(maps) == Set("a"))
+      maps.close()
+    }
+  }
+
+  test("by its name, it finds the server as Kubernetes clients do") {
+    withServer { (server, client) =>
+      put(client, "streams.yaml" -> document("a"))
+      val settings = Map("kubernetes.master" -> server.url("/"), "kubernetes.auth.tryKubeConfig" -> "false")
+      settings.foreach { case (k, v) => System.setProperty(k, v) }
+      try {
+        val maps = ServiceByName.create(
+          "ConfigMap",
+          "namespace=data",
+          "name=streams",
+          "key=streams.yaml",
+          "timeoutMs=60000"
+        )
+        assert(topics(maps) == Set("a"))
+        maps.close()
+      } finally settings.keys.foreach(System.clearProperty)
+    }
+  }
+
+  test("without the client's classes an error says what to add") {
+    val jars = System.getProperty("java.class.path").split(File.pathSeparator)
+      .map(new File(_)).filterNot(_.getName.contains("kubernetes")).map(_.toURI.toURL)
+    val loader = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader)
+    try {
+      val text = loader.loadClass(ServiceByName.getClass.getName.stripSuffix("$"))
+        .getMethod("refusal", classOf[String]).invoke(null, "configmap").toString
+      assert(text.contains("DYNAMIC_KAFKA.INVALID_OPTION"))
+      assert(
+        text.contains("'org.apache.spark:spark-kubernetes_2.13:") && text.contains("spark.jars.packages")
+      )
+    } finally loader.close()
+  }
+}

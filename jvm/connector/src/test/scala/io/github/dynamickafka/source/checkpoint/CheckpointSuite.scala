@@ -1,0 +1,116 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+
+/** Checkpoints: of this version, of the first one, of a later one, of another source, damaged. */
+class CheckpointSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  test("what Spark logs is one canonical line of version 1, and clusters hold Spark's own Kafka JSON") {
+    scene { s =>
+      val topic = newTopicOn(11, blue, green)
+      produce(blue, topic, 11, values("a", 22))
+      s.orders(Entry("green", green, topic), Entry("blue", blue, topic))
+      s.catchUp()
+      val twos = (0 until 11).map(p => s""""$p":2""").mkString(",")
+      val zeros = (0 until 11).map(p => s""""$p":0""").mkString(",")
+      assert(
+        s.results.loggedText == s"""{"version":1,"clusters":{"blue":{"$topic":{$twos}},"green":{"$topic":{$zeros}}}}"""
+      )
+      val text = s.results.loggedText
+      s.catchUp()
+      assert(s.results.loggedText == text, "no batch without need")
+    }
+  }
+
+  test("a composite offset of a future version is refused, naming both versions") {
+    scene { s =>
+      logged(s, _.replace("\"version\":1", "\"version\":7"))
+      val e = refused(s.start(Trigger.AvailableNow()))
+      assert(condition(e) == "UNKNOWN_OFFSET_VERSION")
+      assert(text(e).contains("version 7") && text(e).contains("version 1"), text(e))
+    }
+  }
+
+  test("an unknown section, or something broken, in the offset log is refused and changes nothing") {
+    val damages = Seq[(String, String => String)](
+      "frozen" -> (_.replace("{\"version\":1,", "{\"version\":1,\"frozen\":{},")),
+      "not JSON" -> (text => text.take(text.length - 4)),
+      "is not a number" -> (_.replaceFirst("\"0\":\\d+", "\"0\":\"x\"")),
+      "version" -> (_.replace("\"version\":1,", ""))
+    )
+    for ((what, damage) <- damages) scene { s =>
+      logged(s, damage)
+      val before = s.results.files
+      val e = refused(s.start(Trigger.AvailableNow()))
+      assert(condition(e) == "INVALID_OFFSET" && text(e).contains(what), text(e))
+      assert(
+        s.results.files.filter(_._1.startsWith("offsets/")) == before.filter(_._1.startsWith("offsets/"))
+      )
+    }
+  }
+
+  private def logged(s: Scene, change: String => String): Unit = {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, values("a", 3))
+    s.orders(Entry("blue", blue, topic))
+    s.catchUp()
+    s.results.rewriteLogged(change)
+  }
+
+  test("a future version of the source's own files is refused too") {
+    scene { s =>
+      logged(s, identity)
+      val own = s.results.checkpoint.resolve("sources/0/dynamic-kafka/topology")
+      val files = Files.list(own)
+      try
+        files.iterator.asScala.filter(_.toString.endsWith(".json")).foreach { file =>
+          Files.writeString(file, Files.readString(file).replaceFirst("\"version\":1", "\"version\":9"))
+          Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
+        }
+      finally files.close()
+      val e = refused(s.start(Trigger.AvailableNow()))
+      assert(condition(e) == "UNKNOWN_OFFSET_VERSION" && text(e).contains("9"), text(e))
+    }
+  }
+
+  for (withBatch <- Seq(true, false))
+    test(
+      s"a checkpoint of the plain kafka source is refused, ${if (withBatch) "with" else "without"} a logged batch"
+    ) {
+      scene { s =>
+        val topic = newTopicOn(1, blue)
+        produce(blue, topic, 1, values("a", 3))
+        val plain = spark.readStream.format("kafka")
+          .option("kafka.bootstrap.servers", blue.bootstrapServers)
+          .option("subscribe", topic).option("startingOffsets", "earliest")
+          .load()
+          .selectExpr("'blue' as cluster", "topic", "partition", "offset", "value", "'orders' as stream")
+        assert(s.results.start(plain, Trigger.AvailableNow()).awaitTermination(300000))
+        assert(s.seen.size == 3)
+        if (!withBatch) s.results.unlog()
+        val before = s.results.files
+        s.orders(Entry("blue", blue, topic))
+        val e = refused(s.start(Trigger.AvailableNow()))
+        assert(condition(e) == "PLAIN_KAFKA_CHECKPOINT", text(e))
+        // The metadata of the query (its id) may be written, the plain source's files are as they were.
+        assert(before.forall { case (file, content) => s.results.files.get(file).contains(content) })
+        assert(!s.results.files.keys.exists(_.contains("dynamic-kafka")))
+      }
+    }
+
+  test("the source's files are where Spark put the source, and nothing of a wrapped source beside them") {
+    scene { s =>
+      logged(s, identity)
+      val own = s.results.files.keySet.filter(_.startsWith("sources/"))
+      assert(own.nonEmpty && own.forall(_.startsWith("sources/0/dynamic-kafka/")), own)
+    }
+  }
+}

@@ -1,0 +1,103 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Results, Seen, SourceTest}
+
+/**
+ * Checkpoints that earlier versions wrote, whole, with placeholders for addresses: each must open, plan its last
+ * batch again and go on exactly.
+ *
+ * A new one is made with `GOLDEN_CHECKPOINT=<folder> ./sbt "connector/testOnly *GoldenCheckpointSuite"`. One that
+ * has been released is never made anew.
+ */
+class GoldenCheckpointSuite extends SourceTest {
+
+  private val (orders, old) = ("golden-orders", "golden-old")
+  private def clusters = Seq("blue" -> blue, "green" -> green, "red" -> red)
+
+  private def likeThen(b: Int, g: Int, r: Int): Unit =
+    for ((cluster, topic, count) <- Seq((blue, orders, b), (green, orders, g), (red, old, r))) {
+      if (!cluster.topics().contains(topic)) cluster.createTopic(topic, 2)
+      val have = cluster.endOffsets(topic).values.sum.toInt
+      produce(cluster, topic, 2, (have until count).map(i => s"$i"))
+    }
+
+  /**
+   * `blue` has been read to 3 in both partitions, `green` has left at 2, `red` drains up to 2; the batch that
+   * reads one more of each partition of blue and red is logged and not committed.
+   */
+  private def make(target: Path): Unit = scene { s =>
+    likeThen(6, 4, 0)
+    s.orders(Entry("blue", blue, orders), Entry("green", green, orders), Entry("red", red, old))
+    s.catchUp()
+    likeThen(8, 4, 4)
+    s.orders(Entry("blue", blue, orders), Entry("red", red, old).draining)
+    s.catchUp("maxOffsetsPerTrigger" -> "4")
+    for ((file, text) <- s.results.files if !after(file)) {
+      Files.createDirectories(target.resolve(file).getParent)
+      Files.writeString(
+        target.resolve(file),
+        clusters.foldLeft(text) { case (t, (id, cluster)) => t.replace(cluster.bootstrapServers, s"@$id@") }
+      )
+    }
+  }
+
+  /** What would not be there, had the driver died in batch 1. */
+  private def after(file: String) = file.split('/') match {
+    case Array("offsets", n) => n.toLongOption.exists(_ > 1)
+    case Array("commits", n) => n.toLongOption.exists(_ > 0)
+    case _ => false
+  }
+
+  private def opened(version: String): Results = {
+    val source = Path.of(getClass.getResource(s"/checkpoints/$version").toURI)
+    val folder = newFolder()
+    val walk = Files.walk(source)
+    try
+      walk.iterator.asScala.filter(Files.isRegularFile(_)).foreach { file =>
+        val target = folder.resolve(source.relativize(file).toString)
+        Files.createDirectories(target.getParent)
+        Files.writeString(
+          target,
+          clusters.foldLeft(Files.readString(file)) { case (t, (id, cluster)) =>
+            t.replace(s"@$id@", cluster.bootstrapServers)
+          }
+        )
+      }
+    finally walk.close()
+    new Results(folder)
+  }
+
+  sys.env.get("GOLDEN_CHECKPOINT") match {
+    case Some(target) => test("make one")(make(Path.of(target)))
+    case None => test("version 1")(resumes(opened("v1")))
+  }
+
+  private def resumes(results: Results): Unit = scene { s =>
+    likeThen(10, 8, 8)
+    val logged = results.logged
+    assert(logged.retained.keySet == Set("green") && logged.draining.keySet == Set("red"))
+    def run(entries: Entry*): Unit = {
+      s.orders(entries: _*)
+      assert(results.start(s.frame(), Trigger.AvailableNow()).awaitTermination(300000))
+    }
+    def at(rows: Seq[Seen]) = rows.map(r => (r.cluster, r.offset)).groupMapReduce(identity)(_ => 1)(_ + _)
+    // Each offset in both partitions. Blue is known from the checkpoint alone.
+    run(Entry("green", green, orders), Entry("red", red, old).draining)
+    assert(at(results.batch(1)) == Map(("blue", 3L) -> 2, ("red", 0L) -> 2), "the last batch, again")
+    assert(at(results.seen) == at(results.batch(1)) ++ Map(
+      ("red", 1L) -> 2,
+      ("green", 2L) -> 2,
+      ("green", 3L) -> 2
+    ))
+    assert(results.logged.retained.keySet == Set("blue", "red"))
+    val before = results.seen.size
+    run(Entry("blue", blue, orders), Entry("green", green, orders))
+    assert(at(results.seen.drop(before)) == Map(("blue", 4L) -> 2))
+  }
+}

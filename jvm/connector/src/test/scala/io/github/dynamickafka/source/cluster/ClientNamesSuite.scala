@@ -1,0 +1,29 @@
+package io.github.dynamickafka.source.cluster
+
+import java.lang.management.ManagementFactory
+
+import javax.management.ObjectName
+
+import io.github.dynamickafka.source.{Entry, SourceTest}
+
+/** Under which names brokers see a query's clients, and tools of the JVM as well. */
+class ClientNamesSuite extends SourceTest {
+
+  private def clients(kind: String, id: String): Boolean =
+    ManagementFactory.getPlatformMBeanServer.isRegistered(new ObjectName(s"$kind:type=app-info,id=$id"))
+
+  test("clientIdPrefix reaches the consumers and the admin clients of each cluster") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      Seq(blue, green).foreach(produce(_, topic, 1, Seq("a", "b")))
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic).and("client.id", s"own-$topic"))
+      val query = s.start("clientIdPrefix" -> s"team-$topic", "kafka.auto.include.jmx.reporter" -> "true")
+      settle(query)
+      assert(s.seen.size == 4)
+      for (kind <- Seq("kafka.consumer", "kafka.admin.client")) {
+        assert(clients(kind, s"team-$topic-blue"), kind)
+        assert(clients(kind, s"own-$topic") && !clients(kind, s"team-$topic-green"), kind)
+      }
+    }
+  }
+}

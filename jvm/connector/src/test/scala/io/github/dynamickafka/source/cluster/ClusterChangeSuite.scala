@@ -1,0 +1,142 @@
+package io.github.dynamickafka.source.cluster
+
+import java.nio.file.{Files, Path}
+
+import org.scalatest.time.{Seconds, Span}
+
+import io.github.dynamickafka.source.{Entry, SourceTest}
+
+/** A cluster that moves, or whose properties change, under the same id. */
+class ClusterChangeSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** Waits for longer than a broker takes to come back. */
+  private val patiently = "clusterRequestTimeoutMs" -> "30000"
+
+  test("a cluster moves to other addresses while the query runs: offsets kept, the others undisturbed") {
+    scene { s =>
+      val topic = newTopicOn(2, red, green)
+      s.orders(Entry("red", red, topic), Entry("green", green, topic))
+      val query = s.start(patiently, "kafka.group.id" -> "of-the-user")
+      produce(red, topic, 2, values("a", 6))
+      settle(query)
+      red.restartOnNewPort()
+      s.change(Entry("red", red, topic), Entry("green", green, topic))
+      produce(red, topic, 2, values("b", 6))
+      produce(green, topic, 2, values("g", 6))
+      eventually(assert(s.seen.size == 18))
+      settle(query)
+      assertSame(s.seen, stored("red", red, topic) ++ stored("green", green, topic))
+      assert(s.results.logged.position("red").of(topic).values.sum == 12L)
+    }
+  }
+
+  test("a query does not fail over an address that the metadata have replaced by then") {
+    scene { s =>
+      val topic = newTopicOn(1, red, green)
+      Seq(red, green).foreach(produce(_, topic, 1, values("a", 3)))
+      s.orders(Entry("red", red, topic))
+      // A question may take minutes: who waits for the old address gets no further within this test.
+      val query = s.start("clusterRequestTimeoutMs" -> "300000")
+      settle(query)
+      red.freeze()
+      try {
+        eventually(assert(query.status.message.startsWith("Getting offsets")))
+        // Under the same id another broker that has the same records, as after a move.
+        s.orders(Entry.at("red", green.bootstrapServers, topic))
+        produce(green, topic, 1, values("b", 2))
+        eventually(timeout(Span(100, Seconds)))(assert(s.results.values == values("a", 3) ++ values("b", 2)))
+        assert(query.exception.isEmpty)
+      } finally red.thaw()
+    }
+  }
+
+  test(
+    "a bootstrap move during the stop is found at the restart, with a batch that was logged and not finished"
+  ) {
+    scene { s =>
+      val topic = newTopicOn(2, red)
+      produce(red, topic, 2, values("a", 6))
+      s.orders(Entry("red", red, topic))
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      red.restartOnNewPort()
+      produce(red, topic, 2, values("b", 6))
+      s.orders(Entry("red", red, topic))
+      s.catchUp(patiently)
+      assert(s.results.repeated.nonEmpty)
+      assertSame(s.seen, stored("red", red, topic))
+    }
+  }
+
+  test("changed properties hold from the next batch on, with a group id of the user too") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      val stays = Entry("green", green, topic)
+      s.orders(Entry("blue", blue, topic), stays)
+      val query = s.start("kafka.group.id" -> "of-the-user")
+      (0 until 4).foreach { i =>
+        produce(blue, topic, 2, values(s"b$i-", 4))
+        produce(green, topic, 2, values(s"g$i-", 4))
+        settle(query)
+        // The last one is what the first one was: its consumers are still in the cache of the executor.
+        s.change(Entry("blue", blue, topic).and("max.poll.records", s"${100 + i % 3}"), stays)
+      }
+      settle(query)
+      assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
+    }
+  }
+
+  test("options of a cluster win over what the metadata say of it") {
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      produce(blue, topic, 1, values("a", 3))
+      // The metadata's address is wrong, the option's is right.
+      s.orders(Entry.at("blue", "127.0.0.1:9", topic))
+      s.catchUp("cluster.blue.kafka.bootstrap.servers" -> blue.bootstrapServers)
+      assertSame(s.seen, stored("blue", blue, topic))
+    }
+  }
+
+  test("secrets: new ones of the metadata are used at a restart, none is in checkpoint, plan, error or log") {
+    scene { s =>
+      val (old, young) = ("s3cr3t-of-yesterday", "s3cr3t-of-today")
+      val topic = newTopicOn(1, blue)
+      produce(blue, topic, 1, values("a", 3))
+      def jaas(password: String) =
+        s"""org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="$password";"""
+      // A client that need not log in ignores it; what is at stake is where it is written.
+      def entry(password: String) = Entry("blue", blue, topic).and("sasl.jaas.config", jaas(password))
+        .and("ssl.truststore.password", password)
+      s.orders(entry(old))
+      val query = s.start("kafka.group.id" -> "of-the-user")
+      settle(query)
+      val plan = query.toString + query.lastProgress.json + s.frame().queryExecution.toString
+      query.stop()
+      s.crashBeforeLastCommit()
+      produce(blue, topic, 1, values("b", 3))
+      s.orders(entry(young))
+      s.catchUp("kafka.group.id" -> "of-the-user")
+      assertSame(s.seen, stored("blue", blue, topic))
+      s.orders(entry(young).and("bootstrap.servers", "127.0.0.1:9"))
+      val e = refused(s.start("clusterRequestTimeoutMs" -> "500"))
+      val places = s.results.files + ("plan" -> plan) + ("error" -> allTexts(e.asInstanceOf[Throwable]))
+      for ((place, content) <- places; secret <- Seq(old, young))
+        assert(!content.contains(secret), s"in $place: $content")
+      assert(
+        s.results.files.values.exists(_.contains(blue.bootstrapServers)),
+        "how to reach it is remembered"
+      )
+      val log = Path.of("target/test.log")
+      if (Files.exists(log))
+        assert(!Files.readString(log).contains(old) && !Files.readString(log).contains(young))
+    }
+  }
+
+  private def allTexts(e: Throwable) = {
+    val out = new java.io.StringWriter
+    e.printStackTrace(new java.io.PrintWriter(out))
+    out.toString
+  }
+}

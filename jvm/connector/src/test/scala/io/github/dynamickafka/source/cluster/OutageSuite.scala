@@ -1,0 +1,284 @@
+package io.github.dynamickafka.source.cluster
+
+import java.lang.management.ManagementFactory
+
+import scala.jdk.CollectionConverters._
+
+import javax.management.ObjectName
+import org.apache.spark.sql.streaming.{StreamingQueryProgress, Trigger}
+
+import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+
+/** Clusters that do not answer. `red` is the one that suffers. */
+class OutageSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+  private val skip = "clusterFailurePolicy" -> "skip"
+  private def within(ms: Int) = "clusterRequestTimeoutMs" -> ms.toString
+
+  /** What a cluster that is well needs to answer on a machine that is busy, and no more. */
+  private val soon = within(5000)
+
+  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
+    val topic = newTopicOn(2, green, red)
+    s.orders(Entry("green", green, topic), Entry("red", red, topic))
+    body(s, topic)
+    ()
+  }
+
+  private def all(topic: String) = stored("green", green, topic) ++ stored("red", red, topic)
+
+  /** A broker that is killed, and serves again when the body ends. */
+  private def killed[A](body: => A): A = {
+    red.kill()
+    try body
+    finally red.restart()
+  }
+
+  private def frozen[A](body: => A): A = {
+    red.freeze()
+    try body
+    finally red.thaw()
+  }
+
+  test("fail: the query ends with an error that names the cluster, and can be started again") {
+    withTopic { (s, topic) =>
+      val query = s.start(soon)
+      produce(red, topic, 2, values("a", 4))
+      settle(query)
+      killed {
+        val e = failure(query)
+        assert(condition(e) == "CLUSTER_UNREACHABLE")
+        assert(text(e).contains("'red'") && text(e).contains(red.bootstrapServers), text(e))
+        assert(!text(e).contains("'green'"))
+      }
+      produce(green, topic, 2, values("b", 4))
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("fail: a frozen broker counts as unreachable after clusterRequestTimeoutMs") {
+    withTopic { (s, topic) =>
+      val query = s.start(soon)
+      settle(query)
+      frozen {
+        val ms = elapsedMs(assert(condition(failure(query)) == "CLUSTER_UNREACHABLE"))
+        // Not the default of a minute; the rest is a busy machine's.
+        assert(ms > 4000 && ms < 40000)
+      }
+      assert(topic.nonEmpty)
+    }
+  }
+
+  test("skip: the cluster keeps its offset, the others go on, and it comes back exactly") {
+    withTopic { (s, topic) =>
+      produce(red, topic, 2, values("a", 4))
+      val query = s.start(skip, soon)
+      settle(query)
+      val position = s.results.logged.position("red")
+      killed {
+        produce(green, topic, 2, values("g", 6))
+        eventually(assert(s.seen.count(_.cluster == "green") == 6))
+        eventually(assert(s.metrics(query)("unreachableClusters") == "1"))
+        assert(s.results.logged.position("red") == position)
+        assert(s.metrics(query)("kafkaClustersCount") == "2")
+      }
+      produce(red, topic, 2, values("b", 4))
+      eventually(assert(s.seen.size == 14))
+      settle(query)
+      assertSame(s.seen, all(topic))
+      eventually(assert(s.metrics(query)("unreachableClusters") == "0"))
+    }
+  }
+
+  test("skip: a cluster that hangs delays a trigger once, by clusterRequestTimeoutMs at the most") {
+    withTopic { (s, topic) =>
+      val query = s.start(skip, within(15000))
+      settle(query)
+      frozen {
+        produce(green, topic, 2, values("first", 2))
+        val ms = elapsedMs(eventually(assert(s.seen.size == 2)))
+        // Less than twice the limit.
+        assert(ms < 29000, s"by its limit and no more: $ms ms")
+        settle(query)
+        val before = query.recentProgress.length
+        (0 until 10).foreach { i =>
+          produce(green, topic, 2, values(s"$i-", 2))
+          settle(query)
+        }
+        val later = query.recentProgress.drop(before)
+        val slowest = later.map(lookMs).max
+        assert(slowest < 10000, s"later triggers do not wait for it: $slowest ms")
+        assert(later.nonEmpty && s.seen.size == 22)
+      }
+      produce(red, topic, 2, values("back", 2))
+      eventually(assert(s.seen.size == 24))
+      eventually(assert(s.metrics(query)("unreachableClusters") == "0"))
+      settle(query)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  private def lookMs(progress: StreamingQueryProgress): Long =
+    progress.durationMs.asScala.get("latestOffset").fold(0L)(_.longValue)
+
+  test("skip: after clusterFailureTimeoutMs the query fails all the same") {
+    withTopic { (s, topic) =>
+      val query = s.start(skip, soon, "clusterFailureTimeoutMs" -> "20000")
+      settle(query)
+      killed {
+        produce(green, topic, 2, values("g", 2))
+        eventually(assert(s.seen.size == 2))
+        assert(query.isActive)
+        val e = failure(query)
+        assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"))
+      }
+    }
+  }
+
+  test("first start: fail names the cluster that cannot be reached; the query was never begun") {
+    withTopic { (s, topic) =>
+      produce(green, topic, 2, values("g", 2))
+      killed {
+        val e = refused(s.start(soon))
+        assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"))
+      }
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("first start: skip goes on, and the cluster enters at startingOffsets, over a restart too") {
+    withTopic { (s, topic) =>
+      produce(red, topic, 2, values("before", 4))
+      produce(green, topic, 2, values("before", 4))
+      // Were it taken for a new cluster, it would enter at the earliest.
+      val options = Seq(skip, soon, "startingOffsets" -> s"""{"red": {"$topic": {"0": 1, "1": 2}}}""")
+      killed {
+        val query = s.start(options: _*)
+        eventually(assert(s.seen.size == 4))
+        query.stop()
+        assert(!s.results.logged.clusters.contains("red"))
+      }
+      s.catchUp(options: _*)
+      assertSame(
+        s.seen,
+        stored("green", green, topic) ++ stored("red", red, topic).filter(r => r.offset > r.partition)
+      )
+    }
+  }
+
+  test("an address that does not exist: the same, and fast") {
+    scene { s =>
+      s.orders(Entry.at("nowhere", "no-such-host.invalid:9092", "t"))
+      val e = refused(s.start(Trigger.AvailableNow(), soon))
+      assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'nowhere'"))
+    }
+    scene { s =>
+      val topic = newTopicOn(1, green)
+      produce(green, topic, 1, values("g", 3))
+      s.orders(Entry("green", green, topic), Entry.at("nowhere", "no-such-host.invalid:9092", topic))
+      s.catchUp(skip, soon)
+      assertSame(s.seen, stored("green", green, topic))
+    }
+  }
+
+  test("AvailableNow with skip ends without the cluster that is out") {
+    withTopic { (s, topic) =>
+      s.catchUp()
+      killed {
+        produce(green, topic, 2, values("g", 4))
+        s.catchUp(skip, soon, "maxOffsetsPerTrigger" -> "2")
+        assert(s.seen.size == 4)
+      }
+      produce(red, topic, 2, values("r", 4))
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("the drain of a cluster that is out follows the policy: skip keeps its target until it is back") {
+    withTopic { (s, topic) =>
+      s.catchUp()
+      produce(red, topic, 2, values("r", 8))
+      s.orders(Entry("green", green, topic), Entry("red", red, topic).draining)
+      // One batch, and it is finished: one that is not could not be read again without red.
+      val query = s.start(Trigger.ProcessingTime("1 hour"), "maxOffsetsPerTrigger" -> "1")
+      eventually(assert(s.results.logged.draining.contains("red") && s.results.isFinished))
+      val target = s.results.logged.draining("red")
+      query.stop()
+      killed {
+        val e = refused(s.start(Trigger.AvailableNow(), soon))
+        assert(condition(e) == "CLUSTER_UNREACHABLE")
+        val again = s.start(skip, soon)
+        produce(green, topic, 2, values("g", 2))
+        eventually(assert(s.seen.count(_.cluster == "green") == 2))
+        assert(s.results.logged.draining.get("red").contains(target))
+        again.stop()
+      }
+      val last = s.start(skip)
+      eventually(assert(s.results.logged.retained.keySet == Set("red")))
+      settle(last)
+      assertSame(s.seen, all(topic))
+      assert(s.results.logged.retained("red").positions == target)
+    }
+  }
+
+  test("stop() with a frozen broker ends promptly, with either policy") {
+    for (policy <- Seq("fail", "skip")) withTopic { (s, topic) =>
+      val query = s.start("clusterFailurePolicy" -> policy, within(300000))
+      settle(query)
+      frozen {
+        eventually(assert(query.status.isTriggerActive))
+        assert(query.isActive)
+        val ms = elapsedMs(query.stop())
+        assert(ms < 20000, s"$policy: stop took $ms ms")
+      }
+      assert(topic.nonEmpty)
+    }
+  }
+
+  private def clients(domain: String, part: String): Set[String] =
+    ManagementFactory.getPlatformMBeanServer.queryNames(new ObjectName(s"$domain:type=app-info,id=*"), null)
+      .asScala.map(_.getKeyProperty("id")).filter(_.contains(part)).toSet
+
+  test("a change touches only what changed: clients of the other clusters live on") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      val stays = Entry("green", green, topic).and("client.id", s"stays-$topic")
+      val group = s"group-$topic"
+      s.orders(Entry("blue", blue, topic), stays)
+      val query = s.start("kafka.group.id" -> group)
+      produce(green, topic, 1, values("a", 2))
+      settle(query)
+      val admins = clients("kafka.admin.client", s"stays-$topic")
+      val consumers = clients("kafka.consumer", s"stays-$topic")
+      assert(admins.size == 1 && consumers.size == 1, s"$admins $consumers")
+      val created = countCreated(s"stays-$topic")
+      s.change(Entry("blue", blue, topic).and("max.poll.records", "7"), stays)
+      produce(green, topic, 1, values("b", 2))
+      settle(query)
+      s.change(stays)
+      produce(green, topic, 1, values("c", 2))
+      settle(query)
+      s.change(Entry("blue", blue, topic), stays)
+      produce(green, topic, 1, values("d", 2))
+      settle(query)
+      assert(s.seen.count(_.cluster == "green") == 8)
+      assert(clients("kafka.admin.client", s"stays-$topic") == admins)
+      assert(clients("kafka.consumer", s"stays-$topic") == consumers)
+      assert(countCreated(s"stays-$topic") == created, "not closed and made again either")
+    }
+  }
+
+  /** When these clients' metrics were registered, as far as JMX tells: the start time of each. */
+  private def countCreated(part: String): Map[String, AnyRef] = {
+    val server = ManagementFactory.getPlatformMBeanServer
+    Seq("kafka.admin.client", "kafka.consumer").flatMap { domain =>
+      server.queryNames(new ObjectName(s"$domain:type=app-info,id=*"), null).asScala
+        .filter(_.getKeyProperty("id").contains(part))
+        .map(name => s"$domain ${name.getKeyProperty("id")}" -> server.getAttribute(name, "StartTimeMs"))
+    }.toMap
+  }
+}

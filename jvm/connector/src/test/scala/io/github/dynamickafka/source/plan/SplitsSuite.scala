@@ -1,0 +1,50 @@
+package io.github.dynamickafka.source.plan
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.offset.OffsetRange
+
+class SplitsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+
+  private val sizes: Gen[Seq[Long]] =
+    Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(1L, 9L), Gen.choose(1L, 5000L))))
+  private val clusters: Gen[Seq[Seq[OffsetRange]]] =
+    Gen.choose(0, 4).flatMap(Gen.listOfN(_, sizes)).map(_.map(
+      _.zipWithIndex.map { case (size, p) => OffsetRange("t", p, 7L * p, 7L * p + size) }
+    ))
+  private val least = Gen.option(Gen.choose(1, 40))
+  private val most = Gen.option(Gen.choose(50L, 3000L))
+
+  /** Puts parts together again where one begins at the end of the other. */
+  private def joined(parts: Seq[OffsetRange]): Seq[OffsetRange] = parts.foldLeft(Vector.empty[OffsetRange]) {
+    case (done :+ last, next) if last.partition == next.partition && last.until == next.from =>
+      done :+ last.copy(until = next.until)
+    case (done, next) => done :+ next
+  }
+
+  test("the parts are the ranges, each record once, in order, none empty") {
+    forAll(clusters, least, most) { (ranges, least, most) =>
+      val parts = Splits(least, most)(ranges)
+      assert(parts.map(joined) == ranges)
+      assert(parts.flatten.forall(_.size > 0))
+    }
+  }
+
+  test(
+    "no part is larger than it may be, and there are as many as were asked for, as far as there are records"
+  ) {
+    forAll(clusters, least, most) { (ranges, least, most) =>
+      val parts = Splits(least, most)(ranges).flatten
+      most.foreach(m => assert(parts.forall(_.size <= m)))
+      least.foreach(n => assert(parts.size >= math.min(n.toLong, ranges.flatten.map(_.size).sum)))
+      if (least.forall(_ <= ranges.flatten.size) && most.isEmpty) assert(parts == ranges.flatten)
+    }
+  }
+
+  test("the largest range of all clusters is split, not one of each") {
+    val ranges = Seq(Seq(OffsetRange("t", 0, 0L, 1000L)), Seq(OffsetRange("t", 0, 0L, 10L)))
+    assert(Splits(Some(5), None)(ranges).map(_.size) == Seq(4, 1))
+  }
+}

@@ -1,0 +1,192 @@
+package io.github.dynamickafka.source.read
+
+import java.util.UUID
+import java.{util => ju}
+
+import scala.concurrent.duration.DurationInt
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.util.{Try, Using}
+
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.apache.kafka.common.serialization.ByteArraySerializer
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.source.Entry
+
+/** The reader on real brokers: rows, transactions, and waits that have to end. */
+class BundleReaderSuite extends ReaderTest {
+
+  private def producer(cluster: KafkaCluster, more: (String, AnyRef)*) = {
+    val settings = new ju.HashMap[String, AnyRef]
+    settings.put("bootstrap.servers", cluster.bootstrapServers)
+    more.foreach { case (k, v) => settings.put(k, v) }
+    new KafkaProducer[Array[Byte], Array[Byte]](settings, new ByteArraySerializer, new ByteArraySerializer)
+  }
+
+  private def record(topic: String, value: String) =
+    new ProducerRecord[Array[Byte], Array[Byte]](topic, 0, null, value.getBytes)
+
+  test("rows are those of Spark's own Kafka source: nulls, headers, timestamps, every column") {
+    scene { s =>
+      val topic = newTopicOn(2, blue)
+      Using.resource(producer(blue)) { out =>
+        val headers = ju.List.of[org.apache.kafka.common.header.Header](
+          new RecordHeader("a", "x".getBytes),
+          new RecordHeader("a", null)
+        )
+        val all = Seq[ProducerRecord[Array[Byte], Array[Byte]]](
+          new ProducerRecord(topic, Int.box(0), Long.box(1L), "k".getBytes, "v".getBytes, headers),
+          new ProducerRecord(topic, Int.box(0), Long.box(1763700000123L), null, "w".getBytes),
+          new ProducerRecord(topic, Int.box(1), Long.box(0L), "k".getBytes, null),
+          new ProducerRecord(topic, Int.box(1), null, Array.empty[Byte], Array.empty[Byte])
+        )
+        all.foreach(out.send(_).get)
+      }
+      s.orders(Entry("blue", blue, topic))
+      Seq("true", "false").foreach { headers =>
+        val builtIn = spark.read.format("kafka")
+          .option("kafka.bootstrap.servers", blue.bootstrapServers)
+          .option("subscribe", topic)
+          .option("includeHeaders", headers)
+          .load()
+        val ours = s.batch("includeHeaders" -> headers)
+        assert(ours.drop("cluster", "stream").schema == builtIn.schema)
+        val text = "to_json(struct(*)) as row"
+        assert(
+          ours.drop("cluster", "stream").selectExpr(text).collect().map(_.getString(0)).sorted.toSeq ==
+            builtIn.selectExpr(text).collect().map(_.getString(0)).sorted.toSeq
+        )
+        assert(ours.select(
+          "cluster",
+          "stream"
+        ).distinct().collect().map(_.toString).toSeq == Seq("[blue,orders]"))
+        // Rows outlive the next one where Spark keeps them.
+        assert(ours.collect().map(_.getAs[Long]("offset")).sorted.toSeq == Seq(0L, 0L, 1L, 1L))
+      }
+    }
+  }
+
+  test("read_committed: what is aborted or still open is not seen, and its offsets are no reason to wait") {
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      val committed = "kafka.isolation.level" -> "read_committed"
+      Using.resource(producer(blue, "transactional.id" -> UUID.randomUUID().toString)) { out =>
+        def transaction(values: String*)(end: => Unit): Unit = {
+          out.beginTransaction()
+          values.foreach(v => out.send(record(topic, v)).get)
+          end
+        }
+        out.initTransactions()
+        transaction("a", "b")(out.commitTransaction())
+        transaction("never", "never")(out.abortTransaction())
+        s.orders(Entry("blue", blue, topic))
+        s.catchUp(committed)
+        assert(s.seen.map(_.value) == Seq("a", "b"))
+        transaction("c")(())
+        s.catchUp(committed)
+        assert(s.seen.map(_.value) == Seq("a", "b"))
+        out.commitTransaction()
+        transaction("never")(out.abortTransaction())
+        s.catchUp(committed)
+      }
+      assert(s.seen.map(r => r.offset -> r.value) == Seq(0L -> "a", 1L -> "b", 6L -> "c"))
+    }
+  }
+
+  test("many small batches: consumers live on, and what was fetched ahead is used") {
+    val topic = newTopicOn(2, red)
+    produce(red, topic, 2, (0 until 400).map(_.toString))
+    withPool { (pool, consumers) =>
+      val read = (0L until 200L by 10L).flatMap { from =>
+        val reader =
+          readerOf(bundle(red, topic, 30000L, (0, from, from + 10), (1, from, from + 10)), pool)
+        val found = Iterator.continually(reader).takeWhile(_.next()).map { r =>
+          (r.get().getInt(3), r.get().getLong(4), new String(r.get().getBinary(1)))
+        }.toList
+        reader.close()
+        found
+      }
+      val expected = red.dump(topic).map(r => (r.partition, r.offset, r.value))
+      assert(read.sortBy(r => (r._1, r._2)) == expected)
+      assert(consumers.opened == 1)
+    }
+  }
+
+  test("a topic that is deleted after its batch was planned is lost data, not silence") {
+    val topic = newTopicOn(1, red)
+    produce(red, topic, 1, Seq("a", "b"))
+    val range = bundle(red, topic, 60000L, (0, 0L, 2L))
+    red.deleteTopic(topic)
+    withPool { (pool, _) =>
+      val strict = readerOf(range, pool)
+      val e = intercept[DynamicKafkaRuntimeException](strict.next())
+      strict.close()
+      assert(e.getCondition == "DYNAMIC_KAFKA.DATA_LOSS")
+      assert(
+        Seq("'red'", topic, "partition 0", "not there any more").forall(e.getMessage.contains),
+        e.getMessage
+      )
+      val lenient = readerOf(range.copy(settings = range.settings.copy(failOnDataLoss = false)), pool)
+      assert(!lenient.next())
+      assert(lenient.currentMetricsValues().map(_.value).toSet == Set(1L))
+      lenient.close()
+    }
+  }
+
+  test("a reader that is at its end gives its consumer back, and stays there") {
+    val topic = newTopicOn(2, red)
+    produce(red, topic, 2, Seq("a", "b"))
+    withPool { (pool, consumers) =>
+      val readers = (0 to 1).map(p => readerOf(bundle(red, topic, 30000L, (p, 0L, 1L)), pool))
+      readers.foreach(reader => assert(reader.next() && !reader.next() && !reader.next()))
+      assert(consumers.opened == 1 && pool.size == 1)
+      readers.foreach(_.close())
+      assert(pool.size == 1)
+    }
+  }
+
+  test("silence of the cluster is an error that names it") {
+    val topic = newTopicOn(1, red)
+    produce(red, topic, 1, Seq("a"))
+    red.freeze()
+    try
+      withPool { (pool, _) =>
+        val reader = readerOf(bundle(red, topic, 300L, (0, 0L, 1L)), pool)
+        val e = intercept[DynamicKafkaRuntimeException](reader.next())
+        reader.close()
+        assert(e.getCondition == "DYNAMIC_KAFKA.CLUSTER_UNREACHABLE")
+        assert(Seq("'red'", red.bootstrapServers, s"$topic-0").forall(e.getMessage.contains), e.getMessage)
+        assert(pool.size == 0, "a consumer that has failed is not used again")
+      }
+    finally red.thaw()
+  }
+
+  test("a wait for the cluster ends when the task is closed from another thread, or interrupted") {
+    val topic = newTopicOn(1, red)
+    produce(red, topic, 1, Seq("a"))
+    red.freeze()
+    try
+      withPool { (pool, _) =>
+        def waiting(): (BundleReader, Thread, Future[Try[Boolean]]) = {
+          val reader = readerOf(bundle(red, topic, 600000L, (0, 0L, 1L)), pool)
+          @volatile var thread: Thread = null
+          val next = Future {
+            thread = Thread.currentThread
+            Try(reader.next())
+          }(ExecutionContext.fromExecutor(task => new Thread(task).start()))
+          eventually(assert(thread != null && thread.getStackTrace.exists(_.getMethodName == "poll")))
+          (reader, thread, next)
+        }
+        val (closed, _, first) = waiting()
+        assert(elapsedMs(closed.close()) < 20000)
+        assert(Await.result(first, 300.seconds).isFailure)
+        val (interrupted, thread, second) = waiting()
+        thread.interrupt()
+        assert(Await.result(second, 300.seconds).isFailure)
+        interrupted.close()
+        assert(pool.size == 0)
+      }
+    finally red.thaw()
+  }
+}

@@ -1,0 +1,228 @@
+package io.github.dynamickafka.source.read
+
+import java.util.concurrent.TimeoutException
+import java.{util => ju}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.consumer.{
+  ConsumerRecord,
+  LogTruncationException,
+  MockConsumer,
+  OffsetOutOfRangeException,
+  OffsetResetStrategy
+}
+import org.apache.kafka.common.TopicPartition
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+
+/** Where ranges end, and what is kept for the next batch, on Kafka's own mock of a consumer. */
+class RangeConsumerSuite extends AnyFunSuite {
+
+  private val (p0, p1) = (new TopicPartition("t", 0), new TopicPartition("t", 1))
+  private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))
+
+  /** Tells how often it was asked for records. */
+  private class Client extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
+    var polls = 0
+    override def poll(timeout: java.time.Duration) = {
+      polls += 1
+      super.poll(timeout)
+    }
+  }
+
+  private def add(client: Client, tp: TopicPartition, offsets: Long*): Unit = offsets.foreach { offset =>
+    client.addRecord(new ConsumerRecord(tp.topic, tp.partition, offset, null, Array[Byte](offset.toByte)))
+  }
+
+  private def bounds(client: Client, tp: TopicPartition, first: Long, end: Long): Unit = {
+    client.updateBeginningOffsets(ju.Map.of(tp, Long.box(first)))
+    client.updateEndOffsets(ju.Map.of(tp, Long.box(end)))
+  }
+
+  private val noLoss: Lost => Unit = lost => fail(lost.toString)
+
+  private def offsets(slice: Slice): Seq[(Int, Long)] =
+    (0 until slice.size).map(i => slice.partition.partition -> slice.records.get(i).offset)
+
+  private def drain(c: RangeConsumer, lost: Lost => Unit = noLoss): Seq[(Int, Long)] =
+    Iterator.continually(c.next(0L, lost, () => ())).takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
+
+  test("a range is read to its end, and what came beyond it is the next batch's, without asking again") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    add(client, p0, 0L, 1L, 2L, 3L, 4L, 5L, 6L)
+    assert(drain(c) == (0L until 4L).map(0 -> _))
+    assert(c.holdsRecords && client.polls == 1)
+    c.begin(Map(p0 -> (4L -> 6L)))
+    assert(drain(c) == Seq(0 -> 4L, 0 -> 5L) && client.polls == 1)
+    c.begin(Map(p0 -> (6L -> 8L)))
+    add(client, p0, 7L)
+    assert(drain(c) == Seq(0 -> 6L, 0 -> 7L))
+    assert(!c.holdsRecords)
+  }
+
+  test("another start than where the last batch ended is sought") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    c.begin(Map(p0 -> (0L -> 2L)))
+    add(client, p0, 0L, 1L, 2L, 3L)
+    assert(drain(c) == Seq(0 -> 0L, 0 -> 1L))
+    c.begin(Map(p0 -> (1L -> 3L)))
+    add(client, p0, 1L, 2L)
+    assert(drain(c) == Seq(0 -> 1L, 0 -> 2L), "a batch that is read again")
+  }
+
+  test("several partitions: each to its own end; one that has reached it is not fetched from any more") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    bounds(client, p1, 0L, 10L)
+    c.begin(Map(p0 -> (0L -> 1L), p1 -> (5L -> 7L)))
+    add(client, p0, 0L)
+    add(client, p1, 5L)
+    val first = c.next(0L, noLoss, () => ()).toSeq.flatMap(offsets) ++
+      c.next(0L, noLoss, () => ()).toSeq.flatMap(offsets)
+    assert(first.toSet == Set(0 -> 0L, 1 -> 5L))
+    assert(client.paused == ju.Set.of(p0))
+    add(client, p1, 6L)
+    assert(drain(c) == Seq(1 -> 6L))
+    c.begin(Map(p0 -> (1L -> 2L), p1 -> (7L -> 8L)))
+    assert(client.paused.isEmpty)
+  }
+
+  test("records that are not there are no reason to wait: the position passes the end of the range") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    // 1 to 4 are gone, as after a compaction.
+    add(client, p0, 0L, 5L)
+    assert(drain(c) == Seq(0 -> 0L))
+    c.begin(Map(p0 -> (4L -> 6L)))
+    assert(drain(c) == Seq(0 -> 5L))
+  }
+
+  /** What `c` tells and gives when its client finds these offsets out of range, and then has these records. */
+  private def afterLoss(client: Client, c: RangeConsumer, e: OffsetOutOfRangeException)(records: => Unit) = {
+    val told = mutable.Buffer.empty[Lost]
+    client.setPollException(e)
+    client.schedulePollTask(() => ())
+    client.schedulePollTask(() => records)
+    val found = Iterator.continually(c.next(60000L, lost => { told += lost; () }, () => ()))
+      .takeWhile(_.isDefined).flatten.flatMap(offsets).toList
+    (told.toSet, found)
+  }
+
+  private def outOfRange(at: (TopicPartition, Long)*) =
+    new OffsetOutOfRangeException(at.map { case (tp, o) => tp -> Long.box(o) }.toMap.asJava)
+
+  test("expired offsets: told, then on with what is there; a topic made anew has nothing of the range") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 3L, 5L)
+    bounds(client, p1, 0L, 2L)
+    c.begin(Map(p0 -> (1L -> 5L), p1 -> (8L -> 9L)))
+    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L))
+    assert(told == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
+  }
+
+  test("offsets that are there when they are looked for are not lost") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 5L)
+    c.begin(Map(p0 -> (3L -> 5L)))
+    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L) && told.isEmpty)
+  }
+
+  test("a log that was cut and has grown again (KIP-320): told, and on at the same offset") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 5L)
+    c.begin(Map(p0 -> (3L -> 5L)))
+    val cut = new LogTruncationException(ju.Map.of(p0, Long.box(3L)), ju.Map.of())
+    val (told, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L))
+    assert(told == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
+  }
+
+  test("what was found out about one partition after a poll loses no record of another") {
+    val client = new Client {
+      var cut = true
+      // The client compares logs when it is asked for a position, and tells of any partition then.
+      override def position(tp: TopicPartition, timeout: java.time.Duration): Long =
+        if (cut) {
+          cut = false
+          throw new LogTruncationException(ju.Map.of(p1, Long.box(9L)), ju.Map.of())
+        } else super.position(tp, timeout)
+    }
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 9L)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    add(client, p0, 0L, 1L)
+    assert(c.next(0L, noLoss, () => ()).toSeq.flatMap(offsets) == Seq(0 -> 0L, 0 -> 1L))
+    add(client, p0, 2L, 3L)
+    assert(drain(c) == Seq(0 -> 2L, 0 -> 3L))
+  }
+
+  test("silence is an error that tells where") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    val e = intercept[TimeoutException](c.next(0L, noLoss, () => ()))
+    assert(e.getMessage.contains("t-0 at 0 of 4"), e.getMessage)
+  }
+
+  test("a task that is to end does not wait for the cluster") {
+    val c = new RangeConsumer(settings, new Client)
+    c.begin(Map(p0 -> (0L -> 4L)))
+    intercept[InterruptedException](c.next(Long.MaxValue, noLoss, () => throw new InterruptedException))
+  }
+
+  test("the pool: who has records left waits for its own partitions, others serve any of their cluster") {
+    var now = 0L
+    var opened = 0
+    val pool = new ConsumerPool(
+      s => { opened += 1; new RangeConsumer(s, new Client) },
+      capacity = 2,
+      idleMs = 100L,
+      () => now
+    )
+    def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
+      val c = pool.acquire(of, Set(tp))
+      c.begin(Map(tp -> (0L -> 0L)))
+      c
+    }
+    val first = used(p0)
+    pool.release(first)
+    assert(used(p1) eq first)
+    val second = used(p0)
+    assert(opened == 2 && (second ne first))
+    pool.release(first)
+    pool.release(second)
+    assert(pool.acquire(settings, Set(p1)) eq first)
+    assert(used(p0, new ConsumerSettings("blue", Map("bootstrap.servers" -> "elsewhere:1"))) ne second)
+    assert(used(p0, new ConsumerSettings("green", settings.properties)) ne second)
+    pool.release(first)
+    assert(pool.size == 2)
+    pool.release(used(p0, new ConsumerSettings("green", settings.properties)))
+    assert(pool.size == 2, "the capacity")
+    now = 100L
+    pool.sweep()
+    assert(pool.size == 0)
+  }
+
+  test("settings print no secret") {
+    val s = new ConsumerSettings("blue", Map("sasl.jaas.config" -> "hush-hush", "client.id" -> "me"))
+    assert(!s.toString.contains("hush-hush") && s.toString.contains("client.id=me"))
+    assert(s.forConsumer.get("client.id") == "me" && s.forConsumer.get("auto.offset.reset") == "none")
+  }
+}

@@ -1,0 +1,86 @@
+package io.github.dynamickafka.source.read
+
+import java.time.Duration
+import java.util.concurrent.atomic.AtomicInteger
+
+import org.apache.kafka.clients.consumer.KafkaConsumer
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.source.SourceTest
+
+/** Readers of tasks, without Spark's tasks around them. */
+trait ReaderTest extends SourceTest {
+
+  /** Counts the consumers of a pool. */
+  private[source] final class Consumers {
+    private val made, ended = new AtomicInteger
+    def opened: Int = made.get
+    def closed: Int = ended.get
+
+    def open(settings: ConsumerSettings): RangeConsumer = {
+      made.incrementAndGet()
+      val client = new KafkaConsumer[Array[Byte], Array[Byte]](settings.forConsumer) {
+        override def close(timeout: Duration): Unit = {
+          ended.incrementAndGet()
+          super.close(timeout)
+        }
+      }
+      new RangeConsumer(settings, client)
+    }
+  }
+
+  /**
+   * A pool of a test's own, and its consumers: at the end all of them are closed.
+   *
+   * @param before called by whoever opens a consumer
+   */
+  private[source] def withPoolThat(before: () => Unit)(body: (ConsumerPool, Consumers) => Unit): Unit = {
+    val consumers = new Consumers
+    @volatile var now = 0L
+    val pool = new ConsumerPool(
+      settings => {
+        before()
+        consumers.open(settings)
+      },
+      capacity = 8,
+      idleMs = 3600000L,
+      () => now
+    )
+    try body(pool, consumers)
+    finally {
+      now = 3600000L
+      pool.sweep()
+    }
+    assert(consumers.closed == consumers.opened, "a consumer is neither in the pool nor closed")
+    ()
+  }
+
+  private[source] def withPool(body: (ConsumerPool, Consumers) => Unit): Unit = withPoolThat(() => ())(body)
+
+  /** Ranges of a topic as (partition, from, until), read from a cluster of this id. */
+  private[source] def bundleOf(
+      id: String,
+      cluster: KafkaCluster,
+      topic: String,
+      silenceMs: Long,
+      ranges: (Int, Long, Long)*
+  ): RangeBundle =
+    RangeBundle(
+      new ConsumerSettings(id, Map("bootstrap.servers" -> cluster.bootstrapServers)),
+      ranges.map { case (p, from, until) => StreamRange("orders", OffsetRange(topic, p, from, until)) },
+      ReadSettings(includeHeaders = false, failOnDataLoss = true, silenceMs),
+      Nil
+    )
+
+  private[source] def bundle(
+      cluster: KafkaCluster,
+      topic: String,
+      silenceMs: Long,
+      ranges: (Int, Long, Long)*
+  ): RangeBundle =
+    bundleOf("red", cluster, topic, silenceMs, ranges: _*)
+
+  private[source] def readerOf(bundle: RangeBundle, pool: ConsumerPool): BundleReader =
+    new BundleReader(bundle, pool, new ReaderMetrics)
+}

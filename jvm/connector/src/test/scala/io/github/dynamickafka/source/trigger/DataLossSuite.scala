@@ -1,0 +1,187 @@
+package io.github.dynamickafka.source.trigger
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
+
+/** Records, partitions and topics that Kafka no longer has: `failOnDataLoss` decides. */
+class DataLossSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+  private val goOn = "failOnDataLoss" -> "false"
+
+  /** Four records in each of two partitions are read, and the query is stopped. */
+  private def stopped(body: (Scene, String) => Any): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    produce(blue, topic, 2, values("a", 8))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    s.catchUp()
+    body(s, topic)
+    ()
+  }
+
+  private def lost(s: Scene, texts: String*): Unit = {
+    val e = refused(s.start(Trigger.AvailableNow()))
+    assert(condition(e) == "DATA_LOSS")
+    texts.foreach(t => assert(text(e).contains(t), text(e)))
+  }
+
+  test(
+    "expired while stopped: cluster, topic, partition and both offsets; with false, on with what is there"
+  ) {
+    stopped { (s, topic) =>
+      produce(blue, topic, 2, values("b", 8))
+      blue.deleteRecords(topic, 1, 6)
+      produce(green, topic, 2, values("g", 2))
+      lost(s, "'blue'", topic, "partition 1", "4", "6")
+      assert(s.seen.size == 8, "nothing was read of a batch that would have lost some")
+      s.catchUp(goOn)
+      assertSame(
+        s.seen,
+        stored("green", green, topic) ++ Seq.empty ++ stored("blue", blue, topic) ++
+          s.seen.filter(r => r.cluster == "blue" && r.partition == 1 && r.offset < 4)
+      )
+      assert(s.seen.count(r => r.cluster == "blue" && r.partition == 1) == 6)
+    }
+  }
+
+  test("expired while retained") {
+    stopped { (s, topic) =>
+      s.orders(Entry("green", green, topic))
+      s.catchUp()
+      produce(blue, topic, 2, values("b", 8))
+      blue.deleteRecords(topic, 0, 7)
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      lost(s, "'blue'", topic, "partition 0", "4", "7")
+      s.catchUp(goOn)
+      assert(s.seen.filter(_.partition == 0).map(_.offset).sorted == Seq(0L, 1L, 2L, 3L, 7L))
+      assert(s.seen.filter(_.partition == 1).map(_.offset).sorted == (0L until 8L))
+    }
+  }
+
+  test("expired while retained, but read before: that is no loss") {
+    stopped { (s, topic) =>
+      s.orders(Entry("green", green, topic))
+      s.catchUp()
+      Seq(0, 1).foreach(blue.deleteRecords(topic, _, 4))
+      produce(blue, topic, 2, values("b", 4))
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp()
+      assert(s.seen.size == 12 && s.seen.distinct.size == 12)
+    }
+  }
+
+  test("expired under the query, between two triggers") {
+    stopped { (s, topic) =>
+      val query = s.start(goOn)
+      settle(query)
+      query.stop()
+      produce(blue, topic, 2, values("b", 20))
+      Seq(0, 1).foreach(blue.deleteRecords(topic, _, 9))
+      val again = s.start(goOn, "maxOffsetsPerTrigger" -> "2")
+      settle(again)
+      assert(s.seen.filter(_.partition == 0).map(_.offset).sorted == (0L until 4L) ++ (9L until 14L))
+    }
+  }
+
+  test("expired after the batch was logged: the error of the reader names the cluster too") {
+    stopped { (s, topic) =>
+      produce(blue, topic, 2, values("b", 8))
+      s.catchUp()
+      s.crashBeforeLastCommit()
+      Seq(0, 1).foreach(blue.deleteRecords(topic, _, 8))
+      lost(s, "'blue'", topic)
+      val again = new Results(s.results.checkpoint)
+      assert(again.start(s.frame(goOn), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(again.seen.isEmpty)
+    }
+  }
+
+  test(
+    "a topic that is deleted while the metadata name it: after a grace the error, with false on without it"
+  ) {
+    scene { s =>
+      val (kept, leaving) = (newTopicOn(1, blue), newTopicOn(1, blue))
+      Seq(kept, leaving).foreach(produce(blue, _, 1, values("a", 2)))
+      s.orders(Entry("blue", blue, kept, leaving))
+      val query = s.start()
+      settle(query)
+      blue.deleteTopic(leaving)
+      val e = failure(query)
+      assert(condition(e) == "DATA_LOSS" && text(e).contains("'blue'") && text(e).contains(leaving))
+      val again = s.start(goOn)
+      produce(blue, kept, 1, values("b", 2))
+      eventually(assert(s.seen.count(_.topic == kept) == 4))
+      assert(elapsedMs(settle(again)) < 50000, "a topic that is gone holds up nobody")
+      // And once the metadata have followed, it is no error any more.
+      again.stop()
+      s.orders(Entry("blue", blue, kept))
+      s.catchUp()
+      assert(s.seen.size == 6)
+    }
+  }
+
+  test("a topic that was made anew is found out, and with false read from earliest") {
+    stopped { (s, topic) =>
+      blue.deleteTopic(topic)
+      blue.createTopic(topic, 2)
+      produce(blue, topic, 2, values("new", 4))
+      lost(s, "'blue'", topic, "offset 4", "ends at 2")
+      s.catchUp(goOn)
+      assertSame(s.seen.drop(8), stored("blue", blue, topic))
+    }
+  }
+
+  test("a topic that was made anew with fewer partitions") {
+    stopped { (s, topic) =>
+      blue.deleteTopic(topic)
+      blue.createTopic(topic, 1)
+      produce(blue, topic, 1, values("new", 6))
+      lost(s, "'blue'", topic)
+      s.catchUp(goOn)
+      assert(s.seen.drop(8).forall(_.partition == 0))
+    }
+  }
+
+  test(
+    "a topic that is not there at the first start is an error; with false it is read from when it appears"
+  ) {
+    scene { s =>
+      val (there, later) = (newTopicOn(1, blue), newTopic())
+      s.orders(Entry("blue", blue, there, later))
+      val e = refused(s.start(Trigger.AvailableNow()))
+      assert(condition(e) == "TOPIC_NOT_FOUND")
+      assert(Seq("blue", later, "orders").forall(text(e).contains))
+      val query = s.start(goOn)
+      settle(query)
+      blue.createTopic(later)
+      produce(blue, later, 1, values("a", 3))
+      eventually(assert(s.seen.size == 3))
+      settle(query)
+      assertSame(s.seen, stored("blue", blue, later))
+    }
+  }
+
+  test("a topic that the metadata name before it is made is waited for, and read from when it appears") {
+    scene { s =>
+      val (there, later) = (newTopicOn(1, blue), newTopic())
+      s.orders(Entry("blue", blue, there))
+      val query = s.start("newTopicStartingOffsets" -> "earliest")
+      settle(query)
+      s.change(Entry("blue", blue, there, later), Entry("green", green, later))
+      produce(blue, there, 1, values("meanwhile", 2))
+      settle(query)
+      assert(query.isActive && s.seen.size == 2)
+      Seq(green, blue).foreach { cluster =>
+        cluster.createTopic(later, 2)
+        produce(cluster, later, 2, values("a", 4))
+      }
+      eventually(assert(s.seen.size == 10))
+      settle(query)
+      assertSame(
+        s.seen,
+        stored("blue", blue, there) ++ stored("blue", blue, later) ++ stored("green", green, later)
+      )
+    }
+  }
+}

@@ -1,0 +1,198 @@
+package io.github.dynamickafka.source.trigger
+
+import org.apache.spark.sql.streaming.StreamingQuery
+
+import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+
+/** What leaves is read to its end first: `draining` in the metadata, or `removedClusterPolicy=drain`. */
+class DrainSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+  private val slowly = "maxOffsetsPerTrigger" -> "2"
+
+  /** A query that has begun to drain blue, which has 16 records to go, and what follows its target. */
+  private def draining(s: Scene, topic: String, left: Seq[Entry], more: (String, String)*): StreamingQuery = {
+    produce(blue, topic, 2, values("read", 4))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    s.catchUp(more: _*)
+    produce(blue, topic, 2, values("drained", 16))
+    s.orders(left: _*)
+    val query = s.start(slowly +: more: _*)
+    eventually(assert(s.results.logged.draining.contains("blue")))
+    produce(blue, topic, 2, values("late", 6))
+    query
+  }
+
+  private def upToTarget(topic: String) =
+    stored("blue", blue, topic).filterNot(_.value.startsWith("late"))
+
+  for {
+    (how, left, options) <- Seq[(String, String => Seq[Entry], Seq[(String, String)])](
+      (
+        "state draining",
+        topic => Seq(Entry("blue", blue, topic).draining, Entry("green", green, topic)),
+        Nil
+      ),
+      (
+        "removedClusterPolicy=drain",
+        topic => Seq(Entry("green", green, topic)),
+        Seq("removedClusterPolicy" -> "drain")
+      )
+    )
+  } {
+    test(s"$how: read up to the ends of that moment over several batches, then retired") {
+      scene { s =>
+        val topic = newTopicOn(2, blue, green)
+        val query = draining(s, topic, left(topic), options: _*)
+        val target = s.results.logged.draining("blue")
+        assert(target.of(topic).values.sum == 20L)
+        assert(!s.results.logged.retained.contains("blue"))
+        eventually(assert(s.results.logged.retained.keySet == Set("blue")))
+        assert(s.results.logged.retained("blue").positions == target)
+        assert(s.results.logged.draining.isEmpty && s.results.logged.clusters.keySet == Set("green"))
+        settle(query)
+        assertSame(s.seen, upToTarget(topic))
+        assert(s.results.sizes.drop(1).max == 2, "limits hold")
+      }
+    }
+
+    test(s"$how: a restart in the middle keeps the target") {
+      scene { s =>
+        val topic = newTopicOn(2, blue, green)
+        val query = draining(s, topic, left(topic), options: _*)
+        val target = s.results.logged.draining("blue")
+        query.stop()
+        assert(s.results.logged.draining == Map("blue" -> target), "too quick for this test")
+        produce(blue, topic, 2, values("late-too", 4))
+        s.crashBeforeLastCommit()
+        val again = s.start(slowly +: options: _*)
+        eventually(assert(s.results.logged.retained.contains("blue")))
+        assert(s.results.logged.retained("blue").positions == target)
+        settle(again)
+        assertSame(s.seen, upToTarget(topic))
+      }
+    }
+
+    test(s"$how: active again cancels the target and reading goes on") {
+      scene { s =>
+        val topic = newTopicOn(2, blue, green)
+        val query = draining(s, topic, left(topic), options: _*)
+        s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        settle(query)
+        assertSame(s.seen, stored("blue", blue, topic))
+        assert(s.results.logged.draining.isEmpty && s.results.logged.retained.isEmpty)
+      }
+    }
+
+    test(s"$how: a partition that is added meanwhile waits until the cluster is active again") {
+      scene { s =>
+        val topic = newTopicOn(2, blue, green)
+        val query = draining(s, topic, left(topic), options: _*)
+        blue.addPartitions(topic, 3)
+        produce(blue, topic, 3, values("late-added", 6))
+        eventually(assert(s.results.logged.retained.contains("blue")))
+        settle(query)
+        assertSame(s.seen, upToTarget(topic))
+        s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        settle(query)
+        assertSame(s.seen, stored("blue", blue, topic))
+      }
+    }
+
+    test(s"$how: AvailableNow drains and retires within its run") {
+      scene { s =>
+        val topic = newTopicOn(2, blue, green)
+        produce(blue, topic, 2, values("a", 4))
+        s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+        s.catchUp(options: _*)
+        produce(blue, topic, 2, values("b", 6))
+        s.orders(left(topic): _*)
+        s.catchUp(slowly +: options: _*)
+        assertSame(s.seen, stored("blue", blue, topic))
+        s.catchUp(slowly +: options: _*)
+        assert(s.results.logged.retained.keySet == Set("blue"))
+      }
+    }
+  }
+
+  private def drainsAway(retention: String)(body: (Scene, String, StreamingQuery) => Unit): Unit =
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      produce(blue, topic, 2, values("a", 4))
+      val stays = Entry("green", green, topic)
+      s.orders(Entry("blue", blue, topic).draining, stays)
+      val options = Seq("streamMetadataRemovedClusterRetentionMs" -> retention)
+      val query = s.start(options: _*)
+      eventually(assert(s.results.logged.clusters.keySet == Set("green")))
+      produce(blue, topic, 2, values("late", 4))
+      s.service.awaitAnswers()
+      settle(query)
+      assertSame(s.seen, stored("blue", blue, topic).filterNot(_.value.startsWith("late")))
+      body(s, topic, query)
+    }
+
+  test("a drained cluster stays away while it is still draining, and comes back exactly when it is active") {
+    drainsAway("-1") { (s, topic, query) =>
+      query.stop()
+      val again = s.start()
+      settle(again)
+      assert(s.seen.size == 4, "a restart does not bring it back")
+      s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+      settle(again)
+      assertSame(s.seen, stored("blue", blue, topic))
+    }
+  }
+
+  for (retention <- Seq("0", "300"))
+    test(s"a drained cluster that is still draining is not read again when retention $retention has expired") {
+      drainsAway(retention) { (s, topic, query) =>
+        // That the offsets are forgotten is logged by a batch of its own.
+        eventually(assert(s.results.logged.retained.forall(_._2.positions.isEmpty)))
+        produce(green, topic, 2, values("g", 2))
+        settle(query)
+        assert(s.seen.count(_.cluster == "blue") == 4, "it has not left and come back")
+        assert(
+          s.results.logged.retained.forall(_._2.positions.isEmpty),
+          "its offsets are forgotten all the same"
+        )
+        s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        settle(query)
+        assert(s.seen.count(_.cluster == "blue") == 12, "now it is new again")
+      }
+    }
+
+  test("a cluster that is draining when the query first starts is read to its end") {
+    scene { s =>
+      val topic = newTopicOn(2, blue)
+      produce(blue, topic, 2, values("a", 10))
+      s.orders(Entry("blue", blue, topic).draining)
+      val query = s.start(slowly)
+      eventually(assert(s.results.logged.draining.contains("blue")))
+      produce(blue, topic, 2, values("late", 10))
+      eventually(assert(s.results.logged.retained.contains("blue")))
+      settle(query)
+      assertSame(s.seen, upToTarget(topic))
+    }
+  }
+
+  test("one topic of a cluster drains while the other goes on") {
+    scene { s =>
+      val (kept, leaving) = (newTopicOn(1, blue), newTopicOn(1, blue))
+      s.orders(Entry("blue", blue, kept, leaving))
+      val options = Seq("removedClusterPolicy" -> "drain", slowly)
+      s.catchUp(options: _*)
+      produce(blue, leaving, 1, values("drained", 8))
+      s.orders(Entry("blue", blue, kept))
+      val query = s.start(options: _*)
+      eventually(assert(s.results.logged.draining.get("blue").exists(_.topics == Set(leaving))))
+      produce(blue, leaving, 1, values("late", 4))
+      produce(blue, kept, 1, values("kept", 4))
+      eventually(assert(s.results.logged.retained.contains("blue")))
+      settle(query)
+      assertSame(
+        s.seen,
+        stored("blue", blue, kept) ++ stored("blue", blue, leaving).filterNot(_.value.startsWith("late"))
+      )
+    }
+  }
+}

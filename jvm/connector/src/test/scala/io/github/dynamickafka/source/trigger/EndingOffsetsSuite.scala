@@ -1,0 +1,264 @@
+package io.github.dynamickafka.source.trigger
+
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerConfig, ProducerRecord}
+import org.apache.kafka.common.serialization.StringSerializer
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+
+/** Where a streaming query ends: it reads up to there, also over restarts, and no further. */
+class EndingOffsetsSuite extends SourceTest {
+  private val latest = "endingOffsets" -> "latest"
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** A topic on blue and green with ten records in two partitions each. */
+  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    Seq(blue, green).foreach(produce(_, topic, 2, values("v", 10)))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    body(s, topic)
+    ()
+  }
+
+  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+  private def before(topic: String) = all(topic).filter(_.value.startsWith("v"))
+
+  test("a query that runs idles at its ends, and so does the one that is started again") {
+    withTopic { (s, topic) =>
+      val query = s.start(latest, "maxOffsetsPerTrigger" -> "7")
+      settle(query)
+      Seq(blue, green).foreach(produce(_, topic, 2, values("late", 4)))
+      settle(query)
+      assertSame(s.seen, before(topic))
+      assert(s.results.sizes.max == 7, "limits hold")
+      query.stop()
+      val logged = s.results.loggedText
+      val again = s.start(latest)
+      settle(again)
+      assertSame(s.seen, before(topic))
+      assert(s.results.loggedText == logged, "and plans nothing")
+      again.stop()
+      s.catchUp(latest)
+      assert(s.results.loggedText == logged)
+    }
+  }
+
+  test("latest is what is there at the first start, also when the driver dies in its first batch") {
+    withTopic { (s, topic) =>
+      s.catchUp(latest)
+      s.results.unlog()
+      s.results.forgetRows()
+      Seq(blue, green).foreach(produce(_, topic, 2, values("late", 4)))
+      s.catchUp(latest)
+      assertSame(s.seen, before(topic))
+    }
+  }
+
+  test("AvailableNow ends at its ends, over several runs with limits") {
+    withTopic { (s, topic) =>
+      val ends =
+        "endingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": 12}}, "green": {"$topic": {"0": 5}}}"""
+      s.catchUp(ends, "maxOffsetsPerTrigger" -> "3")
+      def expected = all(topic).filter { r =>
+        r.cluster == "green" && (r.partition == 1 || r.offset < 5) ||
+        r.cluster == "blue" && r.offset < (if (r.partition == 0) 3 else 12)
+      }
+      assertSame(s.seen, expected)
+      assert(s.seen.size == 18)
+      Seq(blue, green).foreach(produce(_, topic, 2, values("more", 20)))
+      s.catchUp(ends)
+      assertSame(s.seen, expected)
+      assert(s.seen.size == 18 + 7 + 10, "up to the ends that were not there yet; without an end all of it")
+    }
+  }
+
+  test("a cluster and partitions that come later have the global form, as of then") {
+    withTopic { (s, topic) =>
+      s.orders(Entry("blue", blue, topic))
+      val query = s.start(latest)
+      settle(query)
+      produce(green, topic, 2, values("v-more", 4))
+      s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+      settle(query)
+      blue.addPartitions(topic, 3)
+      eventually(assert(s.results.logged.endsOf("blue")(topic).offsets.keySet == Set(0, 1, 2)))
+      val atEntry = s.results.logged.endsOf("blue")(topic).offsets(2)
+      produce(blue, topic, 3, values("late", 6))
+      produce(green, topic, 2, values("late", 6))
+      settle(query)
+      query.stop()
+      s.catchUp(latest)
+      assert(atEntry == 0)
+      assertSame(s.seen, before(topic))
+    }
+  }
+
+  test("exact offsets leave a later cluster without an end") {
+    withTopic { (s, topic) =>
+      s.orders(Entry("blue", blue, topic))
+      // Without the level of the cluster: it is about the one that there is.
+      val ends = "endingOffsets" -> s"""{"$topic": {"0": 1, "1": 2}}"""
+      val query = s.start(ends)
+      settle(query)
+      s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+      Seq(blue, green).foreach(produce(_, topic, 2, values("later", 4)))
+      settle(query)
+      def expected = stored("green", green, topic) ++
+        stored("blue", blue, topic).filter(r => r.offset < (if (r.partition == 0) 1 else 2))
+      assertSame(s.seen, expected)
+      query.stop()
+      produce(green, topic, 2, values("last", 4))
+      s.catchUp(ends)
+      assertSame(s.seen, expected)
+    }
+    withTopic { (s, topic) =>
+      val e = refused(s.start(Trigger.AvailableNow(), "endingOffsets" -> s"""{"$topic": {"0": 1}}"""))
+      assert(condition(e) == "INVALID_OPTION" && text(e).contains("endingOffsets"), text(e))
+    }
+  }
+
+  test("a time that no record has reached yet ends nothing, and then before its first record") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      def at(cluster: KafkaCluster, times: Long*) =
+        cluster.produce(topic, times.map(t => Record(0, None, s"$t", timestamp = Some(t))))
+      val ends = "endingTimestamp" -> "5000"
+      Seq(blue, green).foreach(at(_, 1000, 2000))
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      val query = s.start(ends)
+      settle(query)
+      at(blue, 3000, 5000, 6000)
+      settle(query)
+      at(blue, 4000)
+      at(green, 4999)
+      settle(query)
+      query.stop()
+      at(green, 5001, 1)
+      s.catchUp(ends)
+      assert(s.seen.map(r => r.cluster -> r.value).groupMap(_._1)(_._2) ==
+        Map("blue" -> Seq("1000", "2000", "3000"), "green" -> Seq("1000", "2000", "4999")))
+    }
+  }
+
+  test("other words are other ends, and without any the query reads on") {
+    withTopic { (s, topic) =>
+      def upTo(offset: Int) =
+        "endingOffsets" -> Seq("blue", "green").map(c =>
+          s""""$c": {"$topic": {"0": $offset, "1": $offset}}"""
+        )
+          .mkString("{", ", ", "}")
+      s.catchUp(upTo(2))
+      assertSame(s.seen, all(topic).filter(_.offset < 2))
+      s.catchUp(upTo(4))
+      assertSame(s.seen, all(topic).filter(_.offset < 4))
+      s.catchUp(latest)
+      produce(blue, topic, 2, values("more", 2))
+      s.catchUp(latest)
+      assertSame(s.seen, before(topic))
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a cluster's own ends may change in the metadata while the query runs") {
+    withTopic { (s, topic) =>
+      val green2 = Entry("green", green, topic)
+      s.orders(Entry("blue", blue, topic), green2.stoppingAt(s"""{"$topic": {"0": 1, "1": 1}}"""))
+      val query = s.start("cluster.blue.endingOffsets" -> s"""{"$topic": {"0": 2, "1": 2}}""")
+      settle(query)
+      def upTo(g: Int) = all(topic).filter(r => r.offset < (if (r.cluster == "blue") 2 else g))
+      assertSame(s.seen, upTo(1))
+      s.change(Entry("blue", blue, topic), green2.stoppingAt(s"""{"$topic": {"0": 3, "1": 3}}"""))
+      settle(query)
+      assertSame(s.seen, upTo(3))
+      s.change(Entry("blue", blue, topic), green2)
+      settle(query)
+      assertSame(s.seen, upTo(5))
+    }
+  }
+
+  test("a cluster that was away comes back to the end it had") {
+    withTopic { (s, topic) =>
+      val (one, other) = (Entry("blue", blue, topic), Entry("green", green, topic))
+      val query = s.start(latest, "maxOffsetsPerTrigger" -> "4")
+      eventually(assert(s.results.sizes.sum >= 4))
+      s.change(one)
+      eventually(assert(s.results.logged.retained.contains("green")))
+      produce(green, topic, 2, values("late", 4))
+      s.change(one, other)
+      settle(query)
+      assertSame(s.seen, before(topic))
+    }
+  }
+
+  test("what drains is read up to its end, and retired there") {
+    withTopic { (s, topic) =>
+      s.orders(
+        Entry("blue", blue, topic).draining.stoppingAt(s"""{"$topic": {"0": 2, "1": 3}}"""),
+        Entry("green", green, topic)
+      )
+      val query = s.start("maxOffsetsPerTrigger" -> "2")
+      eventually(assert(s.results.logged.retained.contains("blue")))
+      settle(query)
+      assertSame(
+        s.seen,
+        all(topic).filter(r => r.cluster == "green" || r.offset < (if (r.partition == 0) 2 else 3))
+      )
+    }
+  }
+
+  test("read_committed: open and aborted transactions, on two clusters, under AvailableNow") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      val options = Seq("kafka.isolation.level" -> "read_committed", latest)
+      Using.Manager { use =>
+        val writers = Seq(blue, green).map(c => use(transactional(c)))
+        def transaction(writer: KafkaProducer[String, String], values: String*)(end: => Unit): Unit = {
+          writer.beginTransaction()
+          values.foreach(v => writer.send(new ProducerRecord[String, String](topic, 0, null, v)).get)
+          end
+        }
+        writers.foreach { w =>
+          transaction(w, "a", "b")(w.commitTransaction())
+          transaction(w, "never", "never")(w.abortTransaction())
+          transaction(w, "open")(())
+        }
+        s.catchUp(options: _*)
+        writers.foreach(_.commitTransaction())
+        s.catchUp(options: _*)
+        assert(
+          s.seen.map(r => r.cluster -> r.value).toSet ==
+            Set("blue", "green").flatMap(c => Set(c -> "a", c -> "b")),
+          "the end is that of what was committed"
+        )
+        assert(s.seen.size == 4)
+        s.catchUp(options.init: _*)
+        assert(s.seen.drop(4).map(r => r.cluster -> r.value).toSet == Set(
+          "blue" -> "open",
+          "green" -> "open"
+        ))
+        assert(s.seen.size == 6)
+      }.get
+    }
+  }
+
+  private def transactional(cluster: KafkaCluster): KafkaProducer[String, String] = {
+    val producer = new KafkaProducer(
+      Map[String, AnyRef](
+        ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> cluster.bootstrapServers,
+        ProducerConfig.TRANSACTIONAL_ID_CONFIG -> UUID.randomUUID().toString
+      ).asJava,
+      new StringSerializer,
+      new StringSerializer
+    )
+    producer.initTransactions()
+    producer
+  }
+}

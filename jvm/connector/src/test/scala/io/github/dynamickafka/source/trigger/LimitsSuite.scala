@@ -1,0 +1,117 @@
+package io.github.dynamickafka.source.trigger
+
+import scala.util.Random
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+
+/** Limits over all clusters together, on brokers; `TriggerSuite` has `maxOffsetsPerTrigger`. */
+class LimitsSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+
+  /** Clusters with so many records on two partitions each. */
+  private def withTopic(onBlue: Int, onGreen: Int)(body: (Scene, String) => Unit): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    produce(blue, topic, 2, values("b", onBlue))
+    produce(green, topic, 2, values("g", onGreen))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    body(s, topic)
+  }
+
+  private def tasks(s: Scene, options: (String, String)*): Int = s.batch(options: _*).rdd.getNumPartitions
+
+  test("minPartitions: so many tasks over all clusters, in batch and in streaming, every record once") {
+    withTopic(400, 4) { (s, topic) =>
+      assert(tasks(s) == 4)
+      assert(tasks(s, "minPartitions" -> "3") == 4)
+      assert(tasks(s, "minPartitions" -> "9") == 9)
+      assert(s.batch("minPartitions" -> "9").count() == 404)
+      s.catchUp("minPartitions" -> "9", "maxOffsetsPerTrigger" -> "150")
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("maxRecordsPerPartition: no task has more") {
+    withTopic(100, 7) { (s, topic) =>
+      assert(tasks(s, "maxRecordsPerPartition" -> "20") == 3 + 3 + 1 + 1)
+      assert(tasks(s, "maxRecordsPerPartition" -> "20", "minPartitions" -> "12") == 12)
+      s.catchUp("maxRecordsPerPartition" -> "20")
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("minOffsetsPerTrigger waits for enough, maxTriggerDelay not for ever, AvailableNow not at all") {
+    withTopic(1, 1) { (s, topic) =>
+      s.catchUp("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "1h")
+      assert(s.seen.size == 2)
+      val query = s.start("minOffsetsPerTrigger" -> "6", "maxTriggerDelay" -> "1h")
+      settle(query)
+      produce(blue, topic, 2, values("more", 5))
+      settle(query)
+      assert(s.seen.size == 2)
+      produce(green, topic, 2, values("enough", 1))
+      eventually(assert(s.seen.size == 8))
+      query.stop()
+      produce(blue, topic, 2, values("late", 1))
+      val patient = s.start("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "2s")
+      eventually(assert(s.seen.size == 9, "the first trigger does not wait"))
+      produce(green, topic, 2, values("later", 1))
+      eventually(assert(s.seen.size == 10))
+      settle(patient)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a topology change does not wait for records") {
+    withTopic(2, 2) { (s, topic) =>
+      s.orders(Entry("blue", blue, topic))
+      val query = s.start("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "1h")
+      eventually(assert(s.seen.size == 2))
+      s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+      eventually(assert(s.results.logged.clusters.contains("green")))
+      settle(query)
+      assert(s.seen.size == 2)
+      query.stop()
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("minOffsetsPerTrigger above maxOffsetsPerTrigger is refused at load") {
+    scene { s =>
+      val e = refused(s.frame("minOffsetsPerTrigger" -> "10", "maxOffsetsPerTrigger" -> "9"))
+      assert(condition(e) == "INVALID_OPTION" && text(e).contains("maxOffsetsPerTrigger"))
+    }
+  }
+
+  test("a skew of 1 to 1000 between clusters, under random limits: nobody starves, every record once") {
+    val seed = Random.nextLong()
+    info(s"seed $seed")
+    val random = new Random(seed)
+    withTopic(4000, 4) { (s, topic) =>
+      val budget = 500 + random.nextInt(500)
+      s.catchUp(
+        "maxOffsetsPerTrigger" -> budget.toString,
+        "minPartitions" -> (1 + random.nextInt(12)).toString,
+        "maxRecordsPerPartition" -> (50 + random.nextInt(200)).toString
+      )
+      assertSame(s.seen, all(topic))
+      assert(s.results.sizes.max <= budget)
+      assert(s.results.batch(0).map(r => (r.cluster, r.partition)).distinct.size == 4)
+    }
+  }
+
+  test("limits and ProcessingTime: a batch a trigger, never more than the budget") {
+    withTopic(30, 10) { (s, topic) =>
+      val query =
+        s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")
+      settle(query)
+      assertSame(s.seen, all(topic))
+      assert(s.results.sizes.max == 7)
+    }
+  }
+}

@@ -1,0 +1,325 @@
+package io.github.dynamickafka.source.trigger
+
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest, StreamsFile}
+
+/** A metadata service that fails, hangs, says too little or nonsense. */
+class MetadataFailureSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** A query that runs over blue and green. */
+  private def running(options: (String, String)*)(
+      body: (Scene, String, org.apache.spark.sql.streaming.StreamingQuery) => Any
+  ): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    s.orders(both(topic): _*)
+    val query = s.start(options: _*)
+    settle(query)
+    produce(blue, topic, 2, values("before", 4))
+    settle(query)
+    body(s, topic, query)
+    ()
+  }
+
+  private def both(topic: String) = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
+  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+  private def threshold(n: Int) = "streamMetadataDiscoveryFailureThreshold" -> n.toString
+  private def down(): Unit = throw new IllegalStateException("the service is down")
+
+  /** Longer than anything that must not wait for it takes, on a busy machine too. */
+  private val HangMs = 120000L
+  private def hang(): Unit = Thread.sleep(HangMs)
+
+  test(
+    "failures are tolerated up to the threshold, the next one fails the query with the cause; success resets"
+  ) {
+    running(threshold(5)) { (s, topic, query) =>
+      val failures = new AtomicInteger
+      // Five failures, a success, five failures, a success, ...: never six in a row.
+      s.service.behave = () => if (failures.incrementAndGet() % 6 != 0) down()
+      waitFor("twenty calls")(failures.get > 20)
+      produce(green, topic, 2, values("meanwhile", 4))
+      settle(query)
+      assertSame(s.seen, all(topic))
+      assert(s.metrics(query)("metadataFailures").toInt <= 5)
+      s.service.behave = () => ()
+      s.service.awaitAnswers()
+      val before = s.service.callCount
+      s.service.behave = () => down()
+      val e = failure(query)
+      assert(condition(e) == "METADATA_UNAVAILABLE")
+      // At the sixth; the query's thread may look when a seventh has come.
+      assert(e.getMessageParameters.get("failures").toInt >= 6 && s.service.callCount - before >= 6)
+      assert(text(e).contains("the service is down"), text(e))
+    }
+  }
+
+  test("a first start needs an answer: retried up to the threshold, then the cause") {
+    scene { s =>
+      s.service.behave = () => down()
+      val e = refused(s.start(threshold(3)))
+      assert(condition(e) == "METADATA_UNAVAILABLE" && text(e).contains("the service is down"))
+      assert(s.service.callCount == 4)
+    }
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      produce(blue, topic, 1, values("a", 3))
+      val calls = new AtomicInteger
+      s.service.behave = () => if (calls.incrementAndGet() < 4) down()
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp(threshold(3))
+      assertSame(s.seen, stored("blue", blue, topic))
+    }
+  }
+
+  test("an empty answer, a missing stream, a stream without clusters: failures, never a removal") {
+    running(threshold(1000)) { (s, topic, query) =>
+      val wrong = Seq[Map[String, Seq[Entry]]](
+        Map.empty,
+        Map("other" -> both(topic)),
+        Map("orders" -> Nil),
+        Map("orders" -> Seq(both(topic).head, Entry("green", green, topic).copy(properties = Map.empty))),
+        Map("orders" -> Seq(both(topic).head, Entry("gr een", green, topic))),
+        Map("orders" -> Seq(both(topic).head, Entry("green", green))),
+        Map("orders" -> Seq(both(topic).head, Entry("green", green, topic).copy(state = "gone"))),
+        Map("orders" -> Seq(both(topic).head, Entry("green", green, topic).startingAt("somewhere")))
+      )
+      for (answer <- wrong) {
+        s.service.streams = answer
+        s.service.awaitAnswers()
+        produce(green, topic, 2, values("g", 2))
+        settle(query)
+        assert(s.results.logged.retained.isEmpty && s.results.logged.clusters.keySet == Set("blue", "green"))
+        assertSame(s.seen, all(topic))
+        eventually(assert(s.metrics(query)("metadataFailures").toInt > 0))
+      }
+      s.change(both(topic): _*)
+      produce(green, topic, 2, values("last", 2))
+      settle(query)
+      assert(s.metrics(query)("metadataFailures") == "0")
+    }
+  }
+
+  test("one of two streams is missing: the other one's clusters stay as well, until allowMissingStreams") {
+    for (allowed <- Seq(false, true)) scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      s.service.streams =
+        Map("orders" -> Seq(Entry("blue", blue, topic)), "audit" -> Seq(Entry("green", green, topic)))
+      val query =
+        s.start("streamIds" -> "orders;audit", "allowMissingStreams" -> allowed.toString, threshold(1000))
+      settle(query)
+      s.service.streams = s.service.streams - "audit"
+      s.service.awaitAnswers()
+      settle(query)
+      assert(s.results.logged.retained.keySet == (if (allowed) Set("green") else Set.empty))
+    }
+  }
+
+  test("allowMissingStreams: an empty answer empties the topology, and all comes back exactly") {
+    running("allowMissingStreams" -> "true") { (s, topic, query) =>
+      s.service.streams = Map.empty
+      s.service.awaitAnswers()
+      settle(query)
+      assert(s.results.logged.retained.keySet == Set("blue", "green") && s.results.logged.clusters.isEmpty)
+      produce(blue, topic, 2, values("meanwhile", 4))
+      settle(query)
+      assert(s.seen.size == 4)
+      s.change(both(topic): _*)
+      settle(query)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test(
+    "isClusterActive false: treated as removed, whatever describeStreams says, and exact when it is true again"
+  ) {
+    running() { (s, topic, query) =>
+      s.service.inactive = Set("blue")
+      s.service.awaitAnswers()
+      settle(query)
+      assert(s.results.logged.retained.keySet == Set("blue"))
+      produce(blue, topic, 2, values("inactive", 4))
+      settle(query)
+      assert(s.seen.size == 4)
+      s.service.inactive = Set.empty
+      s.service.awaitAnswers()
+      settle(query)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test(
+    "a hanging service never blocks the query's thread; no two calls at once; it is given up after its limit"
+  ) {
+    running("clusterRequestTimeoutMs" -> "5000", threshold(1000)) { (s, topic, query) =>
+      s.service.behave = () => hang()
+      waitFor("the service hangs")(s.service.isBusy)
+      (0 until 3).foreach { i =>
+        produce(green, topic, 2, values(s"g$i-", 2))
+        assert(elapsedMs(settle(query)) < HangMs / 2)
+      }
+      assertSame(s.seen, all(topic))
+      eventually(assert(s.metrics(query)("metadataFailures").toInt > 0))
+      assert(elapsedMs(query.stop()) < HangMs / 2, "nor does it hold up its end")
+      assert(s.service.mostAtOnce.get == 1)
+      assert(s.service.threads.stream.noneMatch(_.getName.contains("stream execution thread")))
+    }
+  }
+
+  test("the service down at a restart: the checkpoint's topology is used, until the threshold") {
+    running() { (s, topic, query) =>
+      query.stop()
+      produce(blue, topic, 2, values("stopped", 4))
+      // Half of the failures that end the query come after it has read, however long that takes.
+      val read = new CountDownLatch(1)
+      val failures = new AtomicInteger
+      s.service.behave = () => {
+        if (failures.incrementAndGet() > 20) read.await(HangMs, TimeUnit.MILLISECONDS)
+        down()
+      }
+      val again = s.start(threshold(40))
+      eventually(assert(s.seen.size == 8))
+      settle(again)
+      assertSame(s.seen, all(topic))
+      read.countDown()
+      assert(condition(failure(again)) == "METADATA_UNAVAILABLE")
+      // And with an answer, on from there.
+      s.service.behave = () => ()
+      produce(green, topic, 2, values("up", 4))
+      s.catchUp()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("the service hangs at a restart: the checkpoint's topology is used after one call's limit") {
+    running() { (s, topic, query) =>
+      query.stop()
+      produce(blue, topic, 2, values("stopped", 4))
+      s.service.behave = () => hang()
+      val again = s.start("clusterRequestTimeoutMs" -> "5000", threshold(1000))
+      assert(elapsedMs(eventually(assert(s.seen.size == 8))) < HangMs / 2)
+      assert(again.isActive)
+      again.stop()
+    }
+  }
+
+  test("interval -1: asked at the start only") {
+    running("streamMetadataDiscoveryIntervalMs" -> "-1") { (s, topic, query) =>
+      val asked = s.service.callCount
+      assert(asked == 1)
+      s.orders(Entry("blue", blue, topic))
+      (0 until 5).foreach { i =>
+        produce(green, topic, 2, values(s"g$i-", 2))
+        settle(query)
+      }
+      assert(s.service.callCount == asked)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("each failure restarts the count, and a query that is stopped closes its watch") {
+    running() { (s, _, query) =>
+      val watchers = s.service.threads.asScala.toSet
+      assert(watchers.nonEmpty)
+      query.stop()
+      eventually(assert(watchers.filter(_.isAlive).isEmpty))
+      assert(!s.service.closed, "an instance belongs to who made it")
+    }
+  }
+
+  private def fileFrame(file: StreamsFile, options: (String, String)*) =
+    spark.readStream.format("dynamic-kafka")
+      .options(Map(
+        "metadataService" -> "file",
+        "metadataService.path" -> file.path.toString,
+        "streamIds" -> "orders",
+        "streamMetadataDiscoveryIntervalMs" -> "100"
+      ) ++ options)
+      .load()
+
+  test("a broken file at the first start: the error names file and line; mended, the query starts") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, values("a", 3))
+    val folder = newFolder()
+    val file = new StreamsFile(folder)
+    val results = new Results(folder.resolve("checkpoint"))
+    file.writeText("{\n  \"version\": 1,\n  \"clusters\": {},\n  \"streems\": {}\n}")
+    val e = refused(results.start(fileFrame(file, threshold(2))))
+    assert(text(e).contains(file.path.toString) && text(e).contains("streems"), text(e))
+    assert(text(e).contains("line 4"), text(e))
+    file.write("orders" -> Seq(Entry("blue", blue, topic)))
+    val query = results.start(fileFrame(file), Trigger.AvailableNow())
+    assert(query.awaitTermination(300000))
+    assertSame(results.seen, stored("blue", blue, topic))
+  }
+
+  test("a file that is truncated, emptied, deleted and rewritten while the query runs harms nothing") {
+    val topic = newTopicOn(1, blue)
+    val folder = newFolder()
+    val file = new StreamsFile(folder)
+    val results = new Results(folder.resolve("checkpoint"))
+    def good() = file.write("orders" -> Seq(Entry("blue", blue, topic)))
+    good()
+    val query = results.start(fileFrame(file, threshold(100)))
+    // Progress, which tells of failures, comes with records.
+    def failures(value: String): Int = {
+      produce(blue, topic, 1, Seq(value))
+      settle(query)
+      query.lastProgress.sources.head.metrics.get("metadataFailures").toInt
+    }
+    def untilNoticed(value: String) = eventually(assert(failures(value) > 0))
+    def untilGood(value: String) = eventually(assert(failures(value) == 0))
+    try {
+      settle(query)
+      val whole = java.nio.file.Files.readString(file.path)
+      Seq(whole.take(whole.length / 2), "", "null", "[1, 2", whole.replace("orders", "\u0000")).foreach {
+        text =>
+          java.nio.file.Files.writeString(file.path, text)
+          untilNoticed(s"with ${text.length}")
+          good()
+          untilGood("in between")
+      }
+      java.nio.file.Files.delete(file.path)
+      untilNoticed("without")
+      good()
+      assertSame(results.seen, stored("blue", blue, topic))
+      assert(results.logged.retained.isEmpty)
+    } finally query.stop()
+  }
+
+  test("a service by its class name, with its arguments") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, values("a", 3))
+    val results = new Results(newFolder().resolve("checkpoint"))
+    val frame = spark.readStream.format("dynamic-kafka")
+      .option("metadataService", classOf[ServiceByName].getName)
+      .option("metadataService.servers", blue.bootstrapServers)
+      .option("metadataService.Topic", topic)
+      .option("streamIds", "orders")
+      .load()
+    assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(300000))
+    assertSame(results.seen, stored("blue", blue, topic))
+  }
+}
+
+/** Named by its class in an option; keys of its arguments come as the user wrote them. */
+final class ServiceByName(arguments: ju.Map[String, String]) extends KafkaMetadataService {
+  private val stream = {
+    val entry = Entry.at("blue", arguments.get("servers"), arguments.get("Topic"))
+    new KafkaStream("orders", ju.Map.of("blue", entry.metadata))
+  }
+  override def getAllStreams(): ju.Set[KafkaStream] = ju.Set.of(stream)
+  override def describeStreams(ids: ju.Collection[String]): ju.Map[String, KafkaStream] =
+    if (ids.contains("orders")) ju.Map.of("orders", stream) else ju.Map.of()
+  override def isClusterActive(id: String): Boolean = true
+  override def close(): Unit = ()
+}

@@ -1,0 +1,262 @@
+package io.github.dynamickafka.source.trigger
+
+import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.metric.CustomTaskMetric
+import org.apache.spark.sql.connector.read.streaming.{ReadLimit, ReadMaxRows}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.{CompositeOffset, Loss, Positions, Retained, Span, TopicEnds}
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
+import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounts, Outage}
+import io.github.dynamickafka.source.plan.SparkPlanner
+import io.github.dynamickafka.source.report.{OffsetChangeText, SourceMetrics}
+import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic
+}
+
+/** What the source decides without a broker. */
+class PurePartsSuite extends AnyFunSuite {
+
+  private def positions(all: (String, Int, Long)*) = Positions.from(all)
+  private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
+  private def cluster(id: String, properties: Map[String, String], topics: (String, TopologyTopic)*) =
+    id -> TopologyCluster(id, SortedMap.from(topics), properties)
+
+  test("a cluster that is out is asked again with growing pauses, and never waited for") {
+    val first = Outage.begin(now = 1000L, new RuntimeException("gone"))
+    var asked = 0
+    var answer = new CompletableFuture[String]
+    val ask = () => { asked += 1; answer }
+    assert(first.look(1100L, ask) == Left(first) && asked == 0, "not before its time")
+    val probing = first.look(first.nextAt, ask).left.toOption.get
+    assert(asked == 1)
+    assert(probing.look(first.nextAt + 60000L, ask) == Left(probing), "one question at a time")
+    answer.completeExceptionally(new RuntimeException("still gone"))
+    val later = probing.look(first.nextAt + 1L, ask).left.toOption.get
+    assert(later.cause.getMessage == "still gone" && later.since == 1000L)
+    assert(later.nextAt - (first.nextAt + 1L) > first.nextAt - first.since, "the pause grows")
+    answer = CompletableFuture.completedFuture("id")
+    val again = later.look(later.nextAt, ask).left.toOption.get
+    assert(again.look(later.nextAt, ask) == Right(()))
+  }
+
+  test("answers that nobody waits for any more are no answers, also where one of them came meanwhile") {
+    val (moved, other) = (new CompletableFuture[String], new CompletableFuture[String])
+    // The answer comes after it was found to be of no use, and before the rest is cancelled.
+    def superseded(pending: Set[String]): Boolean = {
+      assert(pending == Set("moved", "other"))
+      moved.complete("too late")
+    }
+    assert(!ClusterStreams.await(Map("moved" -> moved, "other" -> other), superseded))
+    assert(other.isCancelled)
+    val failed = CompletableFuture.failedFuture[String](new RuntimeException("refused"))
+    assert(ClusterStreams.await(
+      Map("moved" -> moved, "failed" -> failed),
+      _ => fail("nothing is waited for")
+    ))
+  }
+
+  test("limits: the budget of all clusters together, and each cluster's own") {
+    val limits = new Limits(id => if (id == "slow") Some(5L) else None)
+    val spans = IndexedSeq(span("fast", 1000), span("slow", 1000))
+    assert(limits.grant(spans, ReadLimit.maxRows(Long.MaxValue), 0L, wait = true) == IndexedSeq(1000L, 5L))
+    assert(
+      limits.grant(spans, ReadLimit.allAvailable(), 0L, wait = true) == IndexedSeq(1000L, 1000L),
+      "Trigger.Once"
+    )
+    assert(limits.grant(spans, ReadLimit.maxRows(100), 0L, wait = true).sum == 100L)
+    assert(limits.grant(spans, ReadLimit.maxRows(100), 0L, wait = true)(1) <= 5L)
+    val both = ReadLimit.compositeLimit(Array(ReadLimit.minRows(1, 10), ReadLimit.maxRows(7)))
+    assert(limits.grant(spans, both, 0L, wait = true).sum == 7L)
+  }
+
+  test("limits: a batch is put off until there is enough, for as long as that may take") {
+    val limits = new Limits(_ => None)
+    val limit = Limits.limit(Some(10L), maxDelayMs = 1000L, Some(20L))
+    def grant(lag: Long, now: Long, wait: Boolean = true) =
+      limits.grant(IndexedSeq(span("a", lag), span("b", lag)), limit, now, wait).sum
+    assert(grant(2, now = 0L) == 4L, "the first one does not wait")
+    assert(grant(2, now = 999L) == 0L)
+    assert(grant(2, now = 999L, wait = false) == 4L, "AvailableNow")
+    assert(grant(2, now = 1000L) == 0L)
+    assert(grant(5, now = 1001L) == 10L)
+    assert(grant(2, now = 2000L) == 0L)
+    assert(grant(2, now = 2001L) == 4L, "long enough")
+    assert(grant(50, now = 2002L) == 20L)
+    assert(Limits.limit(None, 1000L, None).isInstanceOf[ReadMaxRows], "Trigger.Once has a limit of its own")
+  }
+
+  test("a topic that was read may be missing for a moment; lost records are decided on at once") {
+    val gone = Loss.TopicGone("blue", "orders")
+    val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
+    policy.judge(Seq(gone), now = 0L, waitForTopics = true)
+    policy.judge(Nil, now = 4000L, waitForTopics = true)
+    policy.judge(Seq(gone), now = 6000L, waitForTopics = true)
+    policy.judge(Seq(gone), now = 10999L, waitForTopics = true)
+    val late =
+      intercept[DynamicKafkaRuntimeException](policy.judge(Seq(gone), now = 11000L, waitForTopics = true))
+    assert(
+      late.getMessageParameters.get("cluster") == "blue" && late.getMessageParameters.get("topic") == "orders"
+    )
+    intercept[DynamicKafkaRuntimeException](
+      new LossPolicy(true, 5000L).judge(Seq(gone), now = 0L, waitForTopics = false)
+    )
+    val expired = Loss.Expired("blue", "orders", 3, known = 7L, earliest = 9L)
+    val e =
+      intercept[DynamicKafkaRuntimeException](policy.judge(Seq(expired), now = 0L, waitForTopics = true))
+    assert(Seq("blue", "orders", "partition 3", "offset 7", "9").forall(e.getMessage.contains), e.getMessage)
+    new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
+  }
+
+  test("the checkpoint remembers how to reach what offsets name, and no secret") {
+    val secrets = Map(
+      "bootstrap.servers" -> "b:1",
+      "sasl.jaas.config" -> "pw",
+      "ssl.key.password" -> ("$" + "{file:/x:y}")
+    )
+    val first = Topology(
+      SortedMap(
+        cluster(
+          "blue",
+          secrets,
+          "orders" -> TopologyTopic("s", startingOffsets = Some(OffsetsPolicy.Timestamp(5L)))
+        ),
+        cluster("red", Map("bootstrap.servers" -> "r:1"), "old" -> TopologyTopic("s", draining = true))
+      )
+    )
+    val second =
+      Topology(SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))))
+    val end = CompositeOffset(
+      clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
+      retained = SortedMap("red" -> Retained(1L, positions(("old", 0, 2L))))
+    )
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val memory = new SourceCheckpoint(folder, new Configuration)
+    memory.remember(first, end)
+    memory.remember(second, end)
+    val again = new SourceCheckpoint(folder, new Configuration)
+    assert(again.topology.exists(_.current == second))
+    assert(again.cluster("blue").map(_.properties).contains(Map("bootstrap.servers" -> "b:1")))
+    assert(
+      again.cluster("blue").flatMap(_.topics.get("orders")) == first.clusters("blue").topics.get("orders")
+    )
+    assert(again.cluster("red").map(_.bootstrapServers).contains("r:1"))
+    assert(again.streamOf("red", "old") == "s")
+    again.remember(second, CompositeOffset.empty)
+    assert(
+      new SourceCheckpoint(folder, new Configuration).cluster("blue").isEmpty,
+      "no offset names it any more"
+    )
+    assert(new SourceCheckpoint(folder, new Configuration).cluster("green").isDefined)
+  }
+
+  test("the initial offset is written once and read back") {
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val initial = InitialOffset(CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))), Set("green"))
+    val memory = new SourceCheckpoint(folder, new Configuration)
+    assert(memory.initial.isEmpty)
+    memory.writeInitial(initial)
+    assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
+  }
+
+  test("a folder where Spark's own Kafka source has been is refused") {
+    val folder = Files.createTempDirectory("memory")
+    Files.writeString(folder.resolve("0"), "v1\n{}")
+    val e = intercept[DynamicKafkaRuntimeException](
+      new SourceCheckpoint(folder.toUri.toString, new Configuration).refusePlainKafka()
+    )
+    assert(e.getCondition == "DYNAMIC_KAFKA.PLAIN_KAFKA_CHECKPOINT")
+  }
+
+  test("metrics never throw and always have every key") {
+    val consumed = CompositeOffset(
+      clusters =
+        SortedMap("blue" -> positions(("t", 0, 5L), ("t", 1, 5L)), "gone" -> positions(("t", 0, 9L))),
+      draining = SortedMap("gone" -> positions(("t", 0, 9L)))
+    )
+    val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
+    val metrics = SourceMetrics(consumed, ends, Set("blue", "new"), Set("new"), 12L, 3, CommitCounts(5L, 2L))
+    assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
+    assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
+    assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")
+    assert(metrics.get("drainingClusters") == "1" && metrics.get("unreachableClusters") == "1")
+    val nothing =
+      SourceMetrics(CompositeOffset.empty, SortedMap.empty, Set.empty, Set.empty, 0L, 0, CommitCounts.none)
+    assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
+  }
+
+  test("what Spark's own reader counts is forwarded") {
+    final case class Count(name: String, value: Long) extends CustomTaskMetric
+    val counts = Array[CustomTaskMetric](Count("dataLoss", 3L), Count("offsetOutOfRange", 2L))
+    val inner = new PartitionReader[InternalRow] {
+      override def next(): Boolean = false
+      override def get(): InternalRow = throw new NoSuchElementException
+      override def close(): Unit = ()
+      override def currentMetricsValues(): Array[CustomTaskMetric] = counts
+    }
+    val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
+    val partition = ClusterPartition("a", "h:1", "s", Set("t"), new InputPartition {}, reader, Nil)
+    assert(new ClusterReader(partition, inner).currentMetricsValues.toSeq == counts.toSeq)
+  }
+
+  test("the same partition of many clusters does not come to one executor") {
+    val places = IndexedSeq("executor_a", "executor_b", "executor_c")
+    val inner = new InputPartition {}
+    val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
+    def at(id: String, place: String) = ClusterPartition(id, "h:1", "s", Set("t"), inner, reader, Seq(place))
+    val ids = IndexedSeq("a", "b", "c")
+    val planned = ids.map(at(_, places(0))) ++ ids.map(at(_, places(1))) ++ ids.map(at(_, places(2)))
+    val rotated = SparkPlanner.rotate(planned, ids)
+    assert(rotated.take(3).flatMap(_.preferredLocations).toSet == places.toSet)
+    assert(rotated.filter(_.toString.contains("(a,")).flatMap(_.preferredLocations) == places)
+    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
+      "one",
+      "one"
+    ))
+  }
+
+  test("the checkpoint remembers patterns, what matches, partitions and times") {
+    val times = OffsetsPolicy.TimestampByPartition(Map("*" -> Map("orders" -> Map(0 -> 5L))))
+    val matched = TopologyTopic("s", matched = true, startingOffsets = Some(times))
+    val topology = Topology(SortedMap("blue" -> TopologyCluster(
+      "blue",
+      SortedMap("orders" -> matched, "some" -> TopologyTopic("s", partitions = Some(SortedSet(0, 3)))),
+      Map("bootstrap.servers" -> "b:1"),
+      Seq(TopologyPattern("or.*", matched))
+    )))
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
+    assert(new SourceCheckpoint(folder, new Configuration).topology.map(_.current).contains(topology))
+  }
+
+  test("a change of the topology is one line: what enters, leaves and drains, with offsets") {
+    val start =
+      CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)), "red" -> positions(("t", 0, 1L))))
+    val end = CompositeOffset(
+      clusters = SortedMap("green" -> positions(("t", 0, 3L)), "red" -> positions(("t", 0, 1L))),
+      entered = SortedMap("green" -> positions(("t", 0, 2L))),
+      retained = SortedMap("blue" -> Retained(1L, positions(("t", 0, 4L)))),
+      draining = SortedMap("red" -> positions(("t", 0, 8L))),
+      ends = SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
+    )
+    assert(
+      OffsetChangeText.describe(start, end).contains(
+        """Topology: 'green' enters at {"t":{"0":2}}; 'blue' leaves at {"t":{"0":4}}; 'red' drains up to {"t":{"0":8}}; 'green' ends at {"t":{"0":9}}"""
+      )
+    )
+    assert(OffsetChangeText.describe(start, start).isEmpty)
+  }
+}

@@ -1,0 +1,175 @@
+package io.github.dynamickafka.source.trigger
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, AdminClientConfig}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+
+/** Where a query starts. */
+class StartingOffsetsSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** A topic on blue and green with ten records in two partitions each. */
+  private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
+    val topic = newTopicOn(2, blue, green)
+    Seq(blue, green).foreach(produce(_, topic, 2, values("v", 10)))
+    s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+    body(s, topic)
+    ()
+  }
+
+  /** What is to be seen when partitions 0 and 1 of each cluster start at these offsets. */
+  private def from(topic: String, starts: (String, KafkaCluster, Long, Long)*): Seq[Seen] =
+    starts.flatMap { case (id, cluster, zero, one) =>
+      stored(id, cluster, topic).filter(r => r.offset >= (if (r.partition == 0) zero else one))
+    }
+
+  test("earliest is the default, and where partitions begin above 0") {
+    withTopic { (s, topic) =>
+      blue.deleteRecords(topic, 0, 2)
+      s.catchUp()
+      assertSame(s.seen, from(topic, ("blue", blue, 2, 0), ("green", green, 0, 0)))
+      assert(s.seen.size == 18)
+    }
+  }
+
+  test("latest: what comes after the start, and nothing before") {
+    withTopic { (s, topic) =>
+      val query = s.start("startingOffsets" -> "latest")
+      settle(query)
+      Seq(blue, green).foreach(produce(_, topic, 2, values("new", 4)))
+      settle(query)
+      assertSame(s.seen, from(topic, ("blue", blue, 5, 5), ("green", green, 5, 5)))
+    }
+  }
+
+  test("JSON by cluster, with -1 and -2; partitions that are not named start at the earliest") {
+    withTopic { (s, topic) =>
+      s.catchUp(
+        "startingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": -1}}, "green": {"$topic": {"1": 4}}}"""
+      )
+      assertSame(s.seen, from(topic, ("blue", blue, 3, 5), ("green", green, 0, 4)))
+    }
+  }
+
+  test("JSON without clusters where there is one cluster, and an error where there are two") {
+    withTopic { (s, topic) =>
+      val json = s"""{"$topic": {"0": 3, "1": -2}}"""
+      val e = refused(s.start(Trigger.AvailableNow(), "startingOffsets" -> json))
+      assert(condition(e) == "INVALID_OPTION" && text(e).contains("startingOffsets"), text(e))
+    }
+    withTopic { (s, topic) =>
+      s.orders(Entry("green", green, topic))
+      s.catchUp("startingOffsets" -> s"""{"$topic": {"0": 3, "1": -2}}""")
+      assertSame(s.seen, from(topic, ("green", green, 3, 0)))
+    }
+  }
+
+  test("a cluster's own: from the metadata, and from its option, which wins") {
+    withTopic { (s, topic) =>
+      s.orders(Entry("blue", blue, topic).startingAt("earliest"), Entry("green", green, topic))
+      s.catchUp("startingOffsets" -> "latest")
+      assertSame(s.seen, from(topic, ("blue", blue, 0, 0)))
+    }
+    withTopic { (s, topic) =>
+      s.orders(
+        Entry("blue", blue, topic).startingAt("earliest"),
+        Entry("green", green, topic).startingAt(s"""{"$topic": {"0": 4, "1": 4}}""")
+      )
+      s.catchUp("startingOffsets" -> "latest", "cluster.blue.startingOffsets" -> s"""{"$topic": {"0": 2}}""")
+      assertSame(s.seen, from(topic, ("blue", blue, 2, 0), ("green", green, 4, 4)))
+    }
+  }
+
+  test("A earliest, B latest: all of A, and of B what comes later") {
+    withTopic { (s, topic) =>
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic).startingAt("latest"))
+      val query = s.start()
+      settle(query)
+      produce(green, topic, 2, values("new", 4))
+      settle(query)
+      assertSame(s.seen, from(topic, ("blue", blue, 0, 0), ("green", green, 5, 5)))
+    }
+  }
+
+  test("timestamps: the first record of that time, or the end; by partition too") {
+    withTopic { (s, topic) =>
+      // Between the records of before and those of later.
+      val before = System.currentTimeMillis()
+      waitFor("the clock to go on")(System.currentTimeMillis() > before)
+      val time = System.currentTimeMillis()
+      waitFor("the clock to go on")(System.currentTimeMillis() > time)
+      produce(blue, topic, 2, values("later", 2))
+      s.catchUp("startingTimestamp" -> time.toString)
+      assertSame(s.seen, from(topic, ("blue", blue, 5, 5)))
+      scene { t =>
+        t.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+        t.catchUp(
+          "startingOffsetsByTimestamp" -> s"""{"blue": {"$topic": {"0": $time}}, "green": {"$topic": {"1": $time}}}"""
+        )
+        assertSame(t.seen, from(topic, ("blue", blue, 5, 0), ("green", green, 0, 5)))
+      }
+    }
+  }
+
+  private def commit(cluster: KafkaCluster, group: String, topic: String, offsets: (Int, Long)*): Unit = {
+    val settings = Map[String, AnyRef](AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> cluster.bootstrapServers)
+    val admin = Admin.create(settings.asJava)
+    try {
+      val positions = offsets.map { case (p, o) => new TopicPartition(topic, p) -> new OffsetAndMetadata(o) }
+      admin.alterConsumerGroupOffsets(group, positions.toMap.asJava).all().get()
+      ()
+    } finally admin.close()
+  }
+
+  test("committed: of the group, by cluster, and the fallback where there is none") {
+    withTopic { (s, topic) =>
+      val group = s"group-$topic"
+      commit(blue, group, topic, 0 -> 2L, 1 -> 3L)
+      commit(green, group, topic, 0 -> 4L)
+      val committed = Seq("startingOffsets" -> "committed", "kafka.group.id" -> group)
+      val e = refused(s.start(Trigger.AvailableNow(), committed: _*))
+      assert(Seq("green", group, s"$topic-1").forall(text(e).contains), text(e))
+      s.catchUp(committed :+ ("committedOffsetsFallback" -> "latest"): _*)
+      assertSame(s.seen, from(topic, ("blue", blue, 2, 3), ("green", green, 4, 5)))
+    }
+  }
+
+  test("commitGroupId is read before kafka.group.id; without either it is an error at load") {
+    withTopic { (s, topic) =>
+      commit(blue, s"group-$topic", topic, 0 -> 5L, 1 -> 5L)
+      commit(green, s"group-$topic", topic, 0 -> 5L, 1 -> 1L)
+      val e = refused(s.frame("startingOffsets" -> "committed"))
+      assert(e.isInstanceOf[IllegalArgumentException] && text(e).contains("kafka.group.id"))
+      s.catchUp(
+        "startingOffsets" -> "committed",
+        "commitGroupId" -> s"group-$topic",
+        "kafka.group.id" -> "another"
+      )
+      assertSame(s.seen, from(topic, ("green", green, 5, 1)))
+    }
+  }
+
+  test("only a first start looks at startingOffsets: a restart goes on") {
+    withTopic { (s, topic) =>
+      s.catchUp()
+      produce(blue, topic, 2, values("more", 4))
+      s.catchUp("startingOffsets" -> "latest", "newClusterStartingOffsets" -> "latest")
+      assertSame(s.seen, from(topic, ("blue", blue, 0, 0), ("green", green, 0, 0)))
+    }
+  }
+
+  test("an offset that is not there is lost data, and names the place") {
+    withTopic { (s, topic) =>
+      val beyond = "startingOffsets" -> s"""{"blue": {"$topic": {"0": 77}}}"""
+      val e = refused(s.start(Trigger.AvailableNow(), beyond))
+      assert(condition(e) == "DATA_LOSS")
+      assert(Seq("blue", topic, "partition 0", "77", "5").forall(text(e).contains), text(e))
+    }
+  }
+}

@@ -1,0 +1,183 @@
+package io.github.dynamickafka.source.trigger
+
+import io.github.dynamickafka.source.{Entry, Seen, SourceTest}
+
+/** Topics inside a cluster: by pattern, and some of their partitions. */
+class TopicSubscriptionSuite extends SourceTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  /** Topics of a name of their own, `<prefix>-<suffix>`, with two partitions and six records each. */
+  private final class Topics {
+    val prefix: String = newTopic("p")
+    def pattern: String = s"$prefix-[a-z]{2}"
+    def apply(suffix: String): String = s"$prefix-$suffix"
+
+    def add(suffixes: String*): Unit = for (suffix <- suffixes; cluster <- Seq(blue, green)) {
+      cluster.createTopic(apply(suffix), 2)
+      produce(cluster, apply(suffix), 2, values(s"$suffix-", 6))
+    }
+
+    def records(suffixes: String*): Seq[Seen] = suffixes.flatMap { suffix =>
+      stored("blue", blue, apply(suffix)) ++ stored("green", green, apply(suffix))
+    }
+
+    def entries: Seq[Entry] =
+      Seq(Entry("blue", blue).matching(pattern), Entry("green", green).matching(pattern))
+  }
+
+  test("a pattern is matched in full on each cluster, and topics come and go while the query runs") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu", "old", "x")
+      s.orders(topics.entries: _*)
+      val query = s.start()
+      settle(query)
+      assertSame(s.seen, topics.records("eu"))
+      topics.add("us")
+      eventually {
+        settle(query)
+        assert(s.seen.size == 24)
+      }
+      assertSame(s.seen, topics.records("eu", "us"))
+      val before = topics.records("eu", "us")
+      green.deleteTopic(topics("eu"))
+      eventually(
+        assert(s.results.logged.retained.get("green").exists(_.positions.topics == Set(topics("eu"))))
+      )
+      produce(blue, topics("eu"), 2, values("more", 2))
+      settle(query)
+      assertSame(s.seen, before ++ stored("blue", blue, topics("eu")).filter(_.value.startsWith("more")))
+      assert(query.isActive)
+    }
+  }
+
+  test("a pattern under AvailableNow and spark.read: the topics of the start") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu", "us")
+      s.orders(topics.entries: _*)
+      assert(s.batch().count() == 24)
+      assert(s.batch("endingOffsets" -> "latest", "startingOffsets" -> "latest").count() == 0)
+      s.catchUp("maxOffsetsPerTrigger" -> "5")
+      assertSame(s.seen, topics.records("eu", "us"))
+      topics.add("jp")
+      s.catchUp("newTopicStartingOffsets" -> "latest")
+      assertSame(s.seen, topics.records("eu", "us"))
+      topics.add("uk")
+      s.catchUp()
+      assertSame(s.seen, topics.records("eu", "us", "uk"))
+    }
+  }
+
+  test("a query that is started while the service is down goes on with the pattern of its checkpoint") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu")
+      s.orders(topics.entries: _*)
+      s.catchUp()
+      s.service.behave = () => throw new IllegalStateException("down")
+      topics.add("us")
+      s.catchUp("streamMetadataDiscoveryFailureThreshold" -> "1000")
+      assertSame(s.seen, topics.records("eu", "us"))
+    }
+  }
+
+  test("interval -1: topics are looked for at the start only") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu")
+      s.orders(topics.entries: _*)
+      val query = s.start("streamMetadataDiscoveryIntervalMs" -> "-1")
+      settle(query)
+      topics.add("us")
+      produce(blue, topics("eu"), 2, values("more", 2))
+      settle(query)
+      assertSame(s.seen, topics.records("eu"))
+      query.stop()
+      s.catchUp()
+      assertSame(s.seen, topics.records("eu", "us"))
+    }
+  }
+
+  test("a pattern on a cluster that cannot be reached: its topics stay, and a first start waits for them") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu")
+      val skip = Seq("clusterFailurePolicy" -> "skip", "clusterRequestTimeoutMs" -> "5000")
+      val gone = Entry.at("green", "127.0.0.1:1").matching(topics.pattern)
+      s.orders(topics.entries.head, gone)
+      s.catchUp(skip: _*)
+      assertSame(s.seen, stored("blue", blue, topics("eu")))
+      s.orders(topics.entries: _*)
+      s.catchUp(skip: _*)
+      assertSame(s.seen, topics.records("eu"))
+      produce(blue, topics("eu"), 2, values("more", 2))
+      produce(green, topics("eu"), 2, values("more", 2))
+      s.orders(topics.entries.head, gone)
+      s.catchUp(skip: _*)
+      assert(s.results.logged.clusters.keySet == Set("blue", "green") && s.results.logged.retained.isEmpty)
+      s.orders(topics.entries: _*)
+      s.catchUp(skip: _*)
+      assertSame(s.seen, topics.records("eu"))
+      s.orders(topics.entries.head, gone)
+      val e = refused(s.start("clusterRequestTimeoutMs" -> "5000"))
+      assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("green"), text(e))
+    }
+  }
+
+  private def of(topic: String, blueParts: Set[Int], greenParts: Set[Int]) =
+    stored("blue", blue, topic).filter(r => blueParts(r.partition)) ++
+      stored("green", green, topic).filter(r => greenParts(r.partition))
+
+  test("only these partitions, by each kind of trigger, with offsets for one of them") {
+    scene { s =>
+      val topic = newTopicOn(3, blue, green)
+      Seq(blue, green).foreach(produce(_, topic, 3, values("v", 9)))
+      val entries =
+        Seq(Entry("blue", blue).only(topic -> Seq(0, 2)), Entry("green", green).only(topic -> Seq(1)))
+      s.orders(entries: _*)
+      assert(s.batch().count() == 9)
+      s.catchUp()
+      assertSame(s.seen, of(topic, Set(0, 2), Set(1)))
+      val query = s.start()
+      Seq(blue, green).foreach(produce(_, topic, 3, values("more", 6)))
+      settle(query)
+      assertSame(s.seen, of(topic, Set(0, 2), Set(1)))
+    }
+  }
+
+  test("partitions that are taken away are kept, and resume exactly; new ones are read from their beginning") {
+    scene { s =>
+      val topic = newTopicOn(3, blue, green)
+      def produceAll(prefix: String) = Seq(blue, green).foreach(produce(_, topic, 3, values(prefix, 6)))
+      def entries(blueParts: Int*) =
+        Seq(Entry("blue", blue).only(topic -> blueParts), Entry("green", green, topic))
+      produceAll("a")
+      s.orders(entries(0, 1): _*)
+      val query = s.start()
+      settle(query)
+      s.change(entries(0): _*)
+      eventually(assert(
+        s.results.logged.retained.get("blue").exists(_.positions.get(topic, 1).contains(2L))
+      ))
+      produceAll("b")
+      settle(query)
+      assertSame(
+        s.seen,
+        of(topic, Set(0), Set(0, 1, 2)) ++
+          stored("blue", blue, topic).filter(r => r.partition == 1 && r.offset < 2)
+      )
+      // Nothing that was read stays; then all of it again.
+      s.change(entries(2): _*)
+      settle(query)
+      produceAll("c")
+      settle(query)
+      query.stop()
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp()
+      assertSame(s.seen, of(topic, Set(0, 1, 2), Set(0, 1, 2)))
+      assert(s.results.logged.retained.isEmpty)
+    }
+  }
+}
