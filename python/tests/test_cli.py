@@ -276,7 +276,7 @@ def test_the_schema_for_editors() -> None:
 
 
 def test_harmless_properties_are_those_of_the_connector() -> None:
-    config = REPOSITORY / "jvm/connector/src/main/scala/io/github/dynamickafka/config"
+    config = REPOSITORY / "jvm/connector/src/main/scala/io/github/dynamickafka/kafka"
     harmless = re.search(r"harmless = Set\((.*?)\)", (config / "Redaction.scala").read_text(), re.DOTALL)
     assert harmless is not None
     assert set(re.findall(r'"([a-z.]+)"', harmless[1])) == redaction.HARMLESS

@@ -12,7 +12,7 @@ from conftest import REPOSITORY
 from dynamic_kafka._metadata_file.document import read
 from dynamic_kafka._metadata_file.schema import schema_text
 
-SUITE = REPOSITORY / "jvm/connector/src/test/scala/io/github/dynamickafka/metadata/BadDocumentSuite.scala"
+SUITE = REPOSITORY / "jvm/connector/src/test/scala/io/github/dynamickafka/metadata/document/BadDocumentSuite.scala"
 
 
 @pytest.mark.parametrize("bad", TABLE, ids=str)

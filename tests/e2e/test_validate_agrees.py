@@ -90,7 +90,7 @@ jars, documents = json.load(sys.stdin)
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", False)
 builder = builder.config("spark.driver.host", "localhost")
 spark = DynamicKafka.configure(builder, jars=jars).getOrCreate()
-parser = spark._jvm.io.github.dynamickafka.metadata.MetadataDocument
+parser = spark._jvm.io.github.dynamickafka.metadata.document.MetadataDocument
 
 def line(document):
     try:

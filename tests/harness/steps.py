@@ -25,7 +25,7 @@ class Steps:
         jvm: Any = spark._jvm
         self._jvm = jvm
         package = self._jvm.io.github.dynamickafka.sink.commit
-        companion = getattr(package, "Steps$")
+        companion = getattr(package, "CommitProbe$")
         getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
 
     def halt(self, query: str, step: str, batch: int) -> None:
@@ -59,4 +59,4 @@ class Steps:
     class Java:
         """py4j's way to say which interface this is."""
 
-        implements = ["io.github.dynamickafka.sink.commit.Steps"]  # noqa: RUF012 - read by py4j
+        implements = ["io.github.dynamickafka.sink.commit.CommitProbe"]  # noqa: RUF012 - read by py4j

@@ -92,7 +92,7 @@ def test_every_error_of_the_python_package_is_documented_and_no_other() -> None:
 
 
 def test_every_metric_is_documented() -> None:
-    source = (MAIN / "scala/io/github/dynamickafka/source/SourceMetrics.scala").read_text()
+    source = (MAIN / "scala/io/github/dynamickafka/source/report/SourceMetrics.scala").read_text()
     text = (docs.ROOT / "docs" / "operations.md").read_text()
     metrics = re.findall(r'"(\w+)" ->', source)
     assert len(metrics) > 8

@@ -21,7 +21,9 @@ class PackagesSuite extends AnyFunSuite {
   private val files: Map[String, Seq[String]] =
     Using.resource(Files.walk(sources))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
       .map(Files.readString(_))
-      .groupBy(text => name(text.linesIterator.find(_.startsWith("package ")).get.stripPrefix("package ").trim))
+      .groupBy(text =>
+        name(text.linesIterator.find(_.startsWith("package ")).get.stripPrefix("package ").trim)
+      )
 
   /** Packages that each package imports from. */
   private val dependencies: Map[String, Set[String]] = files.map { case (pkg, texts) =>
@@ -44,7 +46,10 @@ class PackagesSuite extends AnyFunSuite {
       if (next.size == rest.size) rest else reduce(next)
     }
     val cycles = reduce(dependencies)
-    assert(cycles.isEmpty, cycles.map { case (p, of) => s"$p -> ${of.toSeq.sorted.mkString(", ")}" }.mkString("\n"))
+    assert(
+      cycles.isEmpty,
+      cycles.map { case (p, of) => s"$p -> ${of.toSeq.sorted.mkString(", ")}" }.mkString("\n")
+    )
   }
 
   test("no folder has more than 15 files") {

@@ -91,7 +91,7 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
         s"'$clusterId' is no cluster id: those have 1 to 128 letters, digits, '.', '_' and '-'."
       )
     val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
-    val name = ClusterProperties.checked(clusterId, key, table)
+    val name = ClusterScope.checked(clusterId, key, table)
     set(s"${OptionName.Cluster}$clusterId.${if (isOurs) name else OptionName.Kafka + name}", value)
   }
 

@@ -20,18 +20,14 @@ private[dynamickafka] final case class ProducerProperties private (
 
 private[dynamickafka] object ProducerProperties {
 
-  /** Parameters as for [[ClusterProperties.resolve]]. */
-  def resolve(
-      options: ClusterOptions,
+  /** @param chosen what options and metadata set for this cluster; see [[ClusterScope.producer]] */
+  private[config] def apply(
       clusterId: String,
-      knownIds: Iterable[String],
-      metadata: Map[String, String]
-  ): ProducerProperties = {
-    val chosen = ClusterProperties.chosen(options, clusterId, knownIds, metadata)
-    ProducerProperties(
-      clusterId,
-      ClientDefaults.producer(chosen),
-      ClientDefaults.admin(chosen, options.requestTimeoutMs)
-    )
-  }
+      chosen: Map[String, String],
+      options: ClusterOptions
+  ): ProducerProperties = new ProducerProperties(
+    clusterId,
+    ClientDefaults.producer(chosen),
+    ClientDefaults.admin(chosen, options.requestTimeoutMs)
+  )
 }

@@ -8,6 +8,7 @@ import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOp
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.time.Clock
 
 /**
  * The sink of one query or job, which lives as long as Spark's table for it: Spark asks for a new `Write` for each batch.
@@ -26,7 +27,8 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
     run.getOrElse {
       refuseContinuous()
       val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
-      val started = new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop)
+      val started =
+        new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop, Clock.System)
       QueryEnd.whenOver(SparkSession.active.sparkContext, queryId)(started.close())
       run = Some(started)
       started
@@ -54,7 +56,8 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
       kept.map(Journal.ofJob(_, queryId, hadoop)),
       ofStreams = false,
       kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
-      hadoop
+      hadoop,
+      Clock.System
     )
   }
 

@@ -4,10 +4,10 @@ import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.config.ClusterScope
 import io.github.dynamickafka.config.{
   DeliveryGuarantee,
   PartitionerChoice,
-  ProducerProperties,
   SinkOptionSpecs,
   SinkOptions,
   Subscription
@@ -19,6 +19,7 @@ import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteTopology
 
 /**
@@ -36,7 +37,8 @@ private[sink] final class SinkRun(
     journal: Option[Journal],
     ofStreams: Boolean,
     earlier: Seq[Journal],
-    hadoop: Configuration
+    hadoop: Configuration,
+    clock: Clock
 ) extends AutoCloseable {
 
   private val watcher = MetadataWatcher.forWriting(
@@ -49,7 +51,7 @@ private[sink] final class SinkRun(
   private val name =
     TransactionName(options.transactions.idPrefix, queryId, UUID.randomUUID().toString.take(8))
   private val clusters = new Clusters(
-    (id, known) => ProducerProperties.resolve(options.clusters, id, Seq(id), known),
+    (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
     options.clusters.requestTimeoutMs,
     options.transactions.commitTimeoutMs
   )
@@ -62,7 +64,8 @@ private[sink] final class SinkRun(
     options.transactions.replayLost,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
-    CommitProbe.current
+    CommitProbe.current,
+    clock
   )
   private val timeouts = new TransactionTimeouts(clusters)
   private var plan: Option[SinkPlan] = None
@@ -75,7 +78,7 @@ private[sink] final class SinkRun(
     val next = plan.filter(_.topology eq topology).getOrElse(newPlan(topology))
     plan = Some(next)
     if (first && exactlyOnce) commits.recover()
-    startedNanos = System.nanoTime()
+    startedNanos = clock.nanoTime()
     WriterFactory(
       columns,
       topology.streams,
@@ -137,8 +140,9 @@ private[sink] final class SinkRun(
         id,
         s"there is no such cluster; the metadata has ${known.toSeq.sorted.mkString(", ")}."
       )
+    val scope = new ClusterScope(options.clusters, known)
     val properties = topology.clusters.map { case (id, cluster) =>
-      id -> ProducerProperties.resolve(options.clusters, id, known, cluster.properties)
+      id -> scope.producer(id, cluster.properties)
     }.toMap
     clusters.set(properties)
     val timeout = if (exactlyOnce) timeouts.of(properties) else Map.empty[String, Long]

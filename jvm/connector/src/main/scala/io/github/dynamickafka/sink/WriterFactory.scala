@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.commit.Replay
+import io.github.dynamickafka.sink.commit.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
@@ -92,7 +92,7 @@ private[sink] object WriterFactory {
   final case class Transactions(
       name: TransactionName,
       lastCommitted: Option[Long],
-      replay: Option[Replay],
+      replay: Option[LostParts],
       journal: String
   )
 }

@@ -21,12 +21,12 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns}
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
 /** A read from start to end, with one answer of the metadata service and one look at each cluster. */
 private[source] final class DynamicBatch(
     options: SourceOptions,
-    configs: ClusterConfigs,
     watcher: () => MetadataWatcher[Topology],
     open: () => ClusterStreams,
     planner: BatchPlanner
@@ -42,18 +42,18 @@ private[source] final class DynamicBatch(
   override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
   private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
-    val known = answer.clusters.keySet.toSet
-    val ofClusters = configs.all(answer)
+    val configs = ClusterConfigs(options, answer.clusters.keySet.toSet)
+    val ofClusters = answer.clusters.map { case (id, c) => id -> configs(id, c.properties) }
     streams.set(ofClusters)
-    val topology = new TopicPatterns(-1, streams)
+    val topology = new TopicPatterns(-1, streams, Clock.System)
       .expand(answer, CompositeOffset.empty, c => ofClusters(c.id), pinned = true, superseded = _ => false)
       .fold(answer)(_._1)
-    configs.checkEnding(known)
+    configs.checkEnding()
     val rules = Reconcile.Rules(
       -1,
       drainRemoved = false,
-      (id, _, topic, _) => configs.starting(id, known, topic),
-      (id, topic) => configs.ending(id, known, topic)
+      (id, _, topic, _) => configs.starting(id, topic),
+      (id, topic) => configs.ending(id, topic)
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)

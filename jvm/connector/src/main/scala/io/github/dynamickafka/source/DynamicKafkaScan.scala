@@ -11,13 +11,18 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams}
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
+import io.github.dynamickafka.time.Clock
 
-private[source] final class DynamicKafkaScan(options: SourceOptions, schema: StructType) extends Scan {
+private[source] final class DynamicKafkaScan(
+    options: SourceOptions,
+    schema: StructType,
+    clock: Clock = Clock.System
+) extends Scan {
 
   override def readSchema(): StructType = schema
 
@@ -29,9 +34,8 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     val memory = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(watcher(hadoop, options), () => memory.topology.map(_.current))
     val streams = open(source, checkpointLocation)
-    val configs = new ClusterConfigs(options)
-    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed)
-    new DynamicMicroBatchStream(options, configs, feed, streams, memory, BatchPlanner(options, source), watch)
+    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
+    new DynamicMicroBatchStream(options, feed, streams, memory, BatchPlanner(options, source), watch, clock)
   }
 
   override def toBatch(): Batch = {
@@ -41,7 +45,6 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
-      new ClusterConfigs(options),
       () => watcher(hadoop, once),
       () => open(source, "batch"),
       BatchPlanner(options, source)
@@ -62,7 +65,8 @@ private[source] final class DynamicKafkaScan(options: SourceOptions, schema: Str
     new ClusterStreams(
       new ClusterStream(_, _, source, path),
       options.clusters.skipUnreachable,
-      options.clusters.failureTimeoutMs
+      options.clusters.failureTimeoutMs,
+      clock
     )
 
   private def hadoopConfiguration: Configuration = SparkSession.active.sparkContext.hadoopConfiguration

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.source
 
 import java.util.Optional
-import java.util.concurrent.TimeUnit
 import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
@@ -38,6 +37,7 @@ import io.github.dynamickafka.source.trigger.{
   TriggerPlanner,
   TriggerSnapshot
 }
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
 
 /**
@@ -48,21 +48,22 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
  */
 private[source] final class DynamicMicroBatchStream(
     options: SourceOptions,
-    configs: ClusterConfigs,
     feed: TopologyFeed,
     streams: ClusterStreams,
     memory: SourceCheckpoint,
     planner: BatchPlanner,
-    watch: QueryReporter
+    watch: QueryReporter,
+    clock: Clock
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
-  private val step = new TriggerPlanner(options, configs, streams, feed, memory)
+  private val configs = new ClusterConfigs.ByScope(options)
+  private val step = new TriggerPlanner(options, configs, streams, feed, memory, clock)
   private val replay = new Replay(options, configs, feed, streams, memory)
   private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
-  private val limits = new Limits(id => configs.maxOffsetsPerTrigger(id, knownClusters()))
+  private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
   private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
   private var availableNow = false
@@ -83,15 +84,15 @@ private[source] final class DynamicMicroBatchStream(
 
   private def resolveInitial(): InitialOffset = {
     val _ = feed.first()
-    configs.checkEnding(knownClusters())
+    currentConfigs().checkEnding()
     val look =
-      step.look(CompositeOffset.empty, (id, topic, _) => configs.starting(id, knownClusters(), topic), None)
+      step.look(CompositeOffset.empty, (id, topic, _) => currentConfigs().starting(id, topic), None)
     if (options.failOnDataLoss) {
       look.advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, look.topology.clusters(id).topics(topic).stream)
       }
     }
-    losses.judge(look.advance.losses, System.currentTimeMillis(), waitForTopics = false)
+    losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = false)
     val offset = look.advance.offset(look.advance.spans.map(_ => 0L)).copy(entered = SortedMap.empty)
     val unresolved = look.views.collect { case (id, ClusterView.Unreachable) => id }.toSet
     val initial = InitialOffset(offset, unresolved)
@@ -120,7 +121,7 @@ private[source] final class DynamicMicroBatchStream(
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
     watch.looked(start, look)
-    losses.judge(look.advance.losses, System.currentTimeMillis(), waitForTopics = !availableNow)
+    losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = !availableNow)
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
     val end = if (next.sameAs(start)) start else next
@@ -134,7 +135,7 @@ private[source] final class DynamicMicroBatchStream(
     limits.grant(
       look.advance.spans,
       limit,
-      TimeUnit.NANOSECONDS.toMillis(System.nanoTime()),
+      clock.monotonicMs(),
       wait = !availableNow
     )
 
@@ -188,9 +189,9 @@ private[source] final class DynamicMicroBatchStream(
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 
   private def entering(id: String, topic: TopologyTopic, clusterIsKnown: Boolean): OffsetsPolicy =
-    configs.entering(id, knownClusters(), topic, clusterIsKnown, unresolvedAtStart(id))
+    currentConfigs().entering(id, topic, clusterIsKnown, unresolvedAtStart(id))
 
-  private def knownClusters(): Set[String] = feed.current().clusters.keySet.toSet
+  private def currentConfigs(): ClusterConfigs = configs(feed.current().clusters.keySet.toSet)
 }
 
 private[source] object DynamicMicroBatchStream {

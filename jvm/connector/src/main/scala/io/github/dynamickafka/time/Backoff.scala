@@ -13,6 +13,10 @@ private[dynamickafka] final case class Backoff(firstMs: Long, longestMs: Long) {
     math.min(longestMs, firstMs << math.min(failures - 1, Backoff.MostDoublings))
 }
 
-private object Backoff {
+private[dynamickafka] object Backoff {
+
+  /** Between two requests to a cluster that does not answer. */
+  val OfClusters: Backoff = Backoff(firstMs = 500L, longestMs = 30000L)
+
   private val MostDoublings = 20
 }

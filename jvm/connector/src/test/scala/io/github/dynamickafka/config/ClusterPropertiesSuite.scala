@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.config.option.{OptionName, OptionSpec}
+import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
@@ -22,7 +22,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       id: String = "blue",
       known: Set[String] = Set("blue"),
       properties: Map[String, String] = metadata
-  ): ClusterProperties = ClusterProperties.resolve(parse(options: _*).clusters, id, known, properties)
+  ): ClusterProperties = new ClusterScope(parse(options: _*).clusters, known).consumer(id, properties)
 
   private def client(options: (String, String)*) = resolve(options).client
 
@@ -146,7 +146,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("properties of the metadata that belong to other readers are left out, and told") {
     val shared = metadata ++ Map("auto.offset.reset" -> "latest", "Enable.Auto.Commit" -> "true")
-    assert(ClusterProperties.ignored(shared) == Seq("auto.offset.reset", "enable.auto.commit"))
+    assert(ClusterScope.ignored(shared) == Seq("auto.offset.reset", "enable.auto.commit"))
     val properties = resolve(Nil, properties = shared).client
     assert(!properties.contains("auto.offset.reset") && !properties.contains("enable.auto.commit"))
   }
@@ -193,18 +193,16 @@ class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       "cluster.blue.startingOffsets" -> """{"orders": {"0": 3}}""",
       "cluster.blue.endingOffsets" -> """{"blue": {"orders": {"0": 9}}}"""
     ).clusters
-    val known = Set("blue", "green")
-    def find[T](id: String, spec: OptionSpec[T]) = ClusterProperties.connectorValue(clusters, id, known, spec)
-    assert(ClusterProperties.connectorOption(clusters, "blue", known, "maxOffsetsPerTrigger").contains("7"))
-    assert(find("blue", SourceOptionSpecs.MaxOffsetsPerTrigger).contains(7L))
-    assert(find("green", SourceOptionSpecs.MaxOffsetsPerTrigger).isEmpty)
+    val scope = new ClusterScope(clusters, Set("blue", "green"))
+    assert(scope.value("blue", SourceOptionSpecs.MaxOffsetsPerTrigger).contains(7L))
+    assert(scope.value("green", SourceOptionSpecs.MaxOffsetsPerTrigger).isEmpty)
     assert(
-      ClusterProperties.offsets(clusters, "blue", known, SourceOptionSpecs.StartingOffsets).contains(
+      scope.offsets("blue", SourceOptionSpecs.StartingOffsets).contains(
         Exact(Map("blue" -> Map("orders" -> Map(0 -> 3L))))
       )
     )
     assert(
-      ClusterProperties.offsets(clusters, "blue", known, SourceOptionSpecs.EndingOffsets).contains(
+      scope.offsets("blue", SourceOptionSpecs.EndingOffsets).contains(
         Exact(Map("blue" -> Map("orders" -> Map(0 -> 9L))))
       )
     )

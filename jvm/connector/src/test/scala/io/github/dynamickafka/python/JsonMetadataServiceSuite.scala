@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.error.PythonServiceException
 
 class JsonMetadataServiceSuite extends AnyFunSuite {
 

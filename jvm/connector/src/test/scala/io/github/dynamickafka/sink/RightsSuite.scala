@@ -4,6 +4,7 @@ import org.apache.kafka.common.acl.AclOperation
 import org.scalatest.BeforeAndAfterAll
 
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
 
 /** What a user who writes has to be allowed, on a cluster that allows nothing by itself. */
 class RightsSuite extends SinkTest with BeforeAndAfterAll {

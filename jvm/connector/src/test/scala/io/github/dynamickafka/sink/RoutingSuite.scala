@@ -4,6 +4,7 @@ import org.apache.spark.sql.{AnalysisException, DataFrame}
 
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.KafkaCluster
 
 class RoutingSuite extends SinkTest {
 

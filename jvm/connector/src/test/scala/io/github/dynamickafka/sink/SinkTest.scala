@@ -7,6 +7,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 import io.github.dynamickafka.source.{Entry, ScriptedService, SourceTest}
+import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
 
 /** Real brokers, a session, and streams to write to. */
 trait SinkTest extends SourceTest {

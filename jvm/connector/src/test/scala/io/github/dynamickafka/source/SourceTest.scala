@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
 
 /** A record as a query saw it. */
 final case class Seen(

@@ -6,6 +6,7 @@ import java.util.UUID
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.metadata.ClusterMetadata
+import io.github.dynamickafka.testkit.KafkaCluster
 
 /** A metadata file that a test rewrites while a query runs. Whole at any moment: written beside, then renamed. */
 final class StreamsFile(folder: Path) {

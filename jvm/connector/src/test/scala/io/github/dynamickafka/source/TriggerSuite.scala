@@ -6,6 +6,8 @@ import org.apache.spark.sql.functions.{col, count}
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.types.{StringType, StructType}
 
+import io.github.dynamickafka.testkit.Record
+
 /** Rows, triggers, limits, batch reads. */
 class TriggerSuite extends SourceTest {
 

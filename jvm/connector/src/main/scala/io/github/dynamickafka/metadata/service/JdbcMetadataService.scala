@@ -12,6 +12,7 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.kafka.{AddressText, Redaction, SecretReferences}
 import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.time.Clock
 
 /**
  * Streams from a database: one query, asked on each call over a connection of its own, which is closed again. Its
@@ -49,14 +50,15 @@ final class JdbcMetadataService(
 
   override protected def document(): MetadataDocument = cache.get {
     val resolved = SecretReferences.resolve(properties.asScala.toMap)
-    val began = System.nanoTime()
+    val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
     catch {
       // Ours, and about the rows, which hold no credentials of the database.
       case e: DynamicKafkaIllegalArgumentException => throw e
       case NonFatal(e) =>
         // Drivers have no common way to tell that it was the limit.
-        val late = if (System.nanoTime() - began >= timeoutMs * 1000000L) s" within $timeoutMs ms" else ""
+        val late =
+          if (Clock.System.nanoTime() - began >= timeoutMs * 1000000L) s" within $timeoutMs ms" else ""
         val secrets = resolved.removedAll(UserNames) ++ AddressText.credentials(url) + ("url" -> url)
         throw new IOException(s"the database at $shown gave no answer$late", Redaction.scrub(e, secrets))
     }

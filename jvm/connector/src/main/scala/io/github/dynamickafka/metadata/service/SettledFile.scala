@@ -12,6 +12,8 @@ import scala.util.Try
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
 
+import io.github.dynamickafka.time.Clock
+
 /**
  * Reads a small file that others rewrite, and never takes a half-written state of it for its content.
  *
@@ -95,7 +97,7 @@ private object SettledFile {
 
   private final case class Look(content: Array[Byte], before: Stamp, after: Stamp) {
     def steady: Boolean = before == after && content.length.toLong == after.length
-    def old: Boolean = System.currentTimeMillis() - after.modified >= OldMs
+    def old: Boolean = Clock.System.currentTimeMillis() - after.modified >= OldMs
     def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
     def same(earlier: Look): Boolean = after == earlier.after && has(earlier.content)
     def replaces(earlier: Look): Boolean =

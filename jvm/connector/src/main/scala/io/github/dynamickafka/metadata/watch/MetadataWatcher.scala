@@ -33,7 +33,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
-  private val known = new AtomicReference(Known[T](None, 0L, timing.nanoTime(), 0, None))
+  private val known = new AtomicReference(Known[T](None, 0L, timing.clock.nanoTime(), 0, None))
   private val firstAnswer = new CompletableFuture[T]
   private val firstAttempt = new CompletableFuture[Unit]
   private val started = new AtomicBoolean(false)
@@ -74,7 +74,13 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   /** Never waits. */
   def current: MetadataState[T] = {
     val k = known.get
-    MetadataState(k.topology, k.version, (timing.nanoTime() - k.answeredAt) / 1000000L, k.failures, k.fatal)
+    MetadataState(
+      k.topology,
+      k.version,
+      (timing.clock.nanoTime() - k.answeredAt) / 1000000L,
+      k.failures,
+      k.fatal
+    )
   }
 
   /** Stops all threads, then closes the service: after a hung call, for which this waits a second at most. */
@@ -114,7 +120,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     val before = known.get
     val changed = !before.topology.contains(topology)
     val version = if (changed) before.version + 1 else before.version
-    known.set(Known(Some(topology), version, timing.nanoTime(), 0, None))
+    known.set(Known(Some(topology), version, timing.clock.nanoTime(), 0, None))
     if (changed) log.info(change(version, before.topology, topology))
     if (before.failures > 0)
       log.info(s"Metadata service '$name' answers again after ${before.failures} failures")

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.metadata.watch
 
+import io.github.dynamickafka.time.Clock
+
 /**
  * The times of a watcher that are no options, so that tests need not wait for them.
  *
@@ -11,7 +13,7 @@ private[metadata] final case class WatcherTiming(
     retryCapMs: Long = 5000L,
     triesWithoutPolling: Int = 5,
     spacingWithoutPollingMs: Long = 1000L,
-    nanoTime: () => Long = () => System.nanoTime()
+    clock: Clock = Clock.System
 )
 
 private[metadata] object WatcherTiming {

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+import io.github.dynamickafka.time.Clock
 
 /**
  * Commits transactions that tasks have prepared, on all clusters at once, with a few producers for each that are used
@@ -20,7 +21,8 @@ import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, Tra
 private[commit] final class Committer(
     settings: String => ProducerSettings,
     admin: String => TransactionAdmin,
-    pool: TransactionPool
+    pool: TransactionPool,
+    clock: Clock
 ) {
   import Committer._
 
@@ -56,7 +58,7 @@ private[commit] final class Committer(
     try
       lot.map { transaction =>
         // A cluster that has not answered until the deadline would hold up each transaction as long as the first one.
-        val outcome = failed.filter(_ => System.nanoTime() >= deadlineNanos)
+        val outcome = failed.filter(_ => clock.nanoTime() >= deadlineNanos)
           .getOrElse(commitOne(settings, transaction, deadlineNanos)(attempt(transaction)))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
@@ -74,7 +76,7 @@ private[commit] final class Committer(
         Outcome.Committed
       } catch { case NonFatal(e) => judge(settings, transaction, Redaction.scrub(e, settings.properties)) }
     outcome match {
-      case known: Outcome.Pending if System.nanoTime() < deadlineNanos && !Thread.interrupted() =>
+      case known: Outcome.Pending if clock.nanoTime() < deadlineNanos && !Thread.interrupted() =>
         // The client has waited by itself, as a rule; where it has not, this does not turn in circles.
         Thread.sleep(PauseMs)
         log.info(s"Transaction '${transaction.transactionalId}' is not committed yet: ${known.cause}")

@@ -102,7 +102,7 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   private def numbers(): Seq[Number] =
     try
-      fs.listStatus(folder).toSeq.map(_.getPath.getName).collect { case Decision(batch, round) =>
+      fs.listStatus(folder).toSeq.map(_.getPath.getName).collect { case DecisionFile(batch, round) =>
         (batch.toLong, round.toInt)
       }.sorted
     catch { case _: FileNotFoundException => Nil }
@@ -117,7 +117,7 @@ private[sink] object Journal {
 
   /** Batches whose decisions are kept, for people who look for the reason of something. */
   private val Kept = 10L
-  private val Decision = """(\d+)-(\d+)\.json""".r
+  private val DecisionFile = """(\d+)-(\d+)\.json""".r
 
   private type Number = (Long, Int)
 

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
+import io.github.dynamickafka.time.Clock
 
 /**
  * Makes batches appear once or not at all: tasks prepare transactions, [[decide]] writes the decision into the journal,
@@ -32,14 +33,15 @@ private[sink] final class TwoPhaseCommit(
     replayLost: Boolean,
     commitTimeoutMs: Long,
     pool: TransactionPool,
-    steps: CommitProbe
+    steps: CommitProbe,
+    clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
-  private val committer = new Committer(clusters.committing, clusters.admin, pool)
+  private val committer = new Committer(clusters.committing, clusters.admin, pool, clock)
 
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
-  private var repeating: Option[Replay] = None
+  private var repeating: Option[LostParts] = None
   private var sweeps = TwoPhaseCommit.Sweeps
 
   private var last = TwoPhaseCommit.Summary(0, 0L)
@@ -51,7 +53,7 @@ private[sink] final class TwoPhaseCommit(
   def lastCommitted: Option[Long] = committed
 
   /** Parts of the next batch that are to be written, if not all of it. */
-  def replay: Option[Replay] = repeating
+  def replay: Option[LostParts] = repeating
 
   /** Before the first batch: ends what earlier runs have left. */
   def recover(): Unit = {
@@ -92,13 +94,13 @@ private[sink] final class TwoPhaseCommit(
         committed = if (entry.round == 0) before(entry) else committed
         if (entry.round > 0)
           // What was lost once more, not all of the round before it, which others are there of.
-          repeating = Some(Replay.next(j.rounds(entry.batch), entry.transactions))
+          repeating = Some(LostParts.next(j.rounds(entry.batch), entry.transactions))
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Partial(lost) =>
         if (!replayLost) throw partial(entry.batch, lost)
         log.warn(s"Of batch ${entry.batch} ${lost.size} transactions are lost, and written again")
         committed = before(entry)
-        repeating = Some(Replay.next(j.rounds(entry.batch), lost.map(_._1)))
+        repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
     }
   }
 
@@ -110,7 +112,7 @@ private[sink] final class TwoPhaseCommit(
    */
   def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: Long): Unit =
     if (!committed.contains(batch)) {
-      val from = System.nanoTime()
+      val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
@@ -141,7 +143,7 @@ private[sink] final class TwoPhaseCommit(
         finish(entry)
       }
       last =
-        TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - from))
+        TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
       committed = Some(batch)
       repeating = None
       // A task that was tried again may have left a transaction that no reader gets past until its time is out.
@@ -215,7 +217,7 @@ private[sink] final class TwoPhaseCommit(
     }
 
   private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
-    val deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+    val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
     if (steps.oneByOne)
       Decision.of(transactions.flatMap { transaction =>
         val outcome = committer.commit(Seq(transaction), deadline)
@@ -226,7 +228,7 @@ private[sink] final class TwoPhaseCommit(
   }
 
   private def checkAge(batch: Long, startedNanos: Long, timeoutMs: Long): Unit = {
-    val ageMs = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedNanos)
+    val ageMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
     if (ageMs > timeoutMs * TwoPhaseCommit.SafeShare)
       throw Errors.transactionsAborted(
         batch,

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.producer
 
 import java.time.Duration
-import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -9,62 +8,47 @@ import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.{IdlePool, ProducerSettings}
+import io.github.dynamickafka.time.Clock
 
 /**
- * One producer for each cluster, used by all tasks of this JVM at once, as in Spark's own Kafka sink. One that nobody has
- * used for a while is closed, so that changed settings leave nothing behind.
+ * One producer for each cluster, used by all tasks of this JVM at once, as in Spark's own Kafka sink. A producer that no
+ * task has used for a while is closed, so that changed settings leave nothing behind. Thread-safe.
  *
- * @param now monotonic milliseconds
+ * @param idleMs how long an idle producer is kept, in milliseconds
  */
 private[sink] final class SharedProducers(
     create: ProducerSettings => Producer[Array[Byte], Array[Byte]],
     idleMs: Long,
-    now: () => Long
+    clock: Clock
 ) {
   import SharedProducers._
 
-  private var entries = Map.empty[ProducerSettings, Entry]
-  private var sweeping = false
+  private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
+  private var used = Map.empty[ProducerSettings, Shared]
 
   def acquire(settings: ProducerSettings): Lease = synchronized {
-    val entry = entries.getOrElse(settings, new Entry(create(settings)))
-    entries += settings -> entry
-    entry.users += 1
-    Lease(settings, entry.producer)
+    val shared = used.get(settings)
+      .orElse(idle.take(_.find(_.settings == settings)))
+      .getOrElse(new Shared(settings, create(settings)))
+    used += settings -> shared
+    shared.users += 1
+    Lease(settings, shared.producer)
   }
 
   def release(lease: Lease): Unit = synchronized {
-    entries.get(lease.settings).foreach { entry =>
-      entry.users -= 1
-      entry.since = now()
-      sweepLater()
-    }
-  }
-
-  def size: Int = synchronized(entries.size)
-
-  def sweep(): Unit = {
-    val over = synchronized {
-      val (idle, used) = entries.partition { case (_, e) => e.users == 0 && now() - e.since >= idleMs }
-      entries = used
-      sweeping = false
-      if (entries.nonEmpty) sweepLater()
-      idle
-    }
-    over.foreach { case (settings, entry) =>
-      // What is not sent after all that time never will be.
-      try entry.producer.close(Duration.ZERO)
-      catch {
-        case NonFatal(e) => log.warn(s"Closing a producer of Kafka cluster '${settings.cluster}' failed", e)
+    used.get(lease.settings).foreach { shared =>
+      shared.users -= 1
+      if (shared.users == 0) {
+        used -= lease.settings
+        idle.put(shared)
       }
     }
   }
 
-  private def sweepLater(): Unit = if (!sweeping) {
-    sweeping = true
-    CompletableFuture.delayedExecutor(idleMs, TimeUnit.MILLISECONDS).execute(() => sweep())
-  }
+  def size: Int = synchronized(used.size + idle.size)
+
+  def sweep(): Unit = idle.sweep()
 }
 
 private[sink] object SharedProducers {
@@ -72,18 +56,25 @@ private[sink] object SharedProducers {
 
   final case class Lease(settings: ProducerSettings, producer: Producer[Array[Byte], Array[Byte]])
 
-  private final class Entry(val producer: Producer[Array[Byte], Array[Byte]]) {
+  private final class Shared(
+      val settings: ProducerSettings,
+      val producer: Producer[Array[Byte], Array[Byte]]
+  ) {
     var users = 0
-    var since = 0L
   }
+
+  private def close(shared: Shared): Unit =
+    // A record that has not been sent after all that time never will be.
+    try shared.producer.close(Duration.ZERO)
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"Closing a producer of Kafka cluster '${shared.settings.cluster}' failed", e)
+    }
 
   /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
   def idleMs: Long = SparkEnv.get.conf.getTimeAsMs("spark.kafka.producer.cache.timeout", "10m")
 
-  /** The one of this JVM. */
-  lazy val shared: SharedProducers = new SharedProducers(
-    settings => new KafkaProducer(settings.forProducer),
-    idleMs,
-    () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
-  )
+  /** The producers of this JVM. */
+  lazy val shared: SharedProducers =
+    new SharedProducers(settings => new KafkaProducer(settings.forProducer), idleMs, Clock.System)
 }

@@ -1,42 +1,35 @@
 package io.github.dynamickafka.sink.transaction
 
-import java.util.concurrent.{CompletableFuture, TimeUnit}
-
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.{IdlePool, ProducerSettings}
 import io.github.dynamickafka.sink.producer.SharedProducers
+import io.github.dynamickafka.time.Clock
 
 /**
- * Producers between two transactions, of all queries of this JVM: to open one takes fifty times as long as to start a
- * transaction with one that is there. Safe to be used from any thread.
+ * Producers between two transactions, of all queries of this JVM: opening a producer takes fifty times as long as
+ * starting a transaction with an open one. Thread-safe.
  *
- * @param now monotonic milliseconds
+ * @param idleMs how long an idle producer is kept, in milliseconds
  */
 private[sink] final class TransactionPool(
     create: ProducerSettings => ResumableProducer,
     idleMs: Long,
-    now: () => Long
+    clock: Clock
 ) {
   import TransactionPool._
 
-  // The one that is idle for longest comes first.
-  private var idle = Vector.empty[Idle]
-  private var sweeping = false
+  private val idle =
+    new IdlePool[Idle](Int.MaxValue, idleMs, clock, old => discard(old.settings, old.producer))
 
-  /** Of the caller alone, until it gives it back with [[release]] or [[discard]]. */
-  def acquire(settings: ProducerSettings): ResumableProducer = synchronized {
-    val found = idle.reverseIterator.find(_.settings == settings)
-    found.foreach(f => idle = idle.filterNot(_ eq f))
-    found.map(_.producer)
-  }.getOrElse(create(settings))
+  /** A producer for the caller alone, until it is given back with [[release]] or [[discard]]. */
+  def acquire(settings: ProducerSettings): ResumableProducer =
+    idle.take(_.reverseIterator.find(_.settings == settings)).fold(create(settings))(_.producer)
 
-  def release(settings: ProducerSettings, producer: ResumableProducer): Unit = synchronized {
-    idle = idle :+ Idle(settings, producer, now())
-    sweepLater()
-  }
+  def release(settings: ProducerSettings, producer: ResumableProducer): Unit =
+    idle.put(new Idle(settings, producer))
 
   /** After an error. */
   def discard(settings: ProducerSettings, producer: ResumableProducer): Unit =
@@ -45,34 +38,17 @@ private[sink] final class TransactionPool(
       case NonFatal(e) => log.warn(s"Closing a producer of Kafka cluster '${settings.cluster}' failed", e)
     }
 
-  def size: Int = synchronized(idle.size)
+  def size: Int = idle.size
 
-  def sweep(): Unit = {
-    val over = synchronized {
-      val (out, kept) = idle.partition(now() - _.since >= idleMs)
-      idle = kept
-      sweeping = false
-      if (idle.nonEmpty) sweepLater()
-      out
-    }
-    over.foreach(o => discard(o.settings, o.producer))
-  }
-
-  private def sweepLater(): Unit = if (!sweeping) {
-    sweeping = true
-    CompletableFuture.delayedExecutor(idleMs, TimeUnit.MILLISECONDS).execute(() => sweep())
-  }
+  def sweep(): Unit = idle.sweep()
 }
 
 private[sink] object TransactionPool {
-  private final case class Idle(settings: ProducerSettings, producer: ResumableProducer, since: Long)
+  private final class Idle(val settings: ProducerSettings, val producer: ResumableProducer)
 
   private val log = LoggerFactory.getLogger(classOf[TransactionPool])
 
-  /** The one of this JVM. */
-  lazy val shared: TransactionPool = new TransactionPool(
-    ResumableProducer.create(_),
-    SharedProducers.idleMs,
-    () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
-  )
+  /** The pool of this JVM. */
+  lazy val shared: TransactionPool =
+    new TransactionPool(ResumableProducer.create(_), SharedProducers.idleMs, Clock.System)
 }

@@ -1,18 +1,16 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.FileNotFoundException
-import java.nio.charset.StandardCharsets.UTF_8
-import java.util.UUID
+import java.io.IOException
 
 import scala.collection.immutable.SortedMap
-import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.Redaction
 import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
@@ -32,6 +30,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private val initialFile = new Path(home, "initial.json")
   private val topologies = new Path(home, "topology")
   private lazy val fs: FileSystem = root.getFileSystem(hadoop)
+  private lazy val files = new AtomicFiles(fs, hadoop)
 
   private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
@@ -41,7 +40,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     // Spark's source keeps its first offsets as batch 0 of a log in just this folder.
     if (fs.exists(new Path(root, "0")) && !fs.exists(home)) throw Errors.plainKafkaCheckpoint(location)
 
-  def initial: Option[InitialOffset] = read(initialFile).map(SourceCheckpointJson.readInitial)
+  def initial: Option[InitialOffset] = files.read(initialFile).map(SourceCheckpointJson.readInitial)
 
   def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
 
@@ -50,7 +49,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     if (!topologyRead) {
       lastTopology =
         numbered().lastOption.flatMap(n =>
-          read(file(n)).map(text => n -> SourceCheckpointJson.readTopology(text))
+          files.read(file(n)).map(text => n -> SourceCheckpointJson.readTopology(text))
         )
       topologyRead = true
     }
@@ -91,20 +90,15 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     if (!fs.exists(topologies)) Nil
     else fs.listStatus(topologies).toSeq.flatMap(_.getPath.getName.stripSuffix(".json").toLongOption).sorted
 
-  private def read(path: Path): Option[String] =
-    try Some(Using.resource(fs.open(path))(in => new String(in.readAllBytes(), UTF_8)))
-    catch { case _: FileNotFoundException => None }
-
-  private def write(path: Path, text: String): Unit = {
-    val part = new Path(path.getParent, s".${path.getName}.${UUID.randomUUID()}.tmp")
-    Using.resource(fs.create(part, true))(_.write(text.getBytes(UTF_8)))
-    if (!fs.rename(part, path)) {
-      fs.delete(part, false)
-      throw new java.io.IOException(
-        s"could not write $path: it is there already, so another query uses this checkpoint"
-      )
+  private def write(path: Path, text: String): Unit =
+    try files.create(path, text)
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw new IOException(
+          s"could not write $path: the file exists, so another query uses this checkpoint",
+          e
+        )
     }
-  }
 }
 
 private[source] object SourceCheckpoint {

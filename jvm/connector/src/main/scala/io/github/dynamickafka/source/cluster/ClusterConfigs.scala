@@ -1,20 +1,20 @@
 package io.github.dynamickafka.source.cluster
 
 import io.github.dynamickafka.config.option.OptionSpec
-import io.github.dynamickafka.config.{ClusterProperties, SourceOptionSpecs, SourceOptions}
+import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
 
-/** What options and metadata together say of each cluster; the precedence is that of [[ClusterProperties]]. */
-private[source] final class ClusterConfigs(options: SourceOptions) {
+/**
+ * What options and metadata together say of each cluster of one topology; the precedence is that of
+ * [[io.github.dynamickafka.config.ClusterProperties]].
+ */
+private[source] final class ClusterConfigs(options: SourceOptions, scope: ClusterScope) {
   import ClusterConfigs._
 
-  /**
-   * @param known ids of all clusters there are, to tell whose a `cluster.<id>.` option is
-   * @param properties of the cluster, as the metadata service or the checkpoint gives them
-   */
-  def apply(id: String, known: Set[String], properties: Map[String, String]): ClusterConfig = {
-    val effective = ClusterProperties.resolve(options.clusters, id, known, properties)
+  /** @param properties of the cluster, as the metadata service or the checkpoint gives them */
+  def apply(id: String, properties: Map[String, String]): ClusterConfig = {
+    val effective = scope.consumer(id, properties)
     ClusterConfig(
       effective,
       reader = Map(
@@ -26,13 +26,10 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
     )
   }
 
-  def all(topology: Topology): Map[String, ClusterConfig] =
-    topology.clusters.map { case (id, c) => id -> apply(id, topology.clusters.keySet.toSet, c.properties) }
-
   /** Where a topic starts when the query starts. */
-  def starting(id: String, known: Set[String], topic: TopologyTopic): OffsetsPolicy =
-    own(id, known, StartingForms, topic.startingOffsets)
-      .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting, known))
+  def starting(id: String, topic: TopologyTopic): OffsetsPolicy =
+    own(id, StartingForms, topic.startingOffsets)
+      .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting))
 
   /**
    * Where a topic starts that comes later.
@@ -42,40 +39,39 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
    */
   def entering(
       id: String,
-      known: Set[String],
       topic: TopologyTopic,
       clusterIsKnown: Boolean,
       unresolvedAtStart: Boolean
   ): OffsetsPolicy =
-    own(id, known, StartingForms, topic.startingOffsets).getOrElse {
+    own(id, StartingForms, topic.startingOffsets).getOrElse {
       if (clusterIsKnown) options.offsets.newTopic
       else if (unresolvedAtStart)
-        ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting, known)
+        ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting)
       else options.offsets.newCluster
     }
 
   /** Where reading ends; None: nowhere. */
-  def ending(id: String, known: Set[String], topic: TopologyTopic): Option[OffsetsPolicy] =
-    own(id, known, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
+  def ending(id: String, topic: TopologyTopic): Option[OffsetsPolicy] =
+    own(id, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
 
   /** Refuses ends that are about one cluster, without its id, where there are several. Only for a first start. */
-  def checkEnding(known: Set[String]): Unit =
-    options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _, known))
+  def checkEnding(): Unit =
+    options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
 
-  def maxOffsetsPerTrigger(id: String, known: Set[String]): Option[Long] =
-    ClusterProperties.connectorValue(options.clusters, id, known, SourceOptionSpecs.MaxOffsetsPerTrigger)
+  def maxOffsetsPerTrigger(id: String): Option[Long] =
+    scope.value(id, SourceOptionSpecs.MaxOffsetsPerTrigger)
 
-  private def ofOneCluster(spec: OptionSpec[_], policy: OffsetsPolicy, known: Set[String]): OffsetsPolicy = {
+  private def ofOneCluster(spec: OptionSpec[_], policy: OffsetsPolicy): OffsetsPolicy = {
     val byTopic = policy match {
       case OffsetsPolicy.Exact(all) => all.contains(OffsetsPolicy.AnyCluster)
       case OffsetsPolicy.TimestampByPartition(all) => all.contains(OffsetsPolicy.AnyCluster)
       case _ => false
     }
-    if (byTopic && known.size > 1) {
+    if (byTopic && scope.ids.size > 1) {
       throw Errors.invalidOption(
         spec.name,
         "{topic: ...}",
-        s"the streams are on several clusters (${known.toSeq.sorted.mkString(", ")}), so the JSON needs their ids: " +
+        s"the streams are on several clusters (${scope.ids.toSeq.sorted.mkString(", ")}), so the JSON needs their ids: " +
           """{"<cluster id>": {"<topic>": {"<partition>": <offset>}}}."""
       )
     }
@@ -85,19 +81,36 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
   /** The option of this very cluster, then what the metadata says. */
   private def own(
       id: String,
-      known: Set[String],
       forms: Forms,
       metadata: Option[OffsetsPolicy]
   ): Option[OffsetsPolicy] =
-    ClusterProperties.connectorValue(options.clusters, id, known, forms.timestamp)
+    scope.value(id, forms.timestamp)
       .map(OffsetsPolicy.Timestamp)
-      .orElse(ClusterProperties.offsets(options.clusters, id, known, forms.byTimestamp))
-      .orElse(ClusterProperties.offsets(options.clusters, id, known, forms.offsets))
+      .orElse(scope.offsets(id, forms.byTimestamp))
+      .orElse(scope.offsets(id, forms.offsets))
       .orElse(metadata.map(OffsetsPolicy.about(id, _)))
       .map(options.offsets.withFallback)
 }
 
 private[source] object ClusterConfigs {
+
+  def apply(options: SourceOptions, ids: Set[String]): ClusterConfigs =
+    new ClusterConfigs(options, new ClusterScope(options.clusters, ids))
+
+  /** Makes one for each set of known clusters, and keeps the newest few. Of one thread. */
+  final class ByScope(options: SourceOptions) {
+    private var kept = Map.empty[Set[String], ClusterConfigs]
+
+    def apply(ids: Set[String]): ClusterConfigs = kept.getOrElse(
+      ids, {
+        val made = ClusterConfigs(options, ids)
+        // What a trigger needs: the topology's clusters, and these with the ones that are read though they have left.
+        kept = (if (kept.size < MostKept) kept else Map.empty[Set[String], ClusterConfigs]) + (ids -> made)
+        made
+      }
+    )
+  }
+  private val MostKept = 4
 
   /** The options that say the same in different forms; the first one that is set counts. */
   private final case class Forms(

@@ -16,6 +16,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.time.Clock
 
 /**
  * The open clusters of one query. Opens and closes only what changed, asks all of them at once.
@@ -29,7 +30,8 @@ import io.github.dynamickafka.offset.{ClusterView, Positions}
 private[source] final class ClusterStreams(
     open: (String, ClusterConfig) => ClusterStream,
     skipUnreachable: Boolean,
-    failureTimeoutMs: Long
+    failureTimeoutMs: Long,
+    clock: Clock
 ) extends AutoCloseable {
   import ClusterStreams._
 
@@ -139,7 +141,7 @@ private[source] final class ClusterStreams(
         error.map(ClusterAdmin.cause).fold(tally.succeeded(stream.id, group))(e =>
           tally.failed(stream.id, group, describe(e, config))
         ),
-      () => now()
+      clock
     )
   }
 
@@ -162,12 +164,13 @@ private[source] final class ClusterStreams(
     CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
 
   private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
-    outage.look(now(), () => async(() => streams(id).probe())) match {
+    outage.look(clock.monotonicMs(), () => async(() => streams(id).probe())) match {
       // Who answers may still refuse what the query asks: the outage ends with the answer to that.
       case Right(_) => false
       case Left(next) =>
         outages += id -> next
-        if (failureTimeoutMs >= 0 && now() - next.since >= failureTimeoutMs) throw failure(id, next.cause)
+        if (failureTimeoutMs >= 0 && clock.monotonicMs() - next.since >= failureTimeoutMs)
+          throw failure(id, next.cause)
         true
     }
   }
@@ -194,11 +197,14 @@ private[source] final class ClusterStreams(
           explain(id, error)
         )
       }
-      outages += id -> outages.get(id).fold(Outage.begin(now(), error))(_.again(now(), error))
+      outages += id -> outages.get(id).fold(Outage.begin(clock.monotonicMs(), error))(_.again(
+        clock.monotonicMs(),
+        error
+      ))
     }
 
   private def answered(id: String): Unit = outages.get(id).foreach { outage =>
-    log.info("Kafka cluster '{}' answers again after {} ms", id, now() - outage.since)
+    log.info("Kafka cluster '{}' answers again after {} ms", id, clock.monotonicMs() - outage.since)
     outages -= id
   }
 
@@ -243,8 +249,6 @@ private[source] object ClusterStreams {
 
   /** Of a stop that would else leave the last batch uncommitted: a process may end right after it. */
   private val CommitWaitMs = 3000L
-
-  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
 
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * Commits of one cluster to the consumer group: one at a time, in order, and of those that come meanwhile only the
@@ -14,12 +15,11 @@ import io.github.dynamickafka.offset.Positions
  *
  * @param send begins a commit; its answer has to come in bounded time
  * @param tell told of each commit that has ended: its error, or none
- * @param now monotonic milliseconds
  */
 private[source] final class GroupCommitQueue(
     send: Positions => CompletableFuture[Unit],
     tell: Option[Throwable] => Unit,
-    now: () => Long
+    clock: Clock
 ) {
   import GroupCommitQueue._
 
@@ -49,7 +49,7 @@ private[source] final class GroupCommitQueue(
     idle
   }
 
-  private def proceed(): Unit = if (underWay.isEmpty && waiting.nonEmpty && now() >= nextAt) {
+  private def proceed(): Unit = if (underWay.isEmpty && waiting.nonEmpty && clock.monotonicMs() >= nextAt) {
     if (idle.isDone) idle = new CompletableFuture[Unit]
     underWay = waiting
     waiting = None
@@ -66,8 +66,8 @@ private[source] final class GroupCommitQueue(
         done = underWay
         failures = 0
       } else {
-        nextAt = now() + pause(failures)
         failures += 1
+        nextAt = clock.monotonicMs() + Backoff.OfClusters.pauseMs(failures)
         if (closing) waiting = None
       }
       underWay = None
@@ -79,8 +79,4 @@ private[source] final class GroupCommitQueue(
 
 private[source] object GroupCommitQueue {
   private val Nothing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
-  private val FirstPauseMs = 500L
-  private val LongestPauseMs = 30000L
-
-  private def pause(failures: Int): Long = math.min(LongestPauseMs, FirstPauseMs << math.min(failures, 10))
 }

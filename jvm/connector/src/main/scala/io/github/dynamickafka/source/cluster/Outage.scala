@@ -4,6 +4,8 @@ import java.util.concurrent.CompletableFuture
 
 import scala.util.Try
 
+import io.github.dynamickafka.time.Backoff
+
 /**
  * A cluster that gave no answer while the query goes on without it: when it is asked again, and since when it
  * is gone. Immutable.
@@ -31,19 +33,15 @@ private[source] final case class Outage(
 
   /** It has failed once more: the next question comes after a longer pause. */
   def again(now: Long, error: Throwable): Outage =
-    Outage(since, attempts + 1, now + Outage.pause(attempts + 1), None, error)
+    Outage(since, attempts + 1, now + Backoff.OfClusters.pauseMs(attempts + 1), None, error)
 
   private def failedAgain(now: Long, answer: CompletableFuture[String]): Outage =
     again(now, Outage.causeOf(answer).getOrElse(cause))
 }
 
 private[source] object Outage {
-  private val FirstPauseMs = 500L
-  private val LongestPauseMs = 30000L
-
-  def begin(now: Long, cause: Throwable): Outage = Outage(now, 1, now + FirstPauseMs, None, cause)
-
-  private def pause(attempts: Int): Long = math.min(LongestPauseMs, FirstPauseMs << math.min(attempts, 10))
+  def begin(now: Long, cause: Throwable): Outage =
+    Outage(now, 1, now + Backoff.OfClusters.pauseMs(1), None, cause)
 
   private def causeOf(answer: CompletableFuture[String]): Option[Throwable] =
     Try(answer.getNow("")).failed.toOption.map(ClusterAdmin.cause)

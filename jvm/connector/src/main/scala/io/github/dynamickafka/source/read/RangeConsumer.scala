@@ -1,7 +1,6 @@
 package io.github.dynamickafka.source.read
 
 import java.time.Duration
-import java.util.concurrent.TimeUnit
 import java.{util => ju}
 
 import scala.collection.mutable
@@ -17,6 +16,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.time.Clock
 
 /** The first `size` of these records, all of one partition. */
 private[source] final case class Slice(
@@ -34,7 +34,8 @@ private[source] final case class Slice(
  */
 private[source] final class RangeConsumer(
     val settings: ConsumerSettings,
-    consumer: Consumer[Array[Byte], Array[Byte]]
+    consumer: Consumer[Array[Byte], Array[Byte]],
+    clock: Clock = Clock.System
 ) {
   import RangeConsumer._
 
@@ -84,7 +85,7 @@ private[source] final class RangeConsumer(
    * @throws java.util.concurrent.TimeoutException when the cluster gives nothing for so long
    */
   def next(silenceMs: Long, lost: Lost => Unit, check: () => Unit): Option[Slice] = {
-    val silence = new Silence
+    val silence = new Silence(clock)
     while (ready.isEmpty && open.nonEmpty) {
       val before = positions.toMap
       try poll()
@@ -209,27 +210,26 @@ private[source] object RangeConsumer {
     }
 
   /** For how long a cluster has given nothing, and what has been found out about it meanwhile. */
-  private final class Silence {
-    private var from = now()
+  private final class Silence(clock: Clock) {
+    private var from = clock.monotonicMs()
     private var looked = from
     private var suspected = Set.empty[TopicPartition]
 
     def broken(): Unit = {
-      from = now()
+      from = clock.monotonicMs()
       looked = from
       suspected = Set.empty
     }
-    def lasts(ms: Long): Boolean = now() - from >= ms
-    def isTimeToLook: Boolean = now() - looked >= LookEveryMs
+    def lasts(ms: Long): Boolean = clock.monotonicMs() - from >= ms
+    def isTimeToLook: Boolean = clock.monotonicMs() - looked >= LookEveryMs
 
     /** What is missing at two looks: a broker that has just started may not know of everything. */
     def gone(missing: Set[TopicPartition]): Set[TopicPartition] = {
-      looked = now()
+      looked = clock.monotonicMs()
       val sure = missing.intersect(suspected)
       suspected = missing
       sure
     }
 
-    private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
   }
 }

@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.source.trigger.TopologyFeed
+import io.github.dynamickafka.time.Clock
 
 /**
  * What the gauges of one cluster show.
@@ -43,7 +44,7 @@ private[source] final class QueryGauges(
     prefix: String,
     feed: TopologyFeed,
     tally: CommitCounter,
-    now: () => Long,
+    clock: Clock,
     registry: Option[MetricRegistry]
 ) {
   @volatile private var values = GaugeValues()
@@ -78,7 +79,7 @@ private[source] final class QueryGauges(
     Map(
       "pendingRecords" -> of(_.pendingRecords),
       "recordsRead" -> of(_.recordsRead),
-      "answerAgeMs" -> of(cluster => math.max(0L, now() - cluster.answeredAt)),
+      "answerAgeMs" -> of(cluster => math.max(0L, clock.monotonicMs() - cluster.answeredAt)),
       "state" -> of(_.state),
       "commitsSucceeded" -> (() => tally.of(id).succeeded),
       "commitsFailed" -> (() => tally.of(id).failed)

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.report
 
-import java.util.concurrent.TimeUnit
-
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
@@ -10,6 +8,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerPlanner, TriggerSnapshot}
+import io.github.dynamickafka.time.Clock
 
 /**
  * What a query shows of itself outside of its progress: its offsets in a consumer group of each cluster, and gauges.
@@ -27,16 +26,17 @@ private[source] final class QueryReporter(
     commits: Boolean,
     checkpoint: String,
     streams: ClusterStreams,
-    feed: TopologyFeed
+    feed: TopologyFeed,
+    clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val tally = new CommitCounter
-  private val startedAt = now()
+  private val startedAt = clock.monotonicMs()
   private lazy val gauges = new QueryGauges(
     GaugeNames.prefix(Thread.currentThread.getName, checkpoint),
     feed,
     tally,
-    () => now(),
+    clock,
     QueryGauges.registry()
   )
 
@@ -56,7 +56,7 @@ private[source] final class QueryReporter(
   def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
     val fresh = !looked.exists(_.views eq look.views)
     val answered = look.views.collect { case (id, _: ClusterView.Reachable) => id }
-    if (fresh) answeredAt ++= answered.map(_ -> now())
+    if (fresh) answeredAt ++= answered.map(_ -> clock.monotonicMs())
     looked = Some(look)
     if (!beginning.contains(start)) reached(start)
     show()
@@ -107,8 +107,6 @@ private[source] final class QueryReporter(
     if (streams.unreachable(id)) QueryGauges.Unreachable
     else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) QueryGauges.Draining
     else QueryGauges.Reading
-
-  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
 
   private def safely(step: => Unit): Unit =
     try step

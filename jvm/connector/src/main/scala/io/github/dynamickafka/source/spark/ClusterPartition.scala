@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.spark
 
 import java.util.concurrent.TimeoutException
 
+import org.apache.kafka.clients.CommonClientConfigs
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.InterruptException
 import org.apache.spark.SparkThrowable
@@ -11,7 +12,6 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterFailure
 
@@ -67,7 +67,7 @@ private[source] object ClusterReader {
     case e @ (_: KafkaException | _: TimeoutException) =>
       throw ClusterFailure(
         partition.cluster,
-        Map(ClusterProperties.BootstrapServers -> partition.bootstrapServers),
+        Map(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG -> partition.bootstrapServers),
         e
       )
   }

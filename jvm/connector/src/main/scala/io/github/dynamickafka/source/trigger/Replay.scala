@@ -16,7 +16,7 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
  */
 private[source] final class Replay(
     options: SourceOptions,
-    configs: ClusterConfigs,
+    configs: ClusterConfigs.ByScope,
     feed: TopologyFeed,
     streams: ClusterStreams,
     memory: SourceCheckpoint
@@ -30,7 +30,7 @@ private[source] final class Replay(
     streams.add(ranges.map { case (id, _) =>
       val properties =
         topology.clusters.get(id).orElse(memory.cluster(id)).fold(Map.empty[String, String])(_.properties)
-      id -> configs(id, known, properties)
+      id -> configs(known)(id, properties)
     })
     ranges.filter { case (id, ofCluster) =>
       // Asked first, since a reader would wait for minutes for a cluster that is gone, and name no remedy.

@@ -1,11 +1,10 @@
 package io.github.dynamickafka.source.trigger
 
-import java.util.concurrent.TimeUnit
-
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterStreams}
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern}
 
 /**
@@ -14,7 +13,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPatte
  *
  * @param intervalMs between two listings of a cluster; -1: only one
  */
-private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStreams) {
+private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStreams, clock: Clock) {
   import TopicPatterns._
 
   private var listings = Map.empty[String, Listing]
@@ -42,7 +41,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
       streams.add(due.map { case (id, cluster) => id -> config(cluster) })
       streams.topics(due.keySet.toSet, superseded).map { answers =>
         listings ++= answers.collect { case (id, Some(topics)) =>
-          id -> Listing(open(id).patterns, open(id).properties, topics, now())
+          id -> Listing(open(id).patterns, open(id).properties, topics, clock.monotonicMs())
         }
         expanded(topology, open, start)
       }
@@ -60,7 +59,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
     (Topology(topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
   }
 
-  private def isOld(listing: Listing) = intervalMs >= 0 && now() - listing.at >= intervalMs
+  private def isOld(listing: Listing) = intervalMs >= 0 && clock.monotonicMs() - listing.at >= intervalMs
 }
 
 private[source] object TopicPatterns {
@@ -75,6 +74,4 @@ private[source] object TopicPatterns {
     def isOf(cluster: TopologyCluster): Boolean =
       patterns == cluster.patterns && properties == cluster.properties
   }
-
-  private def now(): Long = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
 }

@@ -17,6 +17,7 @@ import io.github.dynamickafka.offset.{
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
@@ -35,16 +36,17 @@ private[source] final case class TriggerSnapshot(
 /** Asks clusters for a trigger. Used by the query's thread alone. */
 private[source] final class TriggerPlanner(
     options: SourceOptions,
-    configs: ClusterConfigs,
+    configs: ClusterConfigs.ByScope,
     streams: ClusterStreams,
     feed: TopologyFeed,
-    memory: SourceCheckpoint
+    memory: SourceCheckpoint,
+    clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
 
   // With secrets, which is why the checkpoint is not the place for them.
   private var lastKnown = Map.empty[String, Map[String, String]]
-  private val patterns = new TopicPatterns(options.discovery.intervalMs, streams)
+  private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
@@ -62,7 +64,7 @@ private[source] final class TriggerPlanner(
     val moved: Set[String] => Boolean =
       _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(asked, id)))
     val expanded =
-      patterns.expand(asked, start, c => configs(c.id, ids, c.properties), pinned.isDefined, moved)
+      patterns.expand(asked, start, c => configs(ids)(c.id, c.properties), pinned.isDefined, moved)
     expanded.flatMap { case (topology, unlisted) =>
       lookAt(start, entry, pinned, topology, unlisted, moved)
     } match {
@@ -81,13 +83,14 @@ private[source] final class TriggerPlanner(
       unlisted: Set[String],
       moved: Set[String] => Boolean
   ): Option[TriggerSnapshot] = {
+    val ofTopology = configs(topology.clusters.keySet.toSet)
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
       (id, _, topic, known) => entry(id, topic, known),
-      (id, topic) => configs.ending(id, topology.clusters.keySet.toSet, topic)
+      (id, topic) => ofTopology.ending(id, topic)
     )
-    val transition = Reconcile(start, topology, System.currentTimeMillis(), rules)
+    val transition = Reconcile(start, topology, clock.currentTimeMillis(), rules)
     streams.set(configsOf(transition, topology))
     val views = pinned.orElse(streams.ask(
       transition.clusters.map { case (id, work) => id -> question(work) },
@@ -122,7 +125,7 @@ private[source] final class TriggerPlanner(
       )
     }
     lastKnown = properties.toMap
-    lastKnown.map { case (id, p) => id -> configs(id, ids.toSet, p) }
+    lastKnown.map { case (id, p) => id -> configs(ids.toSet)(id, p) }
   }
 
   private def question(work: ClusterTransition) =

@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.config.{ClusterProperties, SourceOptionSpecs}
+import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
 
 class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
@@ -47,12 +47,12 @@ class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       "cluster.a.kafka.client.id" -> "y"
     ).clusters
     assert(
-      ClusterProperties.unmatched(options, Seq("a")) ==
+      new ClusterScope(options, Set("a")).unmatched ==
         Seq("cluster.a.b.kafka.client.id", "cluster.a.b.startingOffsets")
     )
-    assert(ClusterProperties.resolve(options, "a", Seq("a"), Map.empty).client("client.id") == "y")
-    assert(ClusterProperties.unmatched(options, Seq("a", "a.b")).isEmpty)
-    assert(ClusterProperties.resolve(options, "a.b", Seq("a", "a.b"), Map.empty).client("client.id") == "x")
+    assert(new ClusterScope(options, Set("a")).consumer("a", Map.empty).client("client.id") == "y")
+    assert(new ClusterScope(options, Set("a", "a.b")).unmatched.isEmpty)
+    assert(new ClusterScope(options, Set("a", "a.b")).consumer("a.b", Map.empty).client("client.id") == "x")
   }
 
   test("cluster ids are 1 to 128 letters, digits, dots, underscores and hyphens") {

@@ -12,9 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.DocumentServer.{Answer, serving}
-import io.github.dynamickafka.metadata.watch.FailureText
 
 class HttpMetadataServiceSuite extends AnyFunSuite {
 

@@ -14,8 +14,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.registry.ServiceByName
-import io.github.dynamickafka.metadata.watch.FailureText
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
 
 /** On a PostgreSQL server of its own. */

@@ -14,9 +14,9 @@ import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerRe
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceByName
-import io.github.dynamickafka.metadata.watch.FailureText
 
 class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite {
 

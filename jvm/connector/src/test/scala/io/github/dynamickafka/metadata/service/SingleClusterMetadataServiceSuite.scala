@@ -10,6 +10,8 @@ import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.testkit.KafkaCluster
+
 class SingleClusterMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
 
   private var broker: KafkaCluster = _

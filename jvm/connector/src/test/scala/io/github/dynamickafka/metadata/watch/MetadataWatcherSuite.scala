@@ -13,6 +13,7 @@ import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.time.ManualClock
 import io.github.dynamickafka.topology.Topology
 
 class MetadataWatcherSuite extends AnyFunSuite with Eventually {
@@ -303,14 +304,14 @@ class MetadataWatcherSuite extends AnyFunSuite with Eventually {
   }
 
   test("the age is that of the last good answer") {
-    val clock = new AtomicLong
+    val clock = new ManualClock
     val service = new ScriptedService(() => Seq(one))
-    watching(service, intervalMs = Never, timing = WatcherTiming(nanoTime = () => clock.get)) { watcher =>
-      clock.set(TimeUnit.SECONDS.toNanos(3))
+    watching(service, intervalMs = Never, timing = WatcherTiming(clock = clock)) { watcher =>
+      clock.advanceMs(3000)
       assert(watcher.current.ageMs == 3000)
       watcher.awaitFirst()
       assert(watcher.current.ageMs == 0)
-      clock.addAndGet(TimeUnit.SECONDS.toNanos(2))
+      clock.advanceMs(2000)
       assert(watcher.current.ageMs == 2000)
     }
   }

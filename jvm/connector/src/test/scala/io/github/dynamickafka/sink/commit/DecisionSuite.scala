@@ -51,17 +51,17 @@ class DecisionSuite extends AnyFunSuite {
 
   test("a replay writes what is lost, and knows what is there from all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))
-    val replay = Replay.next(Seq(first), Seq(prepared(0, "b"), prepared(1)))
+    val replay = LostParts.next(Seq(first), Seq(prepared(0, "b"), prepared(1)))
     assert(replay.batch == 4 && replay.round == 1)
     assert(replay.writes(0, "b") && replay.writes(1, "a") && !replay.writes(0, "a") && !replay.writes(1, "b"))
     val second = round(1, prepared(0, "b"), prepared(1))
-    val again = Replay.next(Seq(first, second), Seq(prepared(1)))
+    val again = LostParts.next(Seq(first, second), Seq(prepared(1)))
     assert(again.round == 2 && again.writes(1, "a") && !again.writes(0, "b"))
     assert(again.kept.keySet == Set((0, "a"), (0, "b"), (1, "b")))
   }
 
   test("a replay is refused where tasks have other rows than before") {
-    val replay = Replay.next(Seq(round(0, prepared(0), prepared(1))), Seq(prepared(1)))
+    val replay = LostParts.next(Seq(round(0, prepared(0), prepared(1))), Seq(prepared(1)))
     def task(n: Int, written: Option[Long], withheld: Option[Long]) = TaskTransactions(
       written.map(rows => prepared(n, rows = rows)).toSeq,
       retried = false,

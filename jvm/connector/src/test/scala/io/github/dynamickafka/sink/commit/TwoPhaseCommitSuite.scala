@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{ProducerProperties, SinkOptionsParser}
+import io.github.dynamickafka.config.{ClusterScope, SinkOptionsParser}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.sink.transaction.{
   Prepared,
@@ -15,6 +15,7 @@ import io.github.dynamickafka.sink.transaction.{
   TransactionName,
   TransactionPool
 }
+import io.github.dynamickafka.time.Clock
 
 /** What is decided before any cluster is asked. */
 class TwoPhaseCommitSuite extends AnyFunSuite {
@@ -27,7 +28,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
   )))
 
   private def properties(id: String, known: Map[String, String]) =
-    ProducerProperties.resolve(options.clusters, id, Seq(id), known)
+    new ClusterScope(options.clusters, Set(id)).producer(id, known)
 
   private def commits(folder: Path, run: String = "run", steps: CommitProbe = CommitProbe.Untold) = {
     // Nobody listens there: whoever asked it would fail.
@@ -41,8 +42,9 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
       clusters,
       replayLost = false,
       1000L,
-      new TransactionPool(ResumableProducer.create(_), 60000L, () => System.nanoTime() / 1000000L),
-      steps
+      new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System),
+      steps,
+      Clock.System
     )
   }
 

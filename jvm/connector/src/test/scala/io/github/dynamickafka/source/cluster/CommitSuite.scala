@@ -13,6 +13,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.source.{Entry, Logs, Scene, SourceTest}
+import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Offsets of finished batches in a consumer group of each cluster, for tools that show lag. */
 class CommitSuite extends SourceTest {

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.time.ManualClock
 
 /** What is committed when, without a broker. */
 class GroupCommitQueueSuite extends AnyFunSuite {
@@ -12,7 +13,7 @@ class GroupCommitQueueSuite extends AnyFunSuite {
   private def at(offset: Long) = Positions.from(Seq(("t", 0, offset)))
 
   private final class Cluster {
-    var time = 0L
+    val clock = new ManualClock
     var sent = Vector.empty[Positions]
     var answers = Vector.empty[CompletableFuture[Unit]]
     var told = Vector.empty[Boolean]
@@ -24,9 +25,10 @@ class GroupCommitQueueSuite extends AnyFunSuite {
         answers.last
       },
       error => told :+= error.isEmpty,
-      () => time
+      clock
     )
 
+    def at(ms: Long): Unit = clock.advanceMs(ms - clock.monotonicMs())
     def takes(): Unit = { val _ = answers.last.complete(()) }
     def refuses(): Unit = { val _ = answers.last.completeExceptionally(new IllegalStateException("no")) }
   }
@@ -54,19 +56,19 @@ class GroupCommitQueueSuite extends AnyFunSuite {
   test("after a failure it waits, for longer each time, and then commits the newest") {
     val c = new Cluster
     def refusedAt(time: Long): Unit = {
-      c.time = time
+      c.at(time)
       c.lane.offer(at(time))
       c.refuses()
     }
     refusedAt(0L)
-    c.time = 499L
+    c.at(499L)
     c.lane.offer(at(7))
     assert(c.sent.size == 1)
     refusedAt(500L)
-    c.time = 1499L
+    c.at(1499L)
     c.lane.offer(at(8))
     assert(c.sent.size == 2)
-    c.time = 1500L
+    c.at(1500L)
     c.lane.offer(at(9))
     assert(c.sent.last == at(9) && c.told == Vector(false, false))
     c.takes()
@@ -76,7 +78,8 @@ class GroupCommitQueueSuite extends AnyFunSuite {
 
   test("a cluster that cannot even be asked has failed, and nothing is thrown") {
     var told = 0
-    val lane = new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => told += 1, () => 0L)
+    val lane =
+      new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => told += 1, new ManualClock)
     lane.offer(at(1))
     assert(told == 1 && lane.finish().isDone)
   }
@@ -100,7 +103,7 @@ class GroupCommitQueueSuite extends AnyFunSuite {
     val c = new Cluster
     c.lane.offer(at(1))
     c.refuses()
-    c.time = 500L
+    c.at(500L)
     c.lane.offer(at(2))
     c.lane.offer(at(3))
     assert(!c.lane.isBusy)

@@ -8,6 +8,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.BeforeAndAfterAll
 
 import io.github.dynamickafka.source.{Entry, Logs, SourceTest}
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
 
 /** Clusters that ask for passwords, certificates and rights, each for other ones. */
 class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {

@@ -13,6 +13,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.KafkaCluster
 
 /** The reader on real brokers: rows, transactions, and waits that have to end. */
 class BundleReaderSuite extends ReaderTest {

@@ -17,6 +17,7 @@ import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.time.ManualClock
 
 /** Where ranges end, and what is kept for the next batch, on Kafka's own mock of a consumer. */
 class RangeConsumerSuite extends AnyFunSuite {
@@ -188,13 +189,13 @@ class RangeConsumerSuite extends AnyFunSuite {
   }
 
   test("the pool: who has records left waits for its own partitions, others serve any of their cluster") {
-    var now = 0L
+    val clock = new ManualClock
     var opened = 0
     val pool = new ConsumerPool(
       s => { opened += 1; new RangeConsumer(s, new Client) },
       capacity = 2,
       idleMs = 100L,
-      () => now
+      clock
     )
     def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
       val c = pool.acquire(of, Set(tp))
@@ -215,7 +216,7 @@ class RangeConsumerSuite extends AnyFunSuite {
     assert(pool.size == 2)
     pool.release(used(p0, new ConsumerSettings("green", settings.properties)))
     assert(pool.size == 2, "the capacity")
-    now = 100L
+    clock.advanceMs(100L)
     pool.sweep()
     assert(pool.size == 0)
   }

@@ -8,6 +8,8 @@ import org.apache.kafka.clients.consumer.KafkaConsumer
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.time.ManualClock
 
 /** Readers of tasks, without Spark's tasks around them. */
 trait ReaderTest extends SourceTest {
@@ -37,7 +39,7 @@ trait ReaderTest extends SourceTest {
    */
   private[source] def withPoolThat(before: () => Unit)(body: (ConsumerPool, Consumers) => Unit): Unit = {
     val consumers = new Consumers
-    @volatile var now = 0L
+    val clock = new ManualClock
     val pool = new ConsumerPool(
       settings => {
         before()
@@ -45,11 +47,11 @@ trait ReaderTest extends SourceTest {
       },
       capacity = 8,
       idleMs = 3600000L,
-      () => now
+      clock
     )
     try body(pool, consumers)
     finally {
-      now = 3600000L
+      clock.advanceMs(3600000L)
       pool.sweep()
     }
     assert(consumers.closed == consumers.opened, "a consumer is neither in the pool nor closed")

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.read.PartitionReader
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.source.{Entry, Seen}
+import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Tasks that read several clusters, on real brokers. */
 class SharedTaskReaderSuite extends ReaderTest {

@@ -10,6 +10,7 @@ import org.apache.kafka.common.serialization.StringSerializer
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
 /** Where a streaming query ends: it reads up to there, also over restarts, and no further. */
 class EndingOffsetsSuite extends SourceTest {

@@ -4,6 +4,7 @@ import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.testkit.Record
 
 /**
  * Each form of where reading starts and ends, under each kind of trigger, on two clusters: for the whole query, and for

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.Record
 
 /** Clusters and topics that leave and come back. */
 class ReturnSuite extends SourceTest {

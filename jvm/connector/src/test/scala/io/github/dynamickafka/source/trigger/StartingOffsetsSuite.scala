@@ -8,6 +8,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
+import io.github.dynamickafka.testkit.KafkaCluster
 
 /** Where a query starts. */
 class StartingOffsetsSuite extends SourceTest {
