@@ -30,16 +30,6 @@ object SparkLines {
       jackson = "2.21.2"
     ),
     SparkLine(
-      minor = "4.0",
-      spark = "4.0.0",
-      scala = "2.13.16",
-      kafkaClients = "3.9.0",
-      snakeyaml = "2.3",
-      kubernetesClient = "7.1.0",
-      kubernetesServer = "7.1.0",
-      jackson = "2.18.2"
-    ),
-    SparkLine(
       minor = "4.1",
       spark = "4.1.3",
       scala = "2.13.17",
@@ -48,6 +38,16 @@ object SparkLines {
       kubernetesClient = "7.4.1",
       kubernetesServer = "7.4.0",
       jackson = "2.21.2"
+    ),
+    SparkLine(
+      minor = "4.0",
+      spark = "4.0.0",
+      scala = "2.13.16",
+      kafkaClients = "3.9.0",
+      snakeyaml = "2.3",
+      kubernetesClient = "7.1.0",
+      kubernetesServer = "7.1.0",
+      jackson = "2.18.2"
     )
   )
 
