@@ -16,7 +16,7 @@ PUBLISHED := $(HOME_OF_TESTS)/.ready
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
 # The other Spark lines, each with jars and a PySpark of its own; that of `make` itself is the first of the table.
-LINES := 4.1 4.2
+LINES := 4.0 4.1
 LINE ?= 4.1
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
 PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)

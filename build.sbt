@@ -64,9 +64,13 @@ lazy val connector = (project in file("jvm/connector"))
       }
     },
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
-    // sbt would make "4-0" of "4.0".
+    // sbt would make "4-2" of "4.2".
     moduleName := name.value,
-    buildInfoKeys := Seq[BuildInfoKey](version, "sparkLine" -> SparkLines.current.minor),
+    buildInfoKeys := Seq[BuildInfoKey](
+      version,
+      "sparkLine" -> SparkLines.current.minor,
+      "snakeyaml" -> SparkLines.current.snakeyaml
+    ),
     buildInfoPackage := "io.github.dynamickafka",
     buildInfoOptions += BuildInfoOption.PackagePrivate,
     dependencyOverrides += scalaLibrary,

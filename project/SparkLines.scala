@@ -8,21 +8,26 @@ final case class SparkLine(
     kafkaClients: String,
     snakeyaml: String,
     kubernetesClient: String,
+    kubernetesServer: String,
     jackson: String
 )
 
 object SparkLines {
 
-  /** The first is the one that is built if nothing is said. PySpark is tested in the version of `spark`. */
+  /**
+   * The first is the default: the newest whose jars and PySpark are all published. PySpark is tested in the version of
+   * `spark`.
+   */
   val all: Seq[SparkLine] = Seq(
     SparkLine(
-      minor = "4.0",
-      spark = "4.0.0",
-      scala = "2.13.16",
-      kafkaClients = "3.9.0",
-      snakeyaml = "2.3",
-      kubernetesClient = "7.1.0",
-      jackson = "2.18.2"
+      minor = "4.2",
+      spark = "4.2.0",
+      scala = "2.13.18",
+      kafkaClients = "3.9.2",
+      snakeyaml = "2.5",
+      kubernetesClient = "7.6.1",
+      kubernetesServer = "7.6.1",
+      jackson = "2.21.2"
     ),
     SparkLine(
       minor = "4.1",
@@ -31,16 +36,18 @@ object SparkLines {
       kafkaClients = "3.9.1",
       snakeyaml = "2.5",
       kubernetesClient = "7.4.1",
+      kubernetesServer = "7.4.0",
       jackson = "2.21.2"
     ),
     SparkLine(
-      minor = "4.2",
-      spark = "4.2.0",
-      scala = "2.13.18",
-      kafkaClients = "3.9.2",
-      snakeyaml = "2.5",
-      kubernetesClient = "7.6.1",
-      jackson = "2.21.2"
+      minor = "4.0",
+      spark = "4.0.0",
+      scala = "2.13.16",
+      kafkaClients = "3.9.0",
+      snakeyaml = "2.3",
+      kubernetesClient = "7.1.0",
+      kubernetesServer = "7.1.0",
+      jackson = "2.18.2"
     )
   )
 

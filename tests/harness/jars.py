@@ -10,7 +10,7 @@ from dynamic_kafka import _artifact
 REPOSITORY = Path(__file__).resolve().parents[2]
 _TARGET = REPOSITORY / "jvm" / "connector" / "target"
 _TESTKIT_CLASSPATH = REPOSITORY / "jvm" / "testkit" / "target" / "testkit.classpath"
-_DEFAULT_LINE = "4.0"
+_DEFAULT_LINE = _artifact.SUPPORTED_LINES[0]
 
 
 def connector_jars() -> list[Path]:

@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from dynamic_kafka._version import JAR_VERSION
 
 from tests.harness.orders import Orders
@@ -18,12 +19,13 @@ from .home import COORDINATE, conf, environment, published, run
 JOB = Path(__file__).with_name("job.py")
 BIN = Path(sys.executable).parent
 LINE = re.findall(r"spark-([\d.]+)_", COORDINATE)[0]
-# What has to come along, in the versions that Spark 4.0.0 itself is built with.
+# What has to come along, in the versions that Spark itself is built with.
+KAFKA_CLIENTS = {"4.0": "3.9.0", "4.1": "3.9.1", "4.2": "3.9.2"}
 ALONG = {
     f"dynamic-kafka-spark-{LINE}_2.13": JAR_VERSION,
-    "spark-sql-kafka-0-10_2.13": "4.0.0",
+    "spark-sql-kafka-0-10_2.13": pyspark.__version__,
     "spark-token-provider-kafka-0-10_2.13": "4.0.0",
-    "kafka-clients": "3.9.0",
+    "kafka-clients": KAFKA_CLIENTS[LINE],
     "commons-pool2": "2.12.0",
 }
 # The one class in a package of Spark's is explained in docs/architecture.md.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dynamic_kafka import errors
 from dynamic_kafka._version import JAR_VERSION
 
-SUPPORTED_LINES = ("4.0", "4.1", "4.2")
-"""Spark minors that the connector is published for: project/SparkLines.scala."""
+SUPPORTED_LINES = ("4.2", "4.1", "4.0")
+"""Spark minors that the connector is published for: project/SparkLines.scala. The first is the default of the build."""
 
 _LINE_FOR = {"4.3": "4.2"}
 """Spark minors without an artifact of their own, and the line whose jars they run with: what tests have shown."""
@@ -28,7 +28,7 @@ def spark_line() -> str:
     minor = ".".join(pyspark.__version__.split(".")[:2])
     line = _LINE_FOR.get(minor, minor)
     if line not in SUPPORTED_LINES:
-        raise errors.unsupported_spark(pyspark.__version__, [*SUPPORTED_LINES, *_LINE_FOR])
+        raise errors.unsupported_spark(pyspark.__version__, sorted([*SUPPORTED_LINES, *_LINE_FOR]))
     return line
 
 

@@ -1,11 +1,9 @@
 package io.github.dynamickafka.metadata.document
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
-
-import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeTuple, ScalarNode, SequenceNode, Tag}
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.DocumentTree._
 
 /**
  * A value in a metadata document and where it stands. Every accessor either gives what it says or fails with
@@ -14,7 +12,12 @@ import io.github.dynamickafka.error.Errors
  * @param line 1-based; for a value of a mapping the line of its key
  * @param path the names that lead here, as the error text shows them
  */
-private[metadata] final class DocumentNode(node: Node, origin: String, val line: Int, path: Vector[String]) {
+private[metadata] final class DocumentNode(
+    node: DocumentTree,
+    origin: String,
+    val line: Int,
+    path: Vector[String]
+) {
   import DocumentNode._
 
   def fail(reason: String): Nothing = failAt(line, reason)
@@ -41,21 +44,20 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     }
 
   def elements: Seq[DocumentNode] = node match {
-    case sequence: SequenceNode =>
-      sequence.getValue.asScala.toSeq.map(e => new DocumentNode(e, origin, lineOf(e), path))
+    case sequence: Sequence => sequence.elements.map(e => new DocumentNode(e, origin, e.line, path))
     case _ => fail(s"must be a list, but is $shape")
   }
 
   /** Text that is written as text: a number or a date that stands for a name is more often a slip. */
   def text: String = node match {
-    case scalar: ScalarNode if scalar.getTag == Tag.STR => scalar.getValue
-    case scalar: ScalarNode if Plain(scalar.getTag) => fail(s"must be text, but is $shape: put it in quotes")
+    case scalar: Scalar if scalar.kind == Text => scalar.value
+    case scalar: Scalar if Plain(scalar.kind) => fail(s"must be text, but is $shape: put it in quotes")
     case _ => fail(s"must be text, but is $shape")
   }
 
   /** Text, a number, a truth value or a date, as it is written: `0123` stays `0123`, `yes` stays `yes`. */
   def scalar: String = node match {
-    case scalar: ScalarNode if Plain(scalar.getTag) => scalar.getValue
+    case scalar: Scalar if Plain(scalar.kind) => scalar.value
     case _ => fail(s"must be text, a number or true or false, but is $shape")
   }
 
@@ -64,8 +66,8 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
    * that a document means the same to all.
    */
   def truth: Boolean = node match {
-    case scalar: ScalarNode if scalar.getTag == Tag.BOOL =>
-      scalar.getValue match {
+    case scalar: Scalar if scalar.kind == Truth =>
+      scalar.value match {
         case "true" => true
         case "false" => false
         case _ => fail("must be written 'true' or 'false'")
@@ -73,8 +75,8 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     case _ => fail(s"must be true or false, but is $shape")
   }
 
-  def isList: Boolean = node.isInstanceOf[SequenceNode]
-  def isMapping: Boolean = node.isInstanceOf[MappingNode]
+  def isList: Boolean = node.isInstanceOf[Sequence]
+  def isMapping: Boolean = node.isInstanceOf[Mapping]
 
   /** This node under a name that its own content gives it, as entries of a list have. */
   def as(kind: String, name: String): DocumentNode = new DocumentNode(node, origin, line, named(kind, name))
@@ -82,58 +84,50 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
   private def named(kind: String, name: String): Vector[String] =
     path.filterNot(_.startsWith("key ")) :+ s"$kind '$name'"
 
-  private def pairs: Seq[(String, Int, Node)] = node match {
-    case mapping: MappingNode => merged(mapping, Set.empty)
+  private def pairs: Seq[(String, Int, DocumentTree)] = node match {
+    case mapping: Mapping => merged(mapping, Set.empty)
     case _ => fail(s"must be a mapping, but is $shape")
   }
 
   /** Own keys first, then what `<<` brings and the mapping has not itself, as YAML defines it. */
-  private def merged(mapping: MappingNode, within: Set[Node]): Seq[(String, Int, Node)] = {
+  private def merged(mapping: Mapping, within: Set[DocumentTree]): Seq[(String, Int, DocumentTree)] = {
     if (within(mapping)) fail("it is merged into itself")
-    val (merges, own) = mapping.getValue.asScala.toSeq.partition(_.getKeyNode.getTag == Tag.MERGE)
-    val seen = mutable.LinkedHashMap.empty[String, (String, Int, Node)]
-    own.foreach { tuple =>
-      val name = keyOf(tuple)
-      val keyLine = lineOf(tuple.getKeyNode)
-      seen.put(name, (name, keyLine, tuple.getValueNode))
-        .foreach(first => failAt(keyLine, s"key '$name' is given twice, first at line ${first._2}"))
+    val (merges, own) = mapping.pairs.partition {
+      case (key: Scalar, _) => key.kind == Merge
+      case _ => false
     }
-    val brought = merges.map(_.getValueNode).flatMap {
-      case one: MappingNode => Seq(one)
-      case many: SequenceNode => many.getValue.asScala.toSeq.collect { case one: MappingNode => one }
-      case other => failAt(lineOf(other), "'<<' must name a mapping")
+    val seen = mutable.LinkedHashMap.empty[String, (String, Int, DocumentTree)]
+    own.foreach { case (key, value) =>
+      val name = nameOf(key)
+      seen.put(name, (name, key.line, value))
+        .foreach(first => failAt(key.line, s"key '$name' is given twice, first at line ${first._2}"))
+    }
+    val brought = merges.map(_._2).flatMap {
+      case one: Mapping => Seq(one)
+      case many: Sequence => many.elements.collect { case one: Mapping => one }
+      case other => failAt(other.line, "'<<' must name a mapping")
     }
     brought.flatMap(merged(_, within + mapping)).foreach(entry => seen.getOrElseUpdate(entry._1, entry))
     seen.values.toSeq
   }
 
-  private def keyOf(tuple: NodeTuple): String = tuple.getKeyNode match {
-    case key: ScalarNode if Plain(key.getTag) => key.getValue
-    case key => failAt(lineOf(key), "a key must be text")
+  private def nameOf(key: DocumentTree): String = key match {
+    case scalar: Scalar if Plain(scalar.kind) => scalar.value
+    case _ => failAt(key.line, "a key must be text")
   }
 
   private def shape: String = node match {
-    case _: MappingNode => "a mapping"
-    case _: SequenceNode => "a list"
-    case _ =>
-      node.getTag match {
-        case Tag.NULL => "empty"
-        case Tag.STR => "text"
-        case Tag.INT | Tag.FLOAT => "a number"
-        case Tag.BOOL => "true or false"
-        case Tag.TIMESTAMP => "a date"
-        case _ => "of a type that is not supported"
-      }
+    case _: Mapping => "a mapping"
+    case _: Sequence => "a list"
+    case scalar: Scalar => scalar.kind.shape
   }
 }
 
 private[metadata] object DocumentNode {
-  private val Plain = Set(Tag.STR, Tag.INT, Tag.FLOAT, Tag.BOOL, Tag.TIMESTAMP)
+  private val Plain = Set[Kind](Text, Number, Truth, Date)
 
-  def root(node: Node, origin: String): DocumentNode =
-    new DocumentNode(node, origin, lineOf(node), Vector.empty)
-
-  private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
+  def root(node: DocumentTree, origin: String): DocumentNode =
+    new DocumentNode(node, origin, node.line, Vector.empty)
 
   private def list(names: Seq[String]): String = names.map(n => s"'$n'").mkString(", ")
 }

@@ -1,12 +1,31 @@
 package io.github.dynamickafka.metadata.registry
 
+import java.io.File
+import java.net.URLClassLoader
+
+import scala.jdk.CollectionConverters._
+
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.metadata.KafkaMetadataService
 
-/** Services as options name them, also for a test that loads this with other classes around it. */
+/** Services as options name them, also where classes are missing that come with a module of Spark's. */
 object ServiceByName {
+
+  /** As `answer` with all jars but those whose names have this in them. */
+  def answerWithout(jar: String, service: String, arguments: String*): String = {
+    val jars = System.getProperty("java.class.path").split(File.pathSeparator)
+      .map(new File(_)).filterNot(_.getName.contains(jar)).map(_.toURI.toURL)
+    val loader = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader)
+    try loader.loadClass(getClass.getName.stripSuffix("$"))
+        .getMethod(
+          "answer",
+          classOf[String],
+          classOf[Array[String]]
+        ).invoke(null, service, arguments.toArray).toString
+    finally loader.close()
+  }
 
   /** @param arguments each `name=value` */
   def create(service: String, arguments: String*): KafkaMetadataService = {
@@ -14,8 +33,8 @@ object ServiceByName {
     MetadataServices.create(ServiceOptions(service, named), new Configuration)
   }
 
-  /** Why there is no such service. */
-  def refusal(service: String): String =
-    try s"there is one: ${create(service)}"
+  /** The ids of its streams, or why there are none. */
+  def answer(service: String, arguments: Array[String]): String =
+    try create(service, arguments.toSeq: _*).getAllStreams().asScala.map(_.getStreamId).mkString(", ")
     catch { case e: Exception => e.getMessage }
 }

@@ -85,6 +85,21 @@ class FileMetadataServiceSuite extends AnyFunSuite {
     }
   }
 
+  test("without snakeyaml a YAML file fails and says what to add, a JSON file is read") {
+    withFile { file =>
+      write(file, document(1))
+      val failure = ServiceByName.answerWithout("snakeyaml", "file", s"path=$file")
+      assert(failure.contains("DYNAMIC_KAFKA.METADATA_INVALID") && failure.contains(s"file $file"))
+      assert(failure.contains("'org.yaml:snakeyaml:2.") && failure.contains("spark.jars.packages"))
+      write(
+        file,
+        """{"version": 1, "clusters": {"blue": {"properties": {"bootstrap.servers": "b:1"}}},
+          | "streams": {"orders": {"clusters": {"blue": {"topics": ["orders"]}}}}}""".stripMargin
+      )
+      assert(ServiceByName.answerWithout("snakeyaml", "file", s"path=$file") == "orders")
+    }
+  }
+
   test("within its time to live an answer is used again") {
     withFile { file =>
       write(file, document(2))

@@ -1,0 +1,50 @@
+package io.github.dynamickafka.metadata
+
+import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
+
+import io.github.dynamickafka.metadata.DocumentTree._
+
+/** JSON text to a tree, by the Jackson that Spark itself needs: with its lines, and with keys that are given twice. */
+private[metadata] object JsonText {
+  private val factory = new JsonFactory
+
+  /** None if the text is no JSON. */
+  def read(text: String): Option[DocumentTree] = {
+    val parser = factory.createParser(text)
+    try {
+      val token = parser.nextToken()
+      if (token == null) None else Some(tree(parser)).filter(_ => parser.nextToken() == null)
+    } catch {
+      // Its text quotes the document, where secrets are.
+      case _: JsonProcessingException => None
+    } finally parser.close()
+  }
+
+  /** Of the parser's current token, up to its end. */
+  private def tree(parser: JsonParser): DocumentTree = {
+    val line = lineOf(parser)
+    parser.currentToken match {
+      case JsonToken.START_OBJECT =>
+        val pairs = Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_OBJECT).map { _ =>
+          val key = new Scalar(lineOf(parser), Text, parser.getText)
+          parser.nextToken()
+          (key: DocumentTree) -> tree(parser)
+        }.toVector
+        new Mapping(line, pairs)
+      case JsonToken.START_ARRAY =>
+        val elements = Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_ARRAY)
+          .map(_ => tree(parser)).toVector
+        new Sequence(line, elements)
+      case token => new Scalar(line, kindOf(token), parser.getText)
+    }
+  }
+
+  private def kindOf(token: JsonToken): Kind = token match {
+    case JsonToken.VALUE_STRING => Text
+    case JsonToken.VALUE_TRUE | JsonToken.VALUE_FALSE => Truth
+    case JsonToken.VALUE_NULL => Empty
+    case _ => Number
+  }
+
+  private def lineOf(parser: JsonParser): Int = parser.currentTokenLocation.getLineNr
+}
