@@ -71,8 +71,7 @@ lazy val connector = (project in file("jvm/connector"))
       "sparkLine" -> SparkLines.current.minor,
       "snakeyaml" -> SparkLines.current.snakeyaml
     ),
-    buildInfoPackage := "io.github.dynamickafka",
-    buildInfoOptions += BuildInfoOption.PackagePrivate,
+    buildInfoPackage := "io.github.dynamickafka.build",
     dependencyOverrides += scalaLibrary,
     libraryDependencies ++= Seq(
       sparkSql % Provided,

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.python
 
-import io.github.dynamickafka.BuildInfo
+import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**

@@ -3,7 +3,7 @@ package io.github.dynamickafka.metadata.document
 import scala.collection.mutable
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.DocumentTree._
+import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
  * A value in a metadata document and where it stands. Every accessor either gives what it says or fails with

@@ -2,7 +2,7 @@ package io.github.dynamickafka.metadata.document
 
 import scala.util.matching.Regex
 
-import io.github.dynamickafka.BuildInfo
+import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.error.Errors
 
 /** YAML or JSON text to nodes. JSON needs nothing beside Spark, YAML needs snakeyaml. */

@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.metadata.registry.ServiceByName
 
 class FileMetadataServiceSuite extends AnyFunSuite {
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata
+package io.github.dynamickafka.metadata.document
 
 import java.io.StringReader
 import java.util.IdentityHashMap
@@ -12,7 +12,7 @@ import org.yaml.snakeyaml.reader.ReaderException
 import org.yaml.snakeyaml.{LoaderOptions, Yaml}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.DocumentTree._
+import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
  * YAML text to a tree. Nothing is constructed but nodes, so a tag can't name a class, and snakeyaml's default limits
@@ -24,7 +24,9 @@ private[metadata] object YamlText {
 
   /** None if the text is empty. */
   def read(text: String, origin: String): Option[DocumentTree] =
-    try Option(new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(text))).map(new Trees().of)
+    try Option(
+        new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(text))
+      ).map(new Trees().of)
     catch {
       // Never the exception itself, nor as a cause: its text quotes the document, where secrets are.
       case e: MarkedYAMLException => throw broken(origin, e.getProblemMark.getLine + 1, problem(e))

@@ -1,8 +1,8 @@
-package io.github.dynamickafka.metadata
+package io.github.dynamickafka.metadata.document
 
 import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken}
 
-import io.github.dynamickafka.metadata.DocumentTree._
+import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /** JSON text to a tree, by the Jackson that Spark itself needs: with its lines, and with keys that are given twice. */
 private[metadata] object JsonText {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata
+package io.github.dynamickafka.metadata.document
 
 /** What a metadata document consists of, whatever format it is written in. Lines are 1-based. */
 private[metadata] sealed trait DocumentTree {
