@@ -16,8 +16,8 @@ from conftest import REPOSITORY
 
 from dynamic_kafka import __main__ as program
 from dynamic_kafka import __version__
-from dynamic_kafka._cli import redaction
-from dynamic_kafka._cli.app import app
+from dynamic_kafka._tools.cli import redaction
+from dynamic_kafka._tools.cli.app import app
 
 SECRET = "hunter2"
 JAAS = f'x.PlainLoginModule required username="reader" password="{SECRET}";'

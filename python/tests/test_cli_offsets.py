@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner, Result
 from conftest import REPOSITORY
 
-from dynamic_kafka._checkpoint import kafka
-from dynamic_kafka._checkpoint.ends import Ends, Partition
-from dynamic_kafka._cli.app import app
+from dynamic_kafka._tools.checkpoint import kafka
+from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
+from dynamic_kafka._tools.cli.app import app
 
 RESOURCES = REPOSITORY / "jvm/connector/src/test/resources/checkpoints"
 ADDRESSES = {"blue": "blue:9092", "green": "green:9092", "red": "red:9092"}

@@ -9,8 +9,8 @@ import pytest
 from bad_documents import GOOD, TABLE, Bad
 from conftest import REPOSITORY
 
-from dynamic_kafka._metadata_file.document import read
-from dynamic_kafka._metadata_file.schema import schema_text
+from dynamic_kafka._tools.metadata_file.document import read
+from dynamic_kafka._tools.metadata_file.schema import schema_text
 
 SUITE = REPOSITORY / "jvm/connector/src/test/scala/io/github/dynamickafka/metadata/BadDocumentSuite.scala"
 

@@ -11,7 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "tests"))
 
 from bad_documents import GOOD, TABLE
-from dynamic_kafka._metadata_file.document import read
+from dynamic_kafka._tools.metadata_file.document import read
 
 ROOT = Path(__file__).resolve().parents[2]
 # Where two YAML parsers could differ, or a schema and a parser.

@@ -16,7 +16,7 @@ def main() -> int:
         names = ", ".join(missing)
         print(f"The command line needs {names}: pip install 'dynamic-kafka[cli]'", file=sys.stderr)
         return 2
-    from dynamic_kafka._cli.app import app
+    from dynamic_kafka._tools.cli.app import app
 
     app(prog_name="python -m dynamic_kafka")
     return 0

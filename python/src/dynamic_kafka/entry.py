@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dynamic_kafka._configure import configure as _configure
-from dynamic_kafka.builder import DynamicKafkaReaderBuilder
+from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from dynamic_kafka import _jvm
-from dynamic_kafka._builder import FORMAT, DynamicKafkaBuilder
+from dynamic_kafka._base import FORMAT, DynamicKafkaBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
