@@ -1,1 +1,1 @@
-"""What `python -m dynamic_kafka` needs, and no query does: the only part that imports the extra `cli`."""
+"""The command line and what it needs. Queries do not use it, and only it imports modules of the extra `cli`."""

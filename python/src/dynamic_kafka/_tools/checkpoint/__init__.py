@@ -1,1 +1,1 @@
-"""What a query's checkpoint says, for those who look at one without Spark. Nothing here writes."""
+"""Reads checkpoints of queries without Spark."""

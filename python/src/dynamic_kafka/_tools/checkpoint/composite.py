@@ -1,15 +1,18 @@
-"""Composite offsets, version 1: ``docs/semantics.md``."""
+"""Reads composite offsets of version 1, which ``docs/semantics.md`` describes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 
 VERSION = 1
+_LARGEST_PARTITION = 2**31 - 1
+_LARGEST_OFFSET = 2**63 - 1
 _SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
 
 Positions = dict[str, dict[int, int]]
@@ -18,12 +21,12 @@ Positions = dict[str, dict[int, int]]
 
 @dataclass(frozen=True)
 class Retained:
-    """Positions of what has left.
+    """Positions of removed topics of a cluster.
 
     Attributes:
-        since_ms: When the last of them left.
-        positions: The positions.
-        drained: Topics that left because they were read to their drain target.
+        since_ms: When the last of the topics was removed, in milliseconds since 1970-01-01 UTC.
+        positions: Next offsets by topic and partition.
+        drained: Topics that were removed after they had been read to their drain target.
     """
 
     since_ms: int
@@ -33,7 +36,7 @@ class Retained:
 
 @dataclass(frozen=True)
 class CompositeOffset:
-    """Position in all clusters at once; every section by cluster id."""
+    """The position of a query in all clusters. Every section is by cluster id."""
 
     clusters: dict[str, Positions]
     entered: dict[str, Positions] = field(default_factory=dict)
@@ -43,81 +46,103 @@ class CompositeOffset:
 
 
 def is_composite(text: str) -> bool:
-    """Whether an offset is one of this source, of whatever version: the offset log has those of all sources."""
+    """Whether a text is a composite offset of any version; the offset log has the offsets of all sources."""
     try:
         root = json.loads(text)
     except json.JSONDecodeError:
         return False
-    # Spark's own Kafka source could have a topic named "version": that would be a mapping.
+    # In an offset of Spark's Kafka source, "version" could be a topic, whose value is an object.
     return isinstance(root, dict) and isinstance(root.get("version"), int) and "clusters" in root
 
 
 def read(text: str) -> CompositeOffset:
-    """Reads an offset as strictly as the connector: to overlook a section could hide records.
-
-    Args:
-        text: One for which :func:`is_composite` holds.
+    """Reads an offset as strictly as the connector does: records of an ignored section would go unnoticed.
 
     Raises:
-        CheckpointError: for another version, and for what no version has.
+        CheckpointError: if the text is not a composite offset of this version.
     """
-    root = json.loads(text)
-    if root["version"] != VERSION:
+    try:
+        root = json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError:
+        raise CheckpointError("the offset is not JSON") from None
+    if not isinstance(root, dict):
+        raise CheckpointError("the offset is not a JSON object")
+    version = root.get("version")
+    if version is None or isinstance(version, dict):
+        raise CheckpointError("the offset has no version, so it is not one of a dynamic-kafka source")
+    if type(version) is not int or version != VERSION:
         raise CheckpointError(
-            f"the offset is of version {root['version']}, and this release reads version {VERSION}; "
+            f"the offset has version {json.dumps(version)}, and this release reads version {VERSION}; "
             "use the release that wrote the checkpoint, or a later one"
         )
-    unknown = [name for name in root if name not in _SECTIONS]
-    if unknown:
-        raise CheckpointError(f"the offset has a section '{unknown[0]}' that version {VERSION} has not")
+    _check_fields(root, _SECTIONS, "the offset")
     retained = _mapping(root.get("retained", {}), "retained")
     return CompositeOffset(
-        clusters=_by_cluster(root, "clusters"),
-        entered=_by_cluster(root, "entered"),
+        clusters=_by_cluster(root.get("clusters"), "clusters"),
+        entered=_by_cluster(root.get("entered", {}), "entered"),
         retained={id: _retained(id, below) for id, below in retained.items()},
-        draining=_by_cluster(root, "draining"),
+        draining=_by_cluster(root.get("draining", {}), "draining"),
         ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
     )
 
 
-def _by_cluster(root: Mapping[str, Any], section: str) -> dict[str, Positions]:
-    below = _mapping(root.get(section, {}), section)
-    return {cluster: _positions(topics, f"{section}.{cluster}") for cluster, topics in below.items()}
+def _by_cluster(node: Any, section: str) -> dict[str, Positions]:
+    return {
+        cluster: _positions(topics, f"{section}.{cluster}") for cluster, topics in _mapping(node, section).items()
+    }
 
 
 def _retained(cluster: str, node: Any) -> Retained:
     where = f"retained.{cluster}"
     fields = _mapping(node, where)
-    unknown = [name for name in fields if name not in ("since", "topics", "drained")]
-    if unknown:
-        raise CheckpointError(f"the offset has an unknown field '{unknown[0]}' in {where}")
+    _check_fields(fields, ("since", "topics", "drained"), where)
+    drained = fields.get("drained", [])
+    if not isinstance(drained, list):
+        raise CheckpointError(f"{where}.drained in the offset is not a JSON list")
     return Retained(
         since_ms=_number(fields.get("since"), f"{where}.since"),
         positions=_positions(fields.get("topics"), f"{where}.topics"),
-        drained=frozenset(map(str, fields.get("drained", ()))),
+        drained=frozenset(map(str, drained)),
     )
 
 
 def _ends(cluster: str, node: Any) -> Positions:
-    where = f"ends.{cluster}"
-    topics = _mapping(node, where)
-    for topic, entry in topics.items():
-        unknown = [name for name in _mapping(entry, f"{where}.{topic}") if name not in ("by", "offsets")]
-        if unknown:
-            raise CheckpointError(f"the offset has an unknown field '{unknown[0]}' in {where}.{topic}")
-    return _positions({topic: entry.get("offsets") for topic, entry in topics.items()}, where)
+    found = {}
+    for topic, entry in _mapping(node, f"ends.{cluster}").items():
+        where = f"ends.{cluster}.{topic}"
+        _check_fields(_mapping(entry, where), ("by", "offsets"), where)
+        if not isinstance(entry.get("by"), str):
+            raise CheckpointError(f"the offset has no text 'by' in {where}")
+        found[topic] = _partitions(entry.get("offsets"), where)
+    return found
 
 
 def _positions(node: Any, where: str) -> Positions:
-    return {
-        topic: {
-            _number(int(name) if name.isdecimal() else None, f"{where}.{topic}"): _number(
-                offset, f"{where}.{topic}.{name}"
-            )
-            for name, offset in _mapping(partitions, f"{where}.{topic}").items()
-        }
-        for topic, partitions in _mapping(node, where).items()
-    }
+    return {topic: _partitions(below, f"{where}.{topic}") for topic, below in _mapping(node, where).items()}
+
+
+def _partitions(node: Any, where: str) -> dict[int, int]:
+    found = {}
+    for name, offset in _mapping(node, where).items():
+        if not re.fullmatch(r"[0-9]{1,10}", name) or int(name) > _LARGEST_PARTITION:
+            raise CheckpointError(f"'{name}' at {where} in the offset is not a partition number")
+        found[int(name)] = _number(offset, f"{where}.{name}")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise CheckpointError("the offset has a key twice in one JSON object")
+    return found
+
+
+def _check_fields(node: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    unknown = [name for name in node if name not in known]
+    if unknown:
+        raise CheckpointError(
+            f"{where} has an unknown field '{unknown[0]}', which version {VERSION} does not have"
+        )
 
 
 def _mapping(node: Any, where: str) -> dict[str, Any]:
@@ -127,6 +152,6 @@ def _mapping(node: Any, where: str) -> dict[str, Any]:
 
 
 def _number(node: Any, where: str) -> int:
-    if not isinstance(node, int) or isinstance(node, bool) or node < 0:
+    if type(node) is not int or not 0 <= node <= _LARGEST_OFFSET:
         raise CheckpointError(f"{where} in the offset is not a number of at least 0")
     return node

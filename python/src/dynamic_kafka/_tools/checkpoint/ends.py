@@ -1,4 +1,4 @@
-"""Where partitions end in Kafka now."""
+"""End offsets of partitions in Kafka."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Partition = tuple[str, int]
 
 @dataclass(frozen=True)
 class Ends:
-    """What a cluster answered.
+    """The answer of a cluster.
 
     Attributes:
         by_partition: End offsets by topic and partition.
-        missing: Why some are not known, in words; None if all are.
+        missing: Why some end offsets are not known. None if all are known.
     """
 
     by_partition: dict[Partition, int] = field(default_factory=dict)
@@ -27,15 +27,15 @@ class Ends:
 def ends_of(
     positions: Iterable[Position], clusters: Mapping[str, Mapping[str, str]], timeout_s: float
 ) -> dict[str, Ends]:
-    """Asks all clusters at once.
+    """Asks all clusters for end offsets, at the same time.
 
     Args:
-        positions: Partitions to ask for.
-        clusters: Properties of the clusters, as the checkpoint remembers them.
-        timeout_s: How long a cluster may take.
+        positions: The partitions.
+        clusters: Kafka client properties by cluster id, from the checkpoint.
+        timeout_s: Limit per cluster, in seconds.
 
     Returns:
-        By cluster id; a cluster that gives no answer has a reason instead of ends.
+        Answers by cluster id.
     """
     asked: dict[str, list[Partition]] = {}
     for position in positions:
@@ -49,16 +49,18 @@ def ends_of(
 
 def _ends(properties: Mapping[str, str] | None, partitions: list[Partition], timeout_s: float) -> Ends:
     if properties is None:
-        return Ends(missing="the checkpoint does not remember this cluster")
+        return Ends(missing="the checkpoint has no properties of this cluster")
     if "bootstrap.servers" not in properties:
-        return Ends(missing="the checkpoint has no address of it, since it was given by a reference")
+        return Ends(
+            missing="the checkpoint has no address of this cluster, as the metadata has a reference instead"
+        )
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
     if protocol.startswith("SASL"):
-        return Ends(missing=f"it wants credentials ({protocol}), and a checkpoint never holds any")
+        return Ends(missing=f"the cluster needs credentials ({protocol}), which checkpoints do not contain")
     try:
         import confluent_kafka  # noqa: F401
     except ImportError:
-        return Ends(missing="there is no Kafka client in this Python: pip install 'dynamic-kafka[cli]'")
+        return Ends(missing="no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'")
     from dynamic_kafka._tools.checkpoint.kafka import end_offsets
 
     return end_offsets(properties, partitions, timeout_s)

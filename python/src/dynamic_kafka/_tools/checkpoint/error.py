@@ -1,5 +1,5 @@
-"""What is wrong with a checkpoint."""
+"""Errors of checkpoints."""
 
 
 class CheckpointError(Exception):
-    """The checkpoint cannot be understood. Its text tells which file and why."""
+    """The checkpoint cannot be read. The message names the file and the cause."""

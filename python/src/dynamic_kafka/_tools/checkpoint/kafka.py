@@ -1,4 +1,4 @@
-"""The one place that talks to Kafka brokers from Python. It needs the package confluent-kafka."""
+"""Connects to Kafka brokers. It is the only module that needs the package confluent-kafka."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr
 
 from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
 
-# Those of Kafka's Java clients that librdkafka has under the same name with the same meaning.
+# Properties of Kafka's Java clients that librdkafka has with the same name and meaning.
 _SHARED = ("bootstrap.servers", "client.dns.lookup", "security.protocol", "ssl.endpoint.identification.algorithm")
 _LATEST = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
-    """Asks one cluster.
+    """Asks one cluster for end offsets.
 
     Args:
-        properties: How it is reached, with the names of Kafka's Java clients.
-        partitions: What to ask for.
-        timeout_s: How long all of it may take.
+        properties: Properties of Kafka's Java clients, with ``bootstrap.servers``.
+        partitions: Topics and partition numbers.
+        timeout_s: Limit in seconds.
     """
     config: dict[str, str | int | float | bool] = {
         name: properties[name] for name in _SHARED if name in properties
     }
-    # Connection errors come as answers; librdkafka would print each attempt besides.
+    # Connection errors are raised below; librdkafka would also print each attempt.
     config |= {"client.id": "dynamic-kafka-cli", "log_level": 0}
     committed = properties.get("isolation.level", "").lower() == "read_committed"
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
@@ -36,7 +36,7 @@ def end_offsets(properties: Mapping[str, str], partitions: list[Partition], time
     try:
         latest = {TopicPartition(topic, partition): _LATEST for topic, partition in partitions}
         client = AdminClient(config)
-        # Fails in time where no broker answers, which the answers below do not always.
+        # Fails in time if all brokers are unreachable, unlike the futures of `list_offsets`.
         client.list_topics(timeout=timeout_s)
         answers = client.list_offsets(latest, isolation_level=level, request_timeout=timeout_s)
     except KafkaException as e:

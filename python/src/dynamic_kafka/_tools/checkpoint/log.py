@@ -1,4 +1,4 @@
-"""Spark's own logs in a checkpoint."""
+"""Spark's offset log and commit log in a checkpoint."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ class LoggedBatch:
     """One entry of the offset log.
 
     Attributes:
-        number: The batch.
-        finished: Whether it is in the commit log, too. If not, it will be read again.
-        timestamp_ms: When it was planned; None if Spark did not tell.
-        offsets: Where it ends, by source; None for a source without an offset.
+        number: Number of the batch.
+        finished: Whether the commit log has the batch. If not, the query reads the batch again.
+        timestamp_ms: When the batch was planned, in milliseconds since 1970-01-01 UTC. None if the log does not
+            have it.
+        offsets: The offset where the batch ends, for each source. None for a source without an offset.
     """
 
     number: int
@@ -30,14 +31,14 @@ class LoggedBatch:
 
 
 def newest_batch(checkpoint: Path) -> LoggedBatch:
-    """The batch that was logged last.
+    """Returns the batch that was logged last.
 
     Raises:
-        CheckpointError: if this is no checkpoint, or none of this format.
+        CheckpointError: if the folder is not a checkpoint, or its log has another format.
     """
     folder = checkpoint / "offsets"
     if not folder.is_dir():
-        raise CheckpointError(f"{checkpoint} is no checkpoint of a streaming query: it has no folder 'offsets'")
+        raise CheckpointError(f"{checkpoint} is not a checkpoint of a streaming query: it has no folder 'offsets'")
     numbers = [int(file.name) for file in folder.iterdir() if file.name.isdecimal()]
     if not numbers:
         raise CheckpointError(f"{folder} is empty: the query has not planned a batch yet")
@@ -51,7 +52,7 @@ def _parsed(file: Path, number: int, finished: bool) -> LoggedBatch:
     if version != _VERSION:
         raise CheckpointError(f"{file}: this release reads version {_VERSION} of Spark's offset log")
     if not lines:
-        raise CheckpointError(f"{file} is cut off")
+        raise CheckpointError(f"{file} is truncated")
     metadata, *offsets = lines
     try:
         planned = json.loads(metadata).get("batchTimestampMs") if metadata else None

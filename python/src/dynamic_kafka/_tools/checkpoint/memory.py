@@ -1,4 +1,4 @@
-"""How the clusters of a checkpoint are reached, as the source remembers it beside Spark's logs."""
+"""Reads the topology that the source stores in a checkpoint beside Spark's logs."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Properties = dict[str, str]
 
 
 def remembered_clusters(checkpoint: Path, source: int) -> dict[str, Properties]:
-    """Properties by cluster id, of the newest topology that was remembered; none of them is a secret.
+    """Returns Kafka client properties by cluster id, from the newest topology. They contain no secrets.
 
     Args:
-        checkpoint: The folder of the query's checkpoint.
-        source: The number that Spark gave the source.
+        checkpoint: Folder of the query's checkpoint.
+        source: Spark's number of the source, from 0.
 
     Raises:
-        CheckpointError: if a file is there and cannot be understood.
+        CheckpointError: if the file of the topology cannot be read.
     """
     folder = checkpoint / "sources" / str(source) / "dynamic-kafka" / "topology"
     files = {int(file.stem): file for file in folder.glob("*.json") if file.stem.isdecimal()}
@@ -31,11 +31,13 @@ def remembered_clusters(checkpoint: Path, source: int) -> dict[str, Properties]:
     try:
         root = json.loads(file.read_text("utf-8"))
         if root["version"] != _VERSION:
-            raise CheckpointError(f"{file} is of version {root['version']}, and this release reads {_VERSION}")
-        # Of a cluster that is in both, the current address counts.
+            raise CheckpointError(
+                f"{file} has version {root['version']}, and this release reads version {_VERSION}"
+            )
+        # The current properties of a cluster take precedence over former ones.
         return _properties(root["former"]) | _properties(root["current"])
     except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
-        raise CheckpointError(f"{file} is not a topology as the connector writes it") from None
+        raise CheckpointError(f"{file} is not a topology that the connector wrote") from None
 
 
 def _properties(clusters: dict[str, Any]) -> dict[str, Properties]:

@@ -1,4 +1,4 @@
-"""A composite offset partition by partition, with how far each is behind."""
+"""The position and the lag of each partition in a composite offset."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ State = Literal["reading", "draining", "retained", "drained"]
 
 @dataclass(frozen=True)
 class Position:
-    """Where reading is in one partition.
+    """The position in one partition.
 
     Attributes:
-        cluster: The cluster.
-        topic: The topic.
-        partition: The partition.
+        cluster: Id of the cluster.
+        topic: Name of the topic.
+        partition: Number of the partition.
         position: The next offset to read.
-        state: ``reading``; ``draining``: read up to the target, then left; ``retained``: has left, and resumes
-            here if it returns; ``drained``: has left after it was read to its target.
-        entered: Where it begins, if it is the last batch that introduces it or brings it back.
+        state: ``reading``; ``draining``: read up to the target, then removed; ``retained``: removed, and resumed
+            here if it returns; ``drained``: removed after it was read to its target.
+        entered: Where reading begins, if the newest batch adds the partition or brings it back.
         target: Where draining ends.
-        stop: Where reading ends, as ``endingOffsets`` or the metadata want it. None: nowhere.
-        since_ms: When what is retained has left its cluster, epoch milliseconds.
-        end: The offset that the next record in Kafka will have. None: not known.
-        lag: Records between position and end. None: not known.
+        stop: Where reading ends by ``endingOffsets`` or the metadata. None: reading does not end.
+        since_ms: When a retained partition was removed, in milliseconds since 1970-01-01 UTC.
+        end: End offset in Kafka, which is the offset of the next record. None: not known.
+        lag: Number of offsets between position and end. None: not known.
     """
 
     cluster: str
@@ -43,16 +43,16 @@ class Position:
     lag: int | None = None
 
     def with_end(self, end: int | None) -> Position:
-        """The same with what Kafka says of the partition's end."""
+        """Returns the position with end and lag; None leaves both unknown."""
         return self if end is None else replace(self, end=end, lag=max(0, end - self.position))
 
     def to_json(self) -> dict[str, object]:
-        """All fields; what there is not is null."""
+        """Returns all fields; absent values are None."""
         return asdict(self)
 
 
 def positions_of(offset: CompositeOffset) -> list[Position]:
-    """All partitions, by cluster, topic and number."""
+    """Returns all partitions, sorted by cluster, topic and number."""
     return sorted((*_read(offset), *_left(offset)), key=lambda p: (p.cluster, p.topic, p.partition))
 
 

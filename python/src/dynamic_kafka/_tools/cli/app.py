@@ -1,4 +1,4 @@
-"""All commands."""
+"""The command group."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from dynamic_kafka._version import __version__
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dynamic-kafka")
 def app() -> None:
-    """Looks at the metadata files and checkpoints of Dynamic Kafka for Spark.
+    """Inspects metadata files and checkpoints of Dynamic Kafka for Spark.
 
-    It changes nothing, needs no Spark, and never prints a secret.
+    No command needs Spark, changes a file, or prints a secret.
     """
 
 

@@ -1,4 +1,4 @@
-"""What several commands take."""
+"""Arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dynamic_kafka.model import KafkaStream
 
 metadata_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
+as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
 
 def streams_of(file: Path, exit_code: int = 1) -> dict[str, KafkaStream]:
-    """The streams of a file, or the end of the program if it is not valid.
+    """Returns the streams of a metadata file, or exits if the file is not valid.
 
     Args:
         file: The metadata file.
-        exit_code: What the program ends with then.
+        exit_code: The exit code for a file that is not valid.
     """
     document = read_file(file)
     if document.errors:

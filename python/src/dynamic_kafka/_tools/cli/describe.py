@@ -18,10 +18,10 @@ from dynamic_kafka.model import ClusterMetadata
 @click.argument("stream")
 @as_json
 def describe(file: Path, stream: str, as_json: bool) -> None:
-    """Shows all that FILE, a metadata file, says of STREAM.
+    """Prints clusters, topics, offsets and properties of STREAM in FILE, a metadata file.
 
-    Of properties only values that are known to be harmless are printed. The exit code is 1 if there is no such
-    stream.
+    Values of properties are printed only if they are known to be harmless. The exit code is 0, or 1 if the file is
+    not valid or does not have the stream.
     """
     known = streams_of(file)
     if stream not in known:

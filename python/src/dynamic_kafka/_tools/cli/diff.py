@@ -22,9 +22,9 @@ _SIGNS = {"enters": "+", "leaves": "-"}
 @click.argument("new", type=metadata_file)
 @as_json
 def diff(old: Path, new: Path, as_json: bool) -> None:
-    """Tells what a query would notice if the metadata file OLD became NEW.
+    """Prints the changes that queries would see if the metadata file OLD were replaced by NEW.
 
-    The exit code is 0 if that is nothing, 1 if it is something, and 2 if one of the files is not valid.
+    The exit code is 0 if there are no changes, 1 if there are changes, and 2 if a file is not valid.
     """
     found = [_redacted(change) for change in changes(streams_of(old, _INVALID), streams_of(new, _INVALID))]
     if as_json:

@@ -31,20 +31,23 @@ class _Source:
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
-@click.option("--lag/--no-lag", default=True, help="Whether to ask the brokers for the ends of partitions.")
+@click.option(
+    "--lag/--no-lag", default=True, help="Ask the brokers for end offsets and print the lag.  [default: lag]"
+)
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=10,
     show_default=True,
-    help="Seconds that a cluster may take to answer.",
+    help="Limit per cluster for its end offsets, in seconds.",
 )
 @as_json
 def offsets(checkpoint: Path, lag: bool, timeout: float, as_json: bool) -> None:
-    """Shows where a query is: the newest offset in CHECKPOINT, a folder on this machine.
+    """Prints the positions of a query: the newest offset in CHECKPOINT, a folder on this machine.
 
-    The lag is asked of the brokers, under the addresses that the checkpoint remembers. For clusters that give no
-    answer, offsets are shown without. The exit code is 1 if this is no checkpoint of a dynamic-kafka query.
+    To compute the lag, the brokers are asked for end offsets, at the addresses in the checkpoint. A checkpoint
+    does not contain credentials: the lag of clusters that need them, and of unreachable clusters, is not known.
+    The exit code is 0, or 1 if CHECKPOINT is not a checkpoint of a dynamic-kafka query.
     """
     try:
         batch = newest_batch(checkpoint)

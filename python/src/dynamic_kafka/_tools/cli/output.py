@@ -1,4 +1,4 @@
-"""How results are printed: results to the standard output, what is wrong with the input to standard error."""
+"""Prints results to standard output, and problems of the input to standard error."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dynamic_kafka.model import ClusterMetadata
 
 
 def print_json(value: object) -> None:
-    """One JSON document."""
+    """Prints one JSON document."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_problems(problems: Iterable[Problem], file: str) -> None:
-    """A line for each."""
+    """Prints one line per problem."""
     for problem in problems:
         click.echo(problem.text(file), err=True)
 
@@ -25,12 +25,12 @@ def print_problems(problems: Iterable[Problem], file: str) -> None:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[object]], right: frozenset[str] = frozenset()
 ) -> None:
-    """Columns under a header, as wide as they have to be.
+    """Prints a table.
 
     Args:
         header: Names of the columns.
-        rows: Values; None is printed as nothing.
-        right: Columns of numbers.
+        rows: Values; None is printed as an empty cell.
+        right: Names of right-aligned columns.
     """
     cells = [[*header], *(["" if value is None else str(value) for value in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -43,12 +43,12 @@ def print_table(
 
 
 def count(number: int, thing: str) -> str:
-    """``1 stream``, ``2 streams``."""
+    """Returns ``1 stream`` or ``2 streams``."""
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def topics_json(entry: ClusterMetadata) -> dict[str, object]:
-    """What a stream has on a cluster: ``topics``, and the pattern or the partitions where these tell them."""
+    """Returns the topics of a stream on a cluster: ``topics``, and the pattern or the partitions if given."""
     found: dict[str, object] = {"topics": list(entry.topics)}
     if entry.topic_pattern is not None:
         found["topic_pattern"] = entry.topic_pattern

@@ -9,5 +9,5 @@ from dynamic_kafka._tools.metadata_file.schema import schema_text
 
 @click.command()
 def schema() -> None:
-    """Prints the JSON Schema of metadata files, for editors."""
+    """Prints the JSON Schema of metadata files for editors."""
     click.echo(schema_text(), nl=False)

@@ -15,7 +15,10 @@ from dynamic_kafka.model import ClusterMetadata
 @click.argument("file", type=metadata_file)
 @as_json
 def streams(file: Path, as_json: bool) -> None:
-    """Lists the streams of FILE, a metadata file, with their clusters and topics."""
+    """Lists the streams of FILE, a metadata file, with their clusters and topics.
+
+    The exit code is 0, or 1 if the file is not valid.
+    """
     found = streams_of(file).values()
     if as_json:
         entries = [

@@ -15,10 +15,10 @@ from dynamic_kafka._tools.metadata_file.document import read_file
 @click.argument("file", type=metadata_file)
 @as_json
 def validate(file: Path, as_json: bool) -> None:
-    """Tells whether the connector would take FILE, a metadata file.
+    """Checks whether the connector accepts FILE, a metadata file.
 
-    Errors name file, line, stream, cluster and key. The exit code is 0 for a good file, 1 for a bad one. Warnings
-    are of what the connector takes, and hardly is what was meant; they do not count.
+    Errors and warnings name file, line, stream, cluster and key. Warnings are about valid content that is probably
+    a mistake. The exit code is 0 if there are no errors, even if there are warnings, and 1 otherwise.
     """
     document = read_file(file)
     name = str(file)

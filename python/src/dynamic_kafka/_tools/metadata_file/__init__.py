@@ -1,4 +1,4 @@
-"""Metadata files as the connector reads them, for those who look at one without Spark.
+"""Reads metadata files without Spark.
 
-What is good and what is bad here has to be what the connector's ``MetadataDocument`` says of the same file.
+It accepts and refuses the same files as the connector's ``MetadataDocument``; tests/conformance has shared cases.
 """

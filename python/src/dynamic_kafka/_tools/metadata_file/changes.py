@@ -1,4 +1,4 @@
-"""What is different between two metadata files, as a query would notice it."""
+"""The changes between two metadata files that queries see."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ How = Literal["enters", "leaves", "changes", "drains", "is active again", "takes
 
 @dataclass(frozen=True)
 class Change:
-    """One difference.
+    """One change.
 
     Attributes:
-        what: What kind of thing is different.
-        how: What happens to it.
-        stream: The stream, if it is about one.
-        cluster: The cluster, if it is about one.
-        name: Of the topic, the property, or the key of the offsets or the pattern.
-        old: The value before. The value of a property can be a secret.
-        new: The value now. The same.
+        what: The kind of thing that changes.
+        how: The kind of change.
+        stream: Id of the stream. None for changes of a cluster.
+        cluster: Id of the cluster. None for changes of a stream.
+        name: Name of the topic or the property, or the key of the offsets or the pattern. None for other things.
+        old: The value in the old file. The value of a property can be a secret.
+        new: The value in the new file. The value of a property can be a secret.
     """
 
     what: What
@@ -47,17 +47,17 @@ class Change:
     new: str | None = None
 
     def to_json(self) -> dict[str, object]:
-        """All fields; what there is not is null."""
+        """Returns all fields; absent values are None."""
         return asdict(self)
 
 
 def changes(old: Streams, new: Streams) -> list[Change]:
-    """All differences: first of clusters, then of streams, each by id. Clusters without a stream do not count."""
+    """Returns changes of clusters, then of streams, sorted by id. Clusters without a stream do not count."""
     return [*_clusters(_properties(old), _properties(new)), *_streams(old, new)]
 
 
 def _properties(streams: Streams) -> dict[str, Mapping[str, str]]:
-    """By cluster; the first stream that names it tells."""
+    """Returns the properties by cluster, from the first stream that names the cluster."""
     found: dict[str, Mapping[str, str]] = {}
     for _, stream in sorted(streams.items()):
         for id, entry in stream.clusters.items():
@@ -113,7 +113,7 @@ def _entry(stream: str, cluster: str, old: ClusterMetadata, new: ClusterMetadata
 
 
 def _topics(entry: ClusterMetadata) -> dict[str, str]:
-    """Topics that are named, and which of their partitions."""
+    """Returns the partitions of each topic as text."""
     if entry.partitions is None:
         return dict.fromkeys(entry.topics, "all")
     return {topic: ", ".join(map(str, numbers)) for topic, numbers in entry.partitions.items()}

@@ -1,4 +1,4 @@
-"""What the schema cannot express: what refers to something else, and what depends on how it is written."""
+"""Checks that a JSON Schema cannot express: references to other parts, and the text of positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dynamic_kafka._tools.metadata_file.positions import (
     whole_number,
 )
 from dynamic_kafka._tools.metadata_file.schema import did_you_mean
-from dynamic_kafka._tools.metadata_file.tree import Date, Tree
+from dynamic_kafka._tools.metadata_file.tree import Tree
 
 Found = Iterator[tuple[Path, str]]
 
@@ -31,13 +31,13 @@ POSITIONS: dict[str, Callable[[str], None]] = {
 
 
 def wrong(tree: Tree) -> Found:
-    """Path and reason of what is wrong. Passes over what has not the shape that the schema wants."""
+    """Returns path and reason of each error. Ignores parts whose type the schema refuses."""
     return _flink(tree) if isinstance(tree.value, list) else _version1(tree)
 
 
 def _version1(tree: Tree) -> Found:
     root = _mapping(tree.value)
-    # 1.0 and 01 are the same as 1 for a schema.
+    # A schema cannot distinguish 1.0 from 1.
     version = tree.text(("version",)) if "version" in root else "1"
     if version != "1":
         yield ("version",), f"version {version} is not known; this release reads version 1"
@@ -47,9 +47,7 @@ def _version1(tree: Tree) -> Found:
             path = ("streams", stream, "clusters", cluster)
             if cluster not in known:
                 yield path, f"there is no cluster '{cluster}' under 'clusters'.{did_you_mean(cluster, known)}"
-            yield from _topics(entry, path)
             yield from _partitions(tree, entry, path)
-            yield from _write(tree, entry, path)
             for key in POSITIONS.keys() & _mapping(entry).keys():
                 yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
 
@@ -80,7 +78,7 @@ def _not_numbers(tree: Tree, path: Path, topics: dict[str, Any]) -> Found:
 
 
 def positions_json(tree: Tree, path: Path, topics: dict[str, Any]) -> str:
-    """A mapping of positions as the JSON that the option takes, in an order that is always the same."""
+    """Returns a mapping of positions as the JSON of the option, with sorted keys."""
     positions = {
         topic: {partition: int(tree.text((*path, topic, partition))) for partition in sorted(partitions)}
         for topic, partitions in sorted(topics.items())
@@ -98,7 +96,6 @@ def _flink(tree: Tree) -> Found:
         clusters: set[str] = set()
         for at, entry in enumerate(_list(_mapping(stream).get("clusterMetadataList"))):
             path = (index, "clusterMetadataList", at)
-            yield from _topics(entry, path)
             if not {"clusterId", "bootstrapServers"} & _mapping(entry).keys():
                 continue
             cluster = flink_cluster_id(tree, path, entry)
@@ -110,7 +107,7 @@ def _flink(tree: Tree) -> Found:
 
 
 def flink_cluster_id(tree: Tree, path: Path, entry: dict[str, Any]) -> str:
-    """As in Flink, where an address is an id if there is no other. Here it hardly ever can be, with its ``:``."""
+    """Returns ``clusterId``, or the address as in Flink; addresses with ``:`` are not valid ids here."""
     return tree.text((*path, "clusterId" if "clusterId" in entry else "bootstrapServers"))
 
 
@@ -119,14 +116,6 @@ def _bad_flink_id(cluster: str, path: Path, entry: dict[str, Any]) -> tuple[Path
         return (*path, "clusterId"), f"'{cluster}' is a bad cluster id: {CLUSTER_ID_RULE}"
     stand_in = f"'{cluster}' of 'bootstrapServers' can't stand for it: {CLUSTER_ID_RULE}"
     return path, f"'clusterId' is missing, and {stand_in}"
-
-
-def _topics(entry: Any, path: Path) -> Found:
-    if isinstance(_mapping(entry).get("topic_pattern"), Date):
-        yield (*path, "topic_pattern"), "must be text, but is a date: put it in quotes"
-    for index, topic in enumerate(_list(_mapping(entry).get("topics"))):
-        if isinstance(topic, Date):
-            yield (*path, "topics", index), "must be text, but is a date: put it in quotes"
 
 
 def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
@@ -141,13 +130,6 @@ def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
                 yield at, f"partition {number} is given twice"
             else:
                 seen.add(number)
-
-
-def _write(tree: Tree, entry: Any, path: Path) -> Found:
-    """YAML 1.1 has more words for a truth value than 1.2, which takes the others for text."""
-    at = (*path, "write")
-    if isinstance(_mapping(entry).get("write"), bool) and tree.text(at) not in ("true", "false"):
-        yield at, "must be written 'true' or 'false'"
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A metadata file, read and judged."""
+"""Reads and checks a metadata file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dynamic_kafka.model import KafkaStream
 
 @dataclass(frozen=True)
 class Document:
-    """What a file says.
+    """The content of a metadata file.
 
     Attributes:
-        streams: By id, in the file's order. Empty if there are errors.
-        errors: What the connector would refuse, in the order of the lines.
-        warnings: What it would take, and hardly is what was meant.
+        streams: Streams by id, in the order of the file. Empty if there are errors.
+        errors: Problems for which the connector refuses the file, in the order of the lines.
+        warnings: Valid content that is probably a mistake. Empty if there are errors.
     """
 
     streams: dict[str, KafkaStream] = field(default_factory=dict)
@@ -31,16 +31,16 @@ class Document:
 
 
 def read_file(file: File) -> Document:
-    """Reads a file as :func:`read` does. What is no UTF-8 becomes the replacement character, as in the connector.
+    """Reads a file as :func:`read` does. Bytes that are not UTF-8 become U+FFFD, as in the connector.
 
     Raises:
-        OSError: if it cannot be read.
+        OSError: if the file cannot be read.
     """
     return read(file.read_bytes().decode("utf-8", errors="replace"))
 
 
 def read(text: str) -> Document:
-    """Version 1 of the format, or Flink's list of streams; YAML or JSON either."""
+    """Reads a document: version 1 of the format, or Flink's list of streams; YAML or JSON."""
     try:
         tree = Tree(compose(text))
     except ProblemError as e:
@@ -61,7 +61,7 @@ def _errors(tree: Tree) -> list[Problem]:
 
 
 def _known(path: Path, seen: set[Path]) -> bool:
-    """Whether the schema has something to say of it already; for a position also of a part of it."""
+    """Whether the schema has found an error at a path or, for a position, at a part of it."""
     parts = (known[: len(path)] for known in seen)
     return path in (parts if path[-1:] and path[-1] in checks.POSITIONS else seen)
 

@@ -1,4 +1,4 @@
-"""Where in a metadata document something stands, in the words of its readers."""
+"""Places in a metadata document, in the words of users."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Path = tuple["str | int", ...]
 
 @dataclass(frozen=True)
 class Place:
-    """Names on the way to a value.
+    """The names that lead to a value.
 
     Attributes:
-        stream: The stream, if the place is within one.
-        cluster: The cluster, if the place is within one.
-        key: A key that the format knows.
-        names: Below it, what the user has named: pairs of kind and name.
+        stream: Id of the stream, if the value is in a stream.
+        cluster: Id of the cluster, if the value is in a cluster.
+        key: A key of the format.
+        names: Names below the key that the user chose, as pairs of kind and name.
     """
 
     stream: str | None = None
@@ -26,22 +26,22 @@ class Place:
     names: tuple[tuple[str, str], ...] = ()
 
     def __str__(self) -> str:
-        """``stream 'orders', cluster 'blue', key 'topics'``."""
+        """Returns a text such as ``stream 'orders', cluster 'blue', key 'topics'``."""
         known = (("stream", self.stream), ("cluster", self.cluster), ("key", self.key))
         return ", ".join(f"{kind} '{name}'" for kind, name in (*known, *self.names) if name is not None)
 
     def full_key(self) -> str | None:
-        """The key with what is below it: ``starting_offsets.orders.0``."""
+        """Returns the key with the names below it, such as ``starting_offsets.orders.0``."""
         parts = [part for part in (self.key, *(name for _, name in self.names)) if part is not None]
         return ".".join(parts) or None
 
 
 def place_of(path: Path, root: object) -> Place:
-    """The place of a path.
+    """Returns the place of a path.
 
     Args:
-        path: Where.
-        root: The document's value: Flink's lists name streams and clusters inside their entries.
+        path: A path in the document.
+        root: The value of the document, whose entries have the ids of streams and clusters in Flink's format.
     """
     if isinstance(root, list):
         return _in_flink(path, root)

@@ -1,4 +1,4 @@
-"""Where reading starts and ends, as texts of a metadata file say it."""
+"""Checks the texts of ``starting_offsets`` and ``stopping_offsets``."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 
 
 class BadPositionError(ValueError):
-    """The text says no position. Its text tells why and quotes no more than names and numbers."""
+    """The text is not a position. The message quotes names and numbers only."""
 
 
 def whole_number(text: str, largest: int = _LARGEST) -> int | None:
-    """A number as the connector reads it, or None: ``0x10``, ``1_000`` and what is too large are none."""
-    if not re.fullmatch(r"[-+]?[0-9]+", text):
+    """Returns the number in a text, or None for other texts and numbers out of range."""
+    if not re.fullmatch(r"[-+]?[0-9]{1,40}", text):
         return None
     number = int(text)
     return number if -largest - 1 <= number <= largest else None
 
 
 def check_start(text: str) -> None:
-    """Checks what ``starting_offsets`` says.
+    """Checks the text of ``starting_offsets``.
 
     Raises:
-        BadPositionError: if it says no position.
+        BadPositionError: if the text is not a position.
     """
     _check(text, EARLIEST)
 
 
 def check_stop(text: str) -> None:
-    """Checks what ``stopping_offsets`` says.
+    """Checks the text of ``stopping_offsets``.
 
     Raises:
-        BadPositionError: if it says no position, or ``earliest``, so that nothing would be read.
+        BadPositionError: if the text is not a position, or is ``earliest``, with which nothing would be read.
     """
     if text.strip().lower() == "earliest":
         raise BadPositionError("nothing would be read")
@@ -63,7 +63,7 @@ def _check(text: str, lowest: int) -> None:
     timestamp = re.fullmatch(r"(?:timestamp:)?([0-9]+)", trimmed.lower())
     if timestamp is None:
         raise BadPositionError(
-            f"'{text}' is none of 'earliest', 'latest', 'committed', 'timestamp:<epoch ms>', JSON"
+            f"'{text}' is not 'earliest', 'latest', 'committed', 'timestamp:<epoch ms>' or JSON"
         )
     if whole_number(timestamp[1]) is None:
         raise BadPositionError(f"{timestamp[1]} is too large for a time")
@@ -81,14 +81,14 @@ def _check_json(text: str, lowest: int) -> None:
         return
     for cluster, topics in root.items():
         if not _CLUSTER_ID.fullmatch(cluster):
-            raise BadPositionError(f"'{cluster}' is no cluster id")
+            raise BadPositionError(f"'{cluster}' is not a cluster id")
         if _is_topic(topics):
-            raise BadPositionError(f"'{cluster}' stands beside clusters and holds offsets itself, as topics do")
+            raise BadPositionError(f"'{cluster}' has offsets as a topic does, but is beside clusters")
         _check_topics(f"cluster '{cluster}', ", topics, lowest)
 
 
 def _is_topic(node: object) -> bool:
-    """Tells the two shapes apart: a topic holds numbers, a cluster holds topics."""
+    """Whether JSON is a topic, whose values are numbers, and not a cluster, whose values are topics."""
     return not isinstance(node, Mapping) or any(not isinstance(below, Mapping) for below in node.values())
 
 
@@ -97,7 +97,7 @@ def _check_topics(where: str, topics: Mapping[str, Any], lowest: int) -> None:
         raise BadPositionError(f"{where.removesuffix(', ')} has no topic")
     for topic, partitions in topics.items():
         if not isinstance(partitions, Mapping) or not partitions:
-            raise BadPositionError(f"{where}topic '{topic}' has no object of partitions and numbers")
+            raise BadPositionError(f"{where}topic '{topic}' must be an object of partitions and offsets")
         _check_partitions(f"{where}topic '{topic}'", partitions, lowest)
 
 
@@ -106,10 +106,10 @@ def _check_partitions(where: str, partitions: Mapping[str, Any], lowest: int) ->
     for name, offset in partitions.items():
         partition = whole_number(name, LARGEST_PARTITION)
         if partition is None or partition < 0:
-            raise BadPositionError(f"{where}: '{name}' is no partition number")
+            raise BadPositionError(f"{where}: '{name}' is not a partition number")
         if not _is_offset(offset, lowest):
             raise BadPositionError(f"{where}, partition {name}: it must be {_EXPECTED[lowest]}")
-        # "0" and "00" are different keys for JSON and the same partition.
+        # The JSON keys "0" and "00" are the same partition.
         if partition in seen:
             raise BadPositionError(f"{where} names partition {partition} twice")
         seen.add(partition)
@@ -129,4 +129,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise BadPositionError(f"{name} is no offset")
+    raise BadPositionError(f"{name} is not an offset")

@@ -1,4 +1,4 @@
-"""What is wrong with a metadata file, and where."""
+"""Problems of a metadata file."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dynamic_kafka._tools.metadata_file.place import Place
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong, or odd. Names keys and ids, and never a property's value.
+    """An error or a warning. It contains keys and ids, and never the value of a property.
 
     Attributes:
-        line: 1-based; for a value of a mapping the line of its key. None for an empty document.
-        reason: What is wrong, to be read after the place.
-        place: The names that lead there.
+        line: 1-based line; for a value of a mapping, the line of its key. None for an empty document.
+        reason: The problem, as a text that follows the place.
+        place: The place of the value.
     """
 
     line: int | None
@@ -22,12 +22,12 @@ class Problem:
     place: Place = field(default_factory=Place)
 
     def text(self, file: str) -> str:
-        """One line, in the form that editors and terminals make a link of: ``file:line: place: reason``."""
+        """Returns ``file:line: place: reason``, which editors and terminals show as a link."""
         where = file if self.line is None else f"{file}:{self.line}"
         return ": ".join(part for part in (where, str(self.place), self.reason) if part)
 
     def to_json(self, file: str) -> dict[str, object]:
-        """The same as an object; what there is not is null."""
+        """Returns the problem as a JSON object; absent values are None."""
         return {
             "file": file,
             "line": self.line,
@@ -39,7 +39,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """A problem after which there is nothing more to be said about the document."""
+    """A problem that ends reading, as the rest of the document cannot be understood."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.reason)

@@ -1,4 +1,4 @@
-"""The JSON Schema of metadata files, and what it finds wrong."""
+"""Validates metadata files with their JSON Schema."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jsonschema.validators import extend
 
 from dynamic_kafka._tools.metadata_file.place import Path, place_of
 from dynamic_kafka._tools.metadata_file.problem import Problem
-from dynamic_kafka._tools.metadata_file.tree import Tree, Unsupported
+from dynamic_kafka._tools.metadata_file.tree import Ambiguous, Tree
 from dynamic_kafka.model import SUBSCRIPTIONS
 
 _TYPES = {
@@ -31,12 +31,12 @@ _TYPES = {
 
 
 def schema_text() -> str:
-    """The schema file as it is in this package."""
+    """Returns the schema file of this package."""
     return (resources.files("dynamic_kafka") / "metadata.schema.json").read_text("utf-8")
 
 
 def problems(tree: Tree) -> dict[Path, Problem]:
-    """What the schema finds wrong, by path: all missing keys, and of other things at one place the first."""
+    """Returns the errors by path: all missing keys, and otherwise the first error of each place."""
     found: dict[Path, Problem] = {}
     for error in _validator().iter_errors(tree.value):
         for path, reason in _explained(error, tree):
@@ -46,7 +46,7 @@ def problems(tree: Tree) -> dict[Path, Problem]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`` Did you mean 'x'?``, or nothing where nothing is close."""
+    """Returns `` Did you mean 'x'?``, or an empty text if no known name is similar."""
     closest = difflib.get_close_matches(name, list(known), n=1)
     return f" Did you mean '{closest[0]}'?" if closest else ""
 
@@ -60,25 +60,24 @@ def _validator() -> Validator:
 
 
 def _pattern(_: Validator, pattern: str, instance: object, __: Mapping[str, Any]) -> Iterator[ValidationError]:
-    """As in ECMAScript, which JSON Schema means: there ``$`` is not before a line break at the end."""
+    """Matches a pattern as ECMAScript does: ``$`` does not match before a line break at the end."""
     if isinstance(instance, str) and not re.search(re.sub(r"(?<!\\)\$", r"\\Z", pattern), instance):
         yield ValidationError("does not match")
 
 
 def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]:
-    """Where and why: never the validator's own text, which prints values."""
+    """Returns paths and reasons. The validator's own text contains values and is not used."""
     path: Path = tuple(error.absolute_path)
     schema: Mapping[str, Any] = error.schema if isinstance(error.schema, Mapping) else {}
     instance: Any = error.instance
     wanted: Any = error.validator_value
     match error.validator:
+        case _ if isinstance(instance, Ambiguous):
+            yield path, Ambiguous.REASON
         case "type":
-            yield (
-                path,
-                _wrong_type(wanted, instance.shape if isinstance(instance, Unsupported) else tree.shape(path)),
-            )
+            yield path, _wrong_type(wanted, tree.shape(path))
         case "required":
-            # There is an error for each, and none tells of which but in its text.
+            # There is one error for each missing key, which only its text names.
             for name in wanted:
                 if name not in instance:
                     yield path, f"'{name}' is missing"
@@ -90,14 +89,14 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
                     hint = did_you_mean(name, known)
                     yield (*path, name), f"there is no such key here, the keys are {names}.{hint}"
         case "oneOf" if isinstance(instance, Mapping):
-            # Of an entry: exactly one of the three ways to tell its topics.
+            # An entry has exactly one of the three keys that name topics.
             given = [name for name in instance if name in SUBSCRIPTIONS]
             if given:
                 yield (*path, given[1]), f"is given beside '{given[0]}', and {schema['description']}"
             else:
                 yield path, f"'topics' is missing; {schema['description']}"
         case "oneOf":
-            pass  # Its type says it.
+            pass  # There is also an error of its type.
         case "uniqueItems":
             for index, topic in enumerate(instance):
                 if topic in instance[:index]:
@@ -117,7 +116,7 @@ def _wrong_type(types: str | list[str], shape: str) -> str:
 
 
 def _wrong_value(text: str, schema: Mapping[str, Any]) -> str:
-    """Schemas with a title are of names and words, which may be shown; others could be of a secret."""
+    """Returns the reason. Only values of schemas with a title are quoted: others could be secrets."""
     if "title" in schema and text:
         return f"'{text}' is a bad {schema['title']}: {schema['description']}"
     return str(schema["description"])

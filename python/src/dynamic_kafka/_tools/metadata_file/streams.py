@@ -1,4 +1,4 @@
-"""The streams of a document that has nothing wrong."""
+"""The streams of a document without errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dynamic_kafka.model import ClusterMetadata, KafkaStream, State
 
 
 def streams_of(tree: Tree) -> dict[str, KafkaStream]:
-    """The streams by id, in the document's order; property values as they are written."""
+    """Returns the streams by id, in the order of the document, with property values as they are written."""
     streams = _flink(tree) if isinstance(tree.value, list) else _version1(tree)
     return {stream.stream_id: stream for stream in streams}
 

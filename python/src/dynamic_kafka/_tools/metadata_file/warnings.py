@@ -1,4 +1,4 @@
-"""What the connector takes, and what hardly is what was meant."""
+"""Warnings: content that the connector accepts and that is probably a mistake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KAFKA = "kafka."
 
 
 def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
-    """Path and reason of what is odd in a document without errors."""
+    """Returns path and reason of each warning for a document without errors."""
     if isinstance(tree.value, list):
         yield from _other_addresses(tree)
         clusters: dict[Path, Any] = {
@@ -25,7 +25,7 @@ def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
         clusters = {("streams", id): stream["clusters"] for id, stream in tree.value["streams"].items()}
     for path, found in clusters.items():
         if not found:
-            yield path, "it has no cluster: a query takes that for a failure unless allowMissingStreams is true"
+            yield path, "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
 
 
 def _clusters(tree: Tree, used: set[str]) -> Found:
@@ -39,7 +39,7 @@ def _clusters(tree: Tree, used: set[str]) -> Found:
 
 
 def _other_addresses(tree: Tree) -> Found:
-    """A query that reads both streams is refused."""
+    """Finds clusters with two addresses: a query that reads both streams fails."""
     first: dict[str, tuple[str, str]] = {}
     for index, stream in enumerate(tree.value):
         for at, entry in enumerate(stream["clusterMetadataList"]):

@@ -1,122 +1,88 @@
-"""YAML or JSON text to nodes, as the connector's parser (snakeyaml) takes it."""
+"""YAML or JSON text to nodes, for the subset of YAML that ``docs/metadata.md`` describes."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import yaml
 
 from dynamic_kafka._tools.metadata_file.problem import Problem, ProblemError
 
-# The limits of snakeyaml: a document beyond them is an accident or an attack.
-_MOST_CHARACTERS = 3 * 1024 * 1024
-_DEEPEST = 50
-_MOST_ALIASES = 50
+TAG = "tag:yaml.org,2002:"
+AMBIGUOUS = TAG + "ambiguous"
+"""The tag of unquoted scalars that are not text to YAML 1.1 or to YAML 1.2, and not the same to both."""
 
-_TAG = "tag:yaml.org,2002:"
-_STANDARD = frozenset("bool int float merge null timestamp str seq map set omap pairs binary yaml".split())
+# The limits of the connector's YAML parser: a larger document is an accident or an attack.
+_MAX_CHARACTERS = 3 * 1024 * 1024
+_MAX_DEPTH = 50
 
-# What a value is when nothing says it: a few forms differ between PyYAML and snakeyaml, such as `1e5`.
-_RESOLVERS = (
-    ("bool", r"yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF", "yYnNtTfFoO"),
-    (
-        "int",
-        r"[-+]?0b_*[0-1][0-1_]*|[-+]?0_*[0-7][0-7_]*|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x_*[0-9a-fA-F][0-9a-fA-F_]*"
-        r"|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+",
-        "-+0123456789",
-    ),
-    (
-        "float",
-        r"[-+]?(?:[0-9][0-9_]*)\.[0-9_]*(?:[eE][-+]?[0-9]+)?|[-+]?(?:[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)"
-        r"|[-+]?\.[0-9_]+(?:[eE][-+]?[0-9]+)?|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
-        "-+0123456789.",
-    ),
-    ("merge", r"<<", "<"),
-    ("null", r"~|null|Null|NULL", "~nN"),
-    ("null", r"", [""]),
-    (
-        "timestamp",
-        r"[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}"
-        r"(?:\.[0-9]*)?(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?",
-        "0123456789",
-    ),
-)
+_ALIASES = "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
+_TAGS = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
 
-# What follows these words in the parser's texts is a piece of the document, so perhaps of a password.
-_QUOTES_THE_DOCUMENT = re.compile(r"(undefined alias|undefined tag handle|duplicate anchor) .*", re.DOTALL)
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]*)"
+# The type of an unquoted scalar is that of the first pattern that matches; other scalars are text.
+_SCALARS = {
+    "null": r"|~|null|Null|NULL",
+    "bool": r"true|false",
+    "int": _WHOLE,
+    "float": rf"{_WHOLE}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?",
+    "ambiguous": "(?i:"
+    r"y|n|yes|no|on|off|true|false"
+    r"|[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:e[-+]?[0-9]+)?"
+    r"|[-+]?0(?:b[01_]+|o[0-7_]+|x[0-9a-f_]+)"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
+    r"|[-+]?\.(?:inf|nan)"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?)",
+}
 
 
 class _Loader(yaml.SafeLoader):
-    """Nodes only; nothing is constructed of them, so a tag cannot name a class."""
+    """Composes nodes only: no tag can name a class."""
 
-    # Class attributes are PyYAML's way to set these.
+    # Class attributes are PyYAML's way to set these. YAML 1.1 does not have JSON's escape `\/`.
     yaml_implicit_resolvers = {}  # noqa: RUF012
     ESCAPE_REPLACEMENTS = {  # type: ignore[misc]  # noqa: RUF012
         letter: value for letter, value in yaml.SafeLoader.ESCAPE_REPLACEMENTS.items() if letter != "/"
     }
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self._depth = 0
-        self._aliases = 0
+    _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """As PyYAML's, within limits, and with anchors that may be named anew, as in snakeyaml."""
+        """Refuses what the subset does not have, at its line."""
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
-        if isinstance(event, yaml.AliasEvent):
-            if isinstance(self.anchors.get(event.anchor), yaml.CollectionNode):
-                self._aliases += 1
-                _limit(self._aliases, _MOST_ALIASES, _line(event), "aliases of mappings and lists")
-            return super().compose_node(parent, index)
-        self.anchors.pop(getattr(event, "anchor", None), None)
-        tag = getattr(event, "tag", None) or ""
-        if tag.startswith(_TAG) and tag.removeprefix(_TAG) not in _STANDARD:
-            raise _broken(_line(event), "a tag that is not allowed")
+        line = event.start_mark.line
+        if getattr(event, "anchor", None) is not None:
+            raise _refused(line, _ALIASES)
+        if getattr(event, "tag", None) is not None:
+            raise _refused(line, _TAGS)
         self._depth += 1
-        _limit(self._depth, _DEEPEST, _line(event), "levels")
+        if self._depth > _MAX_DEPTH:
+            raise _broken(line, f"it has more than {_MAX_DEPTH} levels")
         node = super().compose_node(parent, index)
         self._depth -= 1
         return node
 
-    def scan_plain_spaces(self, indent: int, start_mark: object) -> Any:
-        """As PyYAML's, but a tab within or after a plain text is a blank, as in snakeyaml."""
-        length = 0
-        while self.peek(length) in (" ", "\t"):
-            length += 1
-        blanks = self.prefix(length)
-        if "\t" not in blanks:
-            return super().scan_plain_spaces(indent, start_mark)
-        self.forward(length)
-        return super().scan_plain_spaces(indent, start_mark) or [blanks]
 
-
-for _tag, _pattern, _first in _RESOLVERS:
-    _Loader.add_implicit_resolver(_TAG + _tag, re.compile(rf"(?:{_pattern})\Z"), list(_first))
-
-
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line if event.start_mark else 0
-
-
-def _limit(count: int, most: int, line: int, of_what: str) -> None:
-    if count > most:
-        raise _broken(line, f"it has more than {most} {of_what}")
+for _name, _pattern in _SCALARS.items():
+    _Loader.add_implicit_resolver(TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
 
 
 def compose(text: str) -> yaml.Node:
     """The root node of a document.
 
     Raises:
-        ProblemError: if this is no YAML or JSON, or if it is empty. The text quotes nothing of the document.
+        ProblemError: if the text is empty, is no YAML or JSON, or is beyond the subset. The problem's text quotes
+            nothing of the document.
     """
-    if len(text) > _MOST_CHARACTERS:
-        raise _broken(0, f"it has more than {_MOST_CHARACTERS} characters")
+    if len(text) > _MAX_CHARACTERS:
+        raise _broken(0, f"it has more than {_MAX_CHARACTERS} characters")
+    if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        text = _without_json_specials(text)
+    elif "\t" in text:
+        raise _refused(text.count("\n", 0, text.index("\t")), "a tab is not allowed, write spaces")
     loader = None
     try:
-        # The reader looks at the text in the constructor already.
-        loader = _Loader(_without_json_specials(text))
+        # The constructor already reads the text.
+        loader = _Loader(text)
         root = loader.get_single_node()
     except (ValueError, OverflowError):
         raise _broken(loader.get_mark().line if loader else 0, "an escape that names no character") from None
@@ -124,7 +90,8 @@ def compose(text: str) -> yaml.Node:
         raise _broken(text.count("\n", 0, e.position), "a character that is not allowed") from None
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
-        problem = _QUOTES_THE_DOCUMENT.sub(r"\1", e.problem or "")
+        # A tag handle could be a part of a password: `password: !hunter2!x`.
+        problem = re.sub(r"(undefined tag handle) .*", r"\1", e.problem or "", flags=re.DOTALL)
         raise _broken(mark.line if mark else 0, problem) from None
     if root is None:
         raise ProblemError(Problem(line=None, reason="the document is empty"))
@@ -132,11 +99,13 @@ def compose(text: str) -> yaml.Node:
 
 
 def _broken(line: int, reason: str) -> ProblemError:
-    return ProblemError(Problem(line=line + 1, reason=f"this is no YAML or JSON: {reason}"))
+    return _refused(line, f"this is no YAML or JSON: {reason}")
+
+
+def _refused(line: int, reason: str) -> ProblemError:
+    return ProblemError(Problem(line + 1, reason))
 
 
 def _without_json_specials(text: str) -> str:
-    r"""YAML 1.1 is nearly a superset of JSON: not of its tabs and of its ``\/``, which some writers emit."""
-    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
-        return text
+    r"""JSON has tabs between tokens and the escape ``\/``, which YAML 1.1 does not have."""
     return re.sub(r"\\(.)", lambda m: "/" if m[1] == "/" else m[0], text.replace("\t", " "), flags=re.DOTALL)

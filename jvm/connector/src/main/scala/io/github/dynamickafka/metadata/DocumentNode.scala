@@ -8,8 +8,8 @@ import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeTuple, ScalarNode, Seque
 import io.github.dynamickafka.error.Errors
 
 /**
- * A value in a metadata document and where it stands. Every accessor either gives what it says or fails with
- * the place; failures name keys but never print values of a kind that could be a secret.
+ * A value in a metadata document with its place. Every accessor returns what its name says or fails with the place.
+ * Failures name keys, and never print a value that could be a secret.
  *
  * @param line 1-based; for a value of a mapping the line of its key
  * @param path the names that lead here, as the error text shows them
@@ -43,34 +43,26 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
   def elements: Seq[DocumentNode] = node match {
     case sequence: SequenceNode =>
       sequence.getValue.asScala.toSeq.map(e => new DocumentNode(e, origin, lineOf(e), path))
-    case _ => fail(s"must be a list, but is $shape")
+    case _ => isNot("a list")
   }
 
-  /** Text that is written as text: a number or a date that stands for a name is more often a slip. */
+  /** Text: a number or a truth value in the place of a name is more often a mistake. */
   def text: String = node match {
     case scalar: ScalarNode if scalar.getTag == Tag.STR => scalar.getValue
     case scalar: ScalarNode if Plain(scalar.getTag) => fail(s"must be text, but is $shape: put it in quotes")
-    case _ => fail(s"must be text, but is $shape")
+    case _ => isNot("text")
   }
 
-  /** Text, a number, a truth value or a date, as it is written: `0123` stays `0123`, `yes` stays `yes`. */
+  /** Text, a number or a truth value as it is written: `1.50` stays `1.50`. */
   def scalar: String = node match {
     case scalar: ScalarNode if Plain(scalar.getTag) => scalar.getValue
-    case _ => fail(s"must be text, a number or true or false, but is $shape")
+    case _ => isNot("text, a number or true or false")
   }
 
-  /**
-   * `true` or `false`. YAML 1.1 has more words for them, which readers of YAML 1.2 take for text: they are refused, so
-   * that a document means the same to all.
-   */
+  /** `true` or `false`. */
   def truth: Boolean = node match {
-    case scalar: ScalarNode if scalar.getTag == Tag.BOOL =>
-      scalar.getValue match {
-        case "true" => true
-        case "false" => false
-        case _ => fail("must be written 'true' or 'false'")
-      }
-    case _ => fail(s"must be true or false, but is $shape")
+    case scalar: ScalarNode if scalar.getTag == Tag.BOOL => scalar.getValue == "true"
+    case _ => isNot("true or false")
   }
 
   def isList: Boolean = node.isInstanceOf[SequenceNode]
@@ -83,34 +75,27 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     path.filterNot(_.startsWith("key ")) :+ s"$kind '$name'"
 
   private def pairs: Seq[(String, Int, Node)] = node match {
-    case mapping: MappingNode => merged(mapping, Set.empty)
-    case _ => fail(s"must be a mapping, but is $shape")
+    case mapping: MappingNode =>
+      val seen = mutable.LinkedHashMap.empty[String, (String, Int, Node)]
+      mapping.getValue.asScala.foreach { tuple =>
+        val (name, keyLine) = (keyOf(tuple), lineOf(tuple.getKeyNode))
+        seen.put(name, (name, keyLine, tuple.getValueNode))
+          .foreach(first => failAt(keyLine, s"key '$name' is given twice, first at line ${first._2}"))
+      }
+      seen.values.toSeq
+    case _ => isNot("a mapping")
   }
 
-  /** Own keys first, then what `<<` brings and the mapping has not itself, as YAML defines it. */
-  private def merged(mapping: MappingNode, within: Set[Node]): Seq[(String, Int, Node)] = {
-    if (within(mapping)) fail("it is merged into itself")
-    val (merges, own) = mapping.getValue.asScala.toSeq.partition(_.getKeyNode.getTag == Tag.MERGE)
-    val seen = mutable.LinkedHashMap.empty[String, (String, Int, Node)]
-    own.foreach { tuple =>
-      val name = keyOf(tuple)
-      val keyLine = lineOf(tuple.getKeyNode)
-      seen.put(name, (name, keyLine, tuple.getValueNode))
-        .foreach(first => failAt(keyLine, s"key '$name' is given twice, first at line ${first._2}"))
-    }
-    val brought = merges.map(_.getValueNode).flatMap {
-      case one: MappingNode => Seq(one)
-      case many: SequenceNode => many.getValue.asScala.toSeq.collect { case one: MappingNode => one }
-      case other => failAt(lineOf(other), "'<<' must name a mapping")
-    }
-    brought.flatMap(merged(_, within + mapping)).foreach(entry => seen.getOrElseUpdate(entry._1, entry))
-    seen.values.toSeq
-  }
-
+  /** A key is text, however it is written. */
   private def keyOf(tuple: NodeTuple): String = tuple.getKeyNode match {
-    case key: ScalarNode if Plain(key.getTag) => key.getValue
+    case key: ScalarNode if key.getValue == "<<" && key.isPlain => failAt(lineOf(key), StrictParser.MergeKeys)
+    case key: ScalarNode if key.getTag != Tag.NULL => key.getValue
     case key => failAt(lineOf(key), "a key must be text")
   }
+
+  private def isNot(wanted: String): Nothing =
+    fail(if (node.getTag == StrictScalars.Ambiguous) StrictParser.Ambiguous
+    else s"must be $wanted, but is $shape")
 
   private def shape: String = node match {
     case _: MappingNode => "a mapping"
@@ -120,15 +105,13 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
         case Tag.NULL => "empty"
         case Tag.STR => "text"
         case Tag.INT | Tag.FLOAT => "a number"
-        case Tag.BOOL => "true or false"
-        case Tag.TIMESTAMP => "a date"
-        case _ => "of a type that is not supported"
+        case _ => "true or false"
       }
   }
 }
 
 private[metadata] object DocumentNode {
-  private val Plain = Set(Tag.STR, Tag.INT, Tag.FLOAT, Tag.BOOL, Tag.TIMESTAMP)
+  private val Plain = Set(Tag.STR, Tag.INT, Tag.FLOAT, Tag.BOOL)
 
   def root(node: Node, origin: String): DocumentNode =
     new DocumentNode(node, origin, lineOf(node), Vector.empty)

@@ -4,25 +4,30 @@ import java.io.StringReader
 
 import scala.util.matching.Regex
 
-import org.yaml.snakeyaml.constructor.SafeConstructor
+import org.yaml.snakeyaml.LoaderOptions
+import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.error.{MarkedYAMLException, YAMLException}
-import org.yaml.snakeyaml.reader.ReaderException
-import org.yaml.snakeyaml.{LoaderOptions, Yaml}
+import org.yaml.snakeyaml.parser.ParserImpl
+import org.yaml.snakeyaml.reader.{ReaderException, StreamReader}
 
 import io.github.dynamickafka.error.Errors
 
 /**
- * YAML or JSON text to nodes. Nothing is constructed but nodes, so a tag can't name a class, and snakeyaml's
- * default limits on size, depth and aliases hold.
+ * YAML or JSON text to nodes, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but
+ * nodes. snakeyaml's default limits on size and depth apply.
  */
 private[metadata] object DocumentText {
 
   /** @param origin what the text is, for error texts: `file s3a://conf/streams.yaml` */
   def read(text: String, origin: String): DocumentNode = {
+    // snakeyaml applies its own limit only after it has read a scalar as a whole.
+    if (text.length > MaxCharacters) throw broken(origin, 1, s"it has more than $MaxCharacters characters")
+    val isJson = text.dropWhile(c => c.isWhitespace || c == '\uFEFF').headOption.exists("{[".contains(_))
+    if (!isJson) refuseTabs(text, origin)
     val root =
-      try new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(plain(text)))
+      try compose(if (isJson) withoutJsonSpecials(text) else text, origin)
       catch {
-        // Never the exception itself, nor as a cause: its text quotes the document, where secrets are.
+        // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
         case e: MarkedYAMLException => throw broken(origin, e.getProblemMark.getLine + 1, problem(e))
         case e: ReaderException =>
           throw broken(
@@ -37,23 +42,37 @@ private[metadata] object DocumentText {
     DocumentNode.root(root, origin)
   }
 
+  private def compose(text: String, origin: String) = {
+    val options = new LoaderOptions
+    val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
+    val strict = new StrictParser(parser, (line, reason) => throw refused(origin, line, reason))
+    new Composer(strict, StrictScalars, options).getSingleNode
+  }
+
+  /** YAML allows a tab between tokens but not in an indentation, and parsers differ in where exactly. */
+  private def refuseTabs(text: String, origin: String): Unit = {
+    val tab = text.indexOf('\t')
+    if (tab >= 0)
+      throw refused(origin, text.take(tab).count(_ == '\n') + 1, "a tab is not allowed, write spaces")
+  }
+
   private def broken(origin: String, line: Int, reason: String) =
-    Errors.metadataInvalid(s"$origin, line $line", s"this is no YAML or JSON: $reason")
+    refused(origin, line, s"this is no YAML or JSON: $reason")
 
-  /** The problem without what could be a piece of a value: `password: *hunter2` is an alias to the parser. */
+  private def refused(origin: String, line: Int, reason: String) =
+    Errors.metadataInvalid(s"$origin, line $line", reason)
+
+  /** The problem without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle. */
   private def problem(e: MarkedYAMLException): String =
-    e.getProblem
-      .replaceFirst("(undefined alias|undefined tag handle|Global tag is not allowed)\\b.*", "$1")
-      .replaceFirst("\\. \\(Do not .*", "")
+    e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
 
-  /** YAML 1.1 is nearly a superset of JSON: not of its tabs and of its `\/`, which some writers emit. */
-  private def plain(text: String): String =
-    if (!text.dropWhile(c => c.isWhitespace || c == '\uFEFF').headOption.exists("{[".contains(_))) text
-    else
-      Escape.replaceAllIn(
-        text.replace('\t', ' '),
-        m => Regex.quoteReplacement(if (m.matched == "\\/") "/" else m.matched)
-      )
+  /** JSON has tabs between tokens and the escape `\/`, which YAML 1.1 does not have. */
+  private def withoutJsonSpecials(text: String): String =
+    Escape.replaceAllIn(
+      text.replace('\t', ' '),
+      m => Regex.quoteReplacement(if (m.matched == "\\/") "/" else m.matched)
+    )
 
+  private val MaxCharacters = new LoaderOptions().getCodePointLimit
   private val Escape = """(?s)\\.""".r
 }
