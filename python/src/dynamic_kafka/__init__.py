@@ -1,4 +1,4 @@
-"""Dynamic Kafka for Spark: reads and writes streams that live on many Kafka clusters."""
+"""Dynamic Kafka for Spark: reads and writes streams that are distributed over several Kafka clusters."""
 
 from dynamic_kafka._base import DynamicKafkaBuilder
 from dynamic_kafka._version import __version__

@@ -1,4 +1,4 @@
-"""What the builders of reads and of writes have in common: setters in, options out."""
+"""The base of both builders: setters collect options."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ if TYPE_CHECKING:
 
 FORMAT = "dynamic-kafka"
 
-# What tells a Kafka property from an option of the connector is the dot. These Kafka properties have none.
+# A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
 _PREFIXES = ("kafka.", "cluster.", "metadataservice.")
 
 
 class DynamicKafkaBuilder:
-    """What the builders of reads and of writes have in common.
+    """Base class of the builders of reads and writes.
 
-    It makes string options and nothing else. Every setter returns the builder; where two set the same option, the
-    later one holds.
+    A builder collects string options. Every setter returns the builder; if two setters set the same option, the
+    later one wins.
     """
 
     def __init__(self) -> None:
         self._service: KafkaMetadataService | None = None
-        # By what the connector takes as the same option: name as it was given, value.
+        # By identity, see `identity`: the name as it was given, and the value.
         self._options: dict[str, tuple[str, str]] = {}
 
     def set_kafka_metadata_service(self, service: JvmMetadataService | KafkaMetadataService) -> Self:
-        """Says who tells the streams, their clusters and topics. Required.
+        """Sets the metadata service, which names the streams with their clusters and topics. Required.
 
         Args:
-            service: ``FileMetadataService``, ``StaticMetadataService``, ``SingleClusterMetadataService``, or a
-                subclass of ``KafkaMetadataService`` of your own (classic sessions only). A service that is
-                written in Scala or Java: ``set_option("metadataService", "its.class.Name")``.
+            service: A metadata service of this package, or an instance of your own subclass of
+                ``KafkaMetadataService`` (classic sessions only). For a service in Scala or Java, use
+                ``set_option("metadataService", "its.class.Name")`` instead.
 
         Raises:
-            TypeError: for something else.
+            TypeError: if ``service`` is of another type.
         """
         if not isinstance(service, (JvmMetadataService, KafkaMetadataService)):
             raise TypeError(
-                "a metadata service is a FileMetadataService, another one of this package, or a subclass of "
-                f"KafkaMetadataService, not {type(service).__name__}"
+                "the metadata service must be one of this package, such as FileMetadataService, or an instance of "
+                f"a subclass of KafkaMetadataService, not {type(service).__name__}"
             )
         for key in [k for k in self._options if k.split(".")[0] == "metadataservice"]:
             del self._options[key]
@@ -63,70 +63,90 @@ class DynamicKafkaBuilder:
         """Sets a Kafka client property for all clusters, or an option of the connector.
 
         Args:
-            name: ``kafka.client.rack`` or ``client.rack``. A name without a dot, such as ``failOnDataLoss`` of a
-                read, is an option of the connector; those with ``cluster.`` and ``metadataService.`` are so, too.
-            value: The value. Credentials are better kept in the metadata service: Spark shows options in plans.
+            name: A Kafka property with or without the prefix ``kafka.``: ``kafka.client.rack`` or ``client.rack``.
+                A name without a dot, such as ``failOnDataLoss``, and one that begins with ``cluster.`` or
+                ``metadataService.`` is an option of the connector.
+            value: The value. Put credentials into the metadata service instead: Spark prints options in query
+                plans.
+
+        Raises:
+            TypeError: if ``value`` is of another type.
         """
         return self._put(_qualified(name), option_text(name, value))
 
     def set_properties(self, properties: Mapping[str, str | int | float | bool]) -> Self:
-        """``set_property`` for each entry.
+        """Calls ``set_property`` for each entry.
 
         Args:
             properties: Values by name.
+
+        Raises:
+            TypeError: if a value is not a str, int, float or bool.
         """
         for name, value in properties.items():
             self.set_property(name, value)
         return self
 
     def set_cluster_property(self, cluster_id: str, name: str, value: str | int | float | bool) -> Self:
-        """Sets a Kafka client property or an option for one cluster. It wins over all other places.
+        """Sets a Kafka client property or an option for one cluster.
+
+        It takes precedence over the cluster's properties in the metadata and over ``set_property``.
 
         Args:
-            cluster_id: The cluster's id in the metadata, letter case included.
-            name: As for ``set_property``: ``kafka.sasl.jaas.config`` or ``sasl.jaas.config``, or an option that
-                can differ between clusters: ``startingOffsets``, ``maxOffsetsPerTrigger`` of a read.
+            cluster_id: The id of the cluster in the metadata, case-sensitive: 1 to 128 letters, digits, ``.``,
+                ``_``, ``-``.
+            name: A Kafka property as in ``set_property``, or an option that can be set per cluster, such as
+                ``startingOffsets`` and ``maxOffsetsPerTrigger`` of a read.
             value: The value.
 
         Raises:
-            ValueError: for a cluster id that is none: 1 to 128 letters, digits, ``.``, ``_``, ``-``.
+            TypeError: if ``value`` is of another type.
+            ValueError: if ``cluster_id`` is not a cluster id.
         """
         if not re.fullmatch(r"[A-Za-z0-9._-]{1,128}", cluster_id):
-            raise ValueError(f"a cluster id is 1 to 128 letters, digits, '.', '_', '-', not {cluster_id!r}")
+            raise ValueError(f"a cluster id must be 1 to 128 letters, digits, '.', '_', '-', not {cluster_id!r}")
         return self._put(f"cluster.{cluster_id}.{_qualified(name)}", option_text(name, value))
 
     def set_metadata_discovery_interval(self, interval: str | int | timedelta) -> Self:
-        """How often the metadata service is asked while the query runs. Default: 30 seconds.
+        """Sets how often the metadata service is polled while the query runs. Default: every 30 seconds.
 
         Args:
-            interval: ``"10s"`` (ms, s, m or min, h, d), a timedelta, or milliseconds; -1: only at the start.
+            interval: Text such as ``"10s"`` (units: ms, s, m or min, h, d), a timedelta, or milliseconds. -1: the
+                service is asked only when the query starts.
 
         Raises:
-            ValueError: for 0, and for what is negative but -1.
+            TypeError: if ``interval`` is of another type.
+            ValueError: if ``interval`` is 0, is negative and not -1, or is not a duration.
         """
         ms = milliseconds("the metadata discovery interval", interval)
         if ms < 1 and ms != -1:
-            raise ValueError(f"the metadata discovery interval is more than 0, or -1 for never, not {interval!r}")
+            raise ValueError(
+                f"the metadata discovery interval must be more than 0, or -1 for never, not {interval!r}"
+            )
         return self._put("streamMetadataDiscoveryIntervalMs", str(ms))
 
     def set_option(self, name: str, value: str | int | float | bool) -> Self:
-        """Sets an option by its name, to the letter.
+        """Sets an option by its exact name.
 
         Args:
-            name: As in Spark's ``option(...)``: Kafka properties with their ``kafka.`` prefix.
+            name: The name as in Spark's ``option(...)``; Kafka properties have the prefix ``kafka.``.
             value: The value.
+
+        Raises:
+            TypeError: if ``value`` is of another type.
         """
         return self._put(name, option_text(name, value))
 
     def options(self) -> dict[str, str]:
-        """The options that will be used; no Spark is needed for it.
+        """Returns the options by name. Works without Spark.
 
-        For a service written in Python, ``metadataService.handle`` is added when Spark is there.
+        For a metadata service written in Python, the builder adds ``metadataService.handle`` when it registers the
+        service with Spark.
         """
         return dict(self._options.values())
 
     def _prepared(self, spark: SparkSession) -> dict[str, str]:
-        """The options, with what has to be made in the session's JVM."""
+        """Returns the options after registering a Python service with the session's JVM."""
         options = self.options()
         if self._service is None and _jvm.is_connect(spark):
             return options
@@ -153,14 +173,14 @@ class DynamicKafkaBuilder:
 
 
 def _qualified(name: str) -> str:
-    """The option that a property's name stands for."""
+    """Returns the name of the option for a property's name."""
     known = name.lower().startswith(_PREFIXES)
     kafka = ("." in name or name in _KAFKA_WITHOUT_DOT) and not known
     return f"kafka.{name}" if kafka else name
 
 
 def identity(name: str) -> str:
-    """What the connector takes as one option: case and hyphens do not count, but in what names a cluster."""
+    """Returns the same text for all spellings of an option: case and hyphens matter only in cluster ids."""
     if name.lower().startswith("cluster."):
         return "cluster" + name[len("cluster") :]
     return name.lower() if "." in name else name.lower().replace("-", "")

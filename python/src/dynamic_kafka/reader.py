@@ -18,12 +18,11 @@ _EXCLUSIVE = {"streamids": "streamPattern", "streampattern": "streamIds"}
 
 
 class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
-    """Builds a DataFrame over streams. Made by ``DynamicKafka.builder(spark)``.
+    """Builder of DataFrames that read streams. ``DynamicKafka.builder(spark)`` creates it.
 
-    It makes string options and nothing else: everything here can be written with
-    ``spark.readStream.format("dynamic-kafka").option(...)`` as well. Every setter returns the builder; where two
-    set the same option, the later one holds. What is left out, and what does not fit together, is told by the
-    connector when the DataFrame is made.
+    A builder collects string options: ``spark.readStream.format("dynamic-kafka").option(...)`` is equivalent.
+    Every setter returns the builder; if two setters set the same option, the later one wins. The connector checks
+    that the options are complete and consistent when the DataFrame is created.
     """
 
     def __init__(self, spark: SparkSession | None = None) -> None:
@@ -31,29 +30,30 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         self._spark = spark
 
     def set_stream_ids(self, *ids: str | Iterable[str]) -> Self:
-        """Subscribes to streams by name. Either this or ``set_stream_pattern``.
+        """Subscribes to streams by id. Required, unless ``set_stream_pattern`` is called.
 
         Args:
-            ids: Stream ids, or one iterable of them.
+            ids: Stream ids, or iterables of stream ids.
 
         Raises:
-            ValueError: for no id, an empty one, one with ``;`` or ``,``, or if a pattern is set.
+            TypeError: if an id is not a str.
+            ValueError: if there is no id, an id is blank or contains ``;`` or ``,``, or a pattern is set.
         """
         names = [name for entry in ids for name in ([entry] if isinstance(entry, str) else entry)]
         if not names:
             raise ValueError("set_stream_ids takes at least one stream id")
         for name in names:
             if not isinstance(name, str):
-                raise TypeError(f"a stream id is a str, not {type(name).__name__}")
+                raise TypeError(f"a stream id must be a str, not {type(name).__name__}")
             if not name.strip() or ";" in name or "," in name:
-                raise ValueError(f"a stream id is not empty and has no ';' and no ',': {name!r}")
+                raise ValueError(f"a stream id must not be blank or contain ';' or ',': {name!r}")
         return self._put("streamIds", ";".join(names))
 
     def set_stream_pattern(self, pattern: str | re.Pattern[str]) -> Self:
-        """Subscribes to all streams whose whole id matches; they enter and leave as they come and go.
+        """Subscribes to all streams whose whole id matches a pattern, also those that are added later.
 
         Args:
-            pattern: A regular expression of Java.
+            pattern: A Java regular expression, as text or as a compiled pattern whose text is used.
 
         Raises:
             ValueError: if stream ids are set.
@@ -61,42 +61,61 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         return self._put("streamPattern", pattern.pattern if isinstance(pattern, re.Pattern) else pattern)
 
     def set_starting_offsets(self, offsets: OffsetsInitializer | str) -> Self:
-        """Where a new query starts. A query with a checkpoint goes on from there.
+        """Sets where a new query starts. A query with a checkpoint resumes at its checkpoint. Default: earliest.
 
         Args:
-            offsets: An OffsetsInitializer, or the text of the option ``startingOffsets``. Default: earliest.
+            offsets: An ``OffsetsInitializer``, or the text of the option ``startingOffsets``.
+
+        Raises:
+            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
         """
         return self._set_offsets("starting", offsets)
 
     def set_ending_offsets(self, offsets: OffsetsInitializer | str) -> Self:
-        """Where reading ends. Default: never in a streaming query, latest in a batch one.
+        """Sets where reading ends. Default: streaming queries have no end, batch queries end at latest.
 
-        A streaming query stays up and idles at its ends; with ``Trigger.AvailableNow`` it ends there.
+        A streaming query that reaches the end keeps running and is idle; with ``Trigger.AvailableNow`` it stops.
 
         Args:
-            offsets: An OffsetsInitializer, or the text of the option ``endingOffsets``.
+            offsets: An ``OffsetsInitializer``, or the text of the option ``endingOffsets``.
+
+        Raises:
+            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
         """
         return self._set_offsets("ending", offsets)
 
     def set_bounded(self, offsets: OffsetsInitializer | str) -> Self:
-        """The name that Flink has for ``set_ending_offsets``."""
+        """Calls ``set_ending_offsets``; the name is that of Flink's builder.
+
+        Args:
+            offsets: As for ``set_ending_offsets``.
+        """
         return self.set_ending_offsets(offsets)
 
     def load(self) -> DataFrame:
-        """A streaming DataFrame.
+        """Returns a streaming DataFrame.
 
-        Its columns are those of Spark's Kafka source, then ``cluster`` and ``stream``.
+        Its columns are those of Spark's Kafka source: ``key`` and ``value`` (binary), ``topic`` (string),
+        ``partition`` (int), ``offset`` (long), ``timestamp``, ``timestampType`` (int), with the option
+        ``includeHeaders`` also ``headers``; then ``cluster`` and ``stream`` (string).
 
         Raises:
-            DynamicKafkaError: if there is no session, or the connector's jar is not in it or of another version.
-            pyspark.errors.PySparkException: from the connector, with a condition ``DYNAMIC_KAFKA.*``.
+            DynamicKafkaError: if there is no active session, or the session does not have the connector's jar of
+                this version.
+            pyspark.errors.PySparkException: with a condition ``DYNAMIC_KAFKA.*``, if the connector refuses the
+                options or a cluster.
         """
         spark = _jvm.session(self._spark)
         options = self._prepared(spark)
         return spark.readStream.format(FORMAT).options(**options).load()
 
     def load_batch(self) -> DataFrame:
-        """A batch DataFrame: the topology and the offsets of one moment. Raises as ``load`` does."""
+        """Returns a batch DataFrame with the columns of ``load``. Topology and offsets are determined once.
+
+        Raises:
+            DynamicKafkaError: as ``load``.
+            pyspark.errors.PySparkException: as ``load``.
+        """
         spark = _jvm.session(self._spark)
         options = self._prepared(spark)
         return spark.read.format(FORMAT).options(**options).load()
@@ -108,10 +127,10 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         shared = self._value("endingOffsets" if kind == "starting" else "startingOffsets") == "committed"
         if shared and fallback is not None and self._value(FALLBACK) not in (None, fallback):
             raise ValueError(
-                f"start and end are both committed offsets and share one fallback, {FALLBACK}: "
-                f"'{self._value(FALLBACK)}' and '{fallback}' exclude each other"
+                f"starting and ending offsets are both committed offsets and share the option {FALLBACK}, "
+                f"which cannot be both '{self._value(FALLBACK)}' and '{fallback}'"
             )
-        # A fallback stays: it does nothing to other offsets, and may be the user's own for what comes later.
+        # A fallback stays: it has no effect on other offsets, and the user may have set it for a later call.
         for name in names:
             self._options.pop(identity(name), None)
         return self._put_all(options)
@@ -121,6 +140,6 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         if other is not None and self._value(other) is not None:
             raise ValueError(
                 "streamIds (set_stream_ids) and streamPattern (set_stream_pattern) exclude each other, and "
-                f"{other} is set already"
+                f"{other} is already set"
             )
         return super()._put(name, value)
