@@ -82,7 +82,13 @@ lazy val connector = (project in file("jvm/connector"))
       jacksonYaml % Test,
       kubernetesServer % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
-    // Where docs/ is, for the suites that check it.
+    // One list of harmless Kafka properties for the jar and the Python package.
+    Compile / resourceGenerators += Def.task {
+      val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"
+      IO.copyFile((ThisBuild / baseDirectory).value / "python/src/dynamic_kafka/redaction.json", copy)
+      Seq(copy)
+    }.taskValue,
+    // Where docs/ and tests/conformance are, for the suites that read them.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
     // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
     Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq

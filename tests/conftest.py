@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jvm" / "testkit" /
 
 from dynamic_kafka_testkit import Cluster, Testkit
 
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 from tests.harness.orders import Orders
 from tests.harness.pipelines import Pipelines
 from tests.harness.scene import Scene
@@ -32,9 +32,9 @@ def testkit() -> Iterator[Testkit]:
 
 
 @pytest.fixture(scope="session")
-def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Drivers]:
-    """Drivers of the whole run."""
-    drivers = Drivers(tmp_path_factory.mktemp("drivers"))
+def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverPool]:
+    """The drivers of the whole run."""
+    drivers = DriverPool(tmp_path_factory.mktemp("drivers"))
     drivers.prepare()
     yield drivers
     drivers.close()
@@ -54,7 +54,7 @@ def orders(brokers: dict[str, Cluster], tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture
-def scene(tmp_path: Path, brokers: dict[str, Cluster], drivers: Drivers) -> Iterator[Scene]:
+def scene(tmp_path: Path, brokers: dict[str, Cluster], drivers: DriverPool) -> Iterator[Scene]:
     """The stage of one test."""
     scene = Scene(tmp_path, brokers, drivers)
     yield scene
@@ -68,7 +68,9 @@ def old(testkit: Testkit) -> Cluster:
 
 
 @pytest.fixture
-def pipelines(tmp_path: Path, brokers: dict[str, Cluster], old: Cluster, drivers: Drivers) -> Iterator[Pipelines]:
+def pipelines(
+    tmp_path: Path, brokers: dict[str, Cluster], old: Cluster, drivers: DriverPool
+) -> Iterator[Pipelines]:
     """The stage of one test of writing queries."""
     pipelines = Pipelines(tmp_path, {**brokers, "old": old}, drivers)
     yield pipelines

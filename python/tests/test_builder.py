@@ -131,7 +131,7 @@ def test_later_offsets_leave_nothing_of_earlier_ones(builder: Builder) -> None:
 def test_start_and_end_share_the_fallback(builder: Builder) -> None:
     builder.set_starting_offsets(OffsetsInitializer.committed_offsets("earliest"))
     builder.set_ending_offsets(OffsetsInitializer.committed_offsets("earliest"))
-    with pytest.raises(ValueError, match="share one fallback, committedOffsetsFallback: 'earliest' and 'fail'"):
+    with pytest.raises(ValueError, match="committedOffsetsFallback, which cannot be both 'earliest' and 'fail'"):
         builder.set_ending_offsets(OffsetsInitializer.committed_offsets())
     builder.set_starting_offsets(OffsetsInitializer.latest())
     assert builder.options() == {

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bad_documents import TABLE, Bad
 from click.testing import CliRunner, Result
 from conftest import REPOSITORY
 
 from dynamic_kafka import __main__ as program
 from dynamic_kafka import __version__
-from dynamic_kafka._cli import redaction
-from dynamic_kafka._cli.app import app
+from dynamic_kafka._tools.cli.app import app
 
 SECRET = "hunter2"
 JAAS = f'x.PlainLoginModule required username="reader" password="{SECRET}";'
@@ -97,15 +94,6 @@ def test_a_bad_file(file: Path) -> None:
         0
     ].items()
     assert {error["key"] for error in answer["errors"]} == {"topics", "sate"}
-
-
-@pytest.mark.parametrize("bad", TABLE, ids=str)
-def test_every_bad_document_is_refused(bad: Bad, tmp_path: Path) -> None:
-    document = tmp_path / "bad.yaml"
-    document.write_text(bad.document)
-    result = run("validate", document)
-    assert result.exit_code == 1
-    assert f"{document}:{bad.line}:" in result.stderr
 
 
 def test_warnings_do_not_count(file: Path) -> None:
@@ -273,30 +261,6 @@ def test_a_cluster_that_takes_no_writes(file: Path) -> None:
 def test_the_schema_for_editors() -> None:
     schema = REPOSITORY / "python/src/dynamic_kafka/metadata.schema.json"
     assert run("schema").stdout == schema.read_text()
-
-
-def test_harmless_properties_are_those_of_the_connector() -> None:
-    config = REPOSITORY / "jvm/connector/src/main/scala/io/github/dynamickafka/kafka"
-    harmless = re.search(r"harmless = Set\((.*?)\)", (config / "Redaction.scala").read_text(), re.DOTALL)
-    assert harmless is not None
-    assert set(re.findall(r'"([a-z.]+)"', harmless[1])) == redaction.HARMLESS
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "shown"),
-    [
-        ("bootstrap.servers", "${file:/etc/x:servers}", False),
-        ("Security.Protocol", "SSL", True),
-        ("fetch.max.wait.ms", "my-password", False),
-        ("enable.auto.commit", "false", True),
-        ("sasl.login.class", "com.example.Login", True),
-        ("sasl.login.class", "a password", False),
-        ("ssl.key.password", "123456", False),
-        ("my.own", "true", False),
-    ],
-)
-def test_what_may_be_shown(name: str, value: str, shown: bool) -> None:
-    assert (redaction.shown(name, value) == value) == shown
 
 
 def test_as_a_program(file: Path) -> None:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 from conftest import REPOSITORY
 
-from dynamic_kafka._checkpoint import kafka
-from dynamic_kafka._checkpoint.ends import Ends, Partition
-from dynamic_kafka._cli.app import app
+from dynamic_kafka._tools.checkpoint import kafka
+from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
+from dynamic_kafka._tools.cli.app import app
 
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"

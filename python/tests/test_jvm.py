@@ -66,7 +66,7 @@ def test_a_jar_of_another_version(spark: SparkSession, monkeypatch: pytest.Monke
     error = refused(over(spark))
     assert error.getCondition() == "DYNAMIC_KAFKA.VERSION_MISMATCH"
     assert error.getMessageParameters()["jar"] == "0.0.9"  # type: ignore[index]
-    assert "of version 0.0.9" in str(error)
+    assert "has version 0.0.9" in str(error)
 
 
 def test_not_a_session() -> None:

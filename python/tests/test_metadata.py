@@ -55,7 +55,7 @@ def test_offsets_in_metadata_are_those_of_the_cluster() -> None:
 
 
 def test_offsets_that_metadata_cannot_tell() -> None:
-    with pytest.raises(ValueError, match="'blue' has offsets of others only: green"):
+    with pytest.raises(ValueError, match="do not have cluster 'blue', only green"):
         starting(OffsetsInitializer.offsets({"green": {"orders": {0: 7}}}))
     with pytest.raises(ValueError, match="committedOffsetsFallback"):
         starting(OffsetsInitializer.committed_offsets("latest"))
@@ -120,7 +120,7 @@ def test_what_is_no_model() -> None:
         ClusterMetadata("orders", SERVERS)
     with pytest.raises(ValueError, match="'active' or 'draining'"):
         ClusterMetadata(["orders"], SERVERS, state="gone")  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="write is True or False, not 'no'"):
+    with pytest.raises(TypeError, match="write must be True or False, not 'no'"):
         ClusterMetadata(["orders"], SERVERS, write="no")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="stream 'orders', cluster 'blue'"):
         KafkaStream("orders", {"blue": {"topics": ["orders"]}})  # type: ignore[dict-item]
@@ -141,5 +141,5 @@ def test_topics_by_pattern_and_by_partition() -> None:
 def test_one_way_to_tell_the_topics() -> None:
     with pytest.raises(ValueError, match="not topics and topic_pattern"):
         ClusterMetadata(["orders"], SERVERS, topic_pattern="orders")
-    with pytest.raises(ValueError, match=r"partitions of topic 'orders' are numbers from 0 on"):
+    with pytest.raises(ValueError, match=r"partitions of topic 'orders' must be ints of 0 or more"):
         ClusterMetadata((), SERVERS, partitions={"orders": [-1]})

@@ -77,9 +77,9 @@ def test_the_address_is_shown() -> None:
 
 
 def test_durations_that_cannot_be() -> None:
-    with pytest.raises(ValueError, match="timeout is 1 or more, not '0s'"):
+    with pytest.raises(ValueError, match="timeout must be 1 or more, not '0s'"):
         HttpMetadataService("http://r", timeout="0s")
-    with pytest.raises(ValueError, match="ttl is 0 or more, not -1"):
+    with pytest.raises(ValueError, match="ttl must be 0 or more, not -1"):
         JdbcMetadataService("jdbc:x:y", "q", ttl=-1)
     with pytest.raises(TypeError, match="X-Y takes a str"):
         HttpMetadataService("http://r", {"X-Y": None})  # type: ignore[dict-item]

@@ -96,9 +96,9 @@ def test_a_python_service_needs_no_jvm_for_options(writer: Builder) -> None:
 
 @pytest.mark.parametrize("stream", ["", " "])
 def test_a_stream_id_that_is_none(writer: Builder, stream: str) -> None:
-    with pytest.raises(ValueError, match="a stream id is not empty"):
+    with pytest.raises(ValueError, match="a stream id must not be blank"):
         writer.set_stream_id(stream)
-    with pytest.raises(TypeError, match="a stream id is a str, not list"):
+    with pytest.raises(TypeError, match="a stream id must be a str, not list"):
         writer.set_stream_id(cast(Any, ["orders"]))
 
 

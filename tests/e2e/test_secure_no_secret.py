@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 from tests.harness.metadata import MetadataFile
 from tests.harness.scene import Scene
 from tests.harness.waiting import until
@@ -36,7 +36,7 @@ def secure(testkit: Testkit) -> Iterator[dict[str, Cluster]]:
         cluster.stop()
 
 
-def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster], drivers: Drivers) -> None:
+def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster], drivers: DriverPool) -> None:
     guarded, certified = secure["guarded"], secure["certified"]
     scene = Scene(tmp_path, secure, drivers)
     topic = scene.topic(*secure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.harness.pipelines import Pipelines
-from tests.harness.writer import Writer
+from tests.harness.sink_query import SinkQuery
 
 STEPS = ("before-decision", "decided")
 
@@ -86,11 +86,11 @@ def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(*queries.values())
 
 
-def _break(query: Writer) -> None:
+def _break(query: SinkQuery) -> None:
     query.journal.rename(query.journal.with_name("aside"))
     query.journal.write_text("not a folder")
 
 
-def _mend(query: Writer) -> None:
+def _mend(query: SinkQuery) -> None:
     query.journal.unlink()
     query.journal.with_name("aside").rename(query.journal)

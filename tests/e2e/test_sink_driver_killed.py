@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.harness.pipelines import SOURCE, TARGETS, Pipelines
+from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.waiting import until
-from tests.harness.writer import PATIENCE_S, Writer
 
 BATCH = 1
 
@@ -62,7 +62,7 @@ def test_at_each_step(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(*queries.values())
 
 
-def _check_stuck(pipelines: Pipelines, name: str, query: Writer) -> None:
+def _check_stuck(pipelines: Pipelines, name: str, query: SinkQuery) -> None:
     entry = f"{BATCH}-0"
     seen = sum(pipelines.values(query).values())
     decided = query.decisions().get(entry)
@@ -84,7 +84,7 @@ def _check_stuck(pipelines: Pipelines, name: str, query: Writer) -> None:
         assert seen == sum(rows), name
 
 
-def _await_sent(pipelines: Pipelines, query: Writer, value: str) -> None:
+def _await_sent(pipelines: Pipelines, query: SinkQuery, value: str) -> None:
     """The record is in Kafka, in a transaction that is open."""
     until(f"{value} of {query.name}", lambda: value.upper() in pipelines.uncommitted(query), PATIENCE_S)
 

@@ -7,9 +7,9 @@ import signal
 from typing import Any
 
 from tests.harness.pipelines import Pipelines
+from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.standalone import standalone
 from tests.harness.waiting import until
-from tests.harness.writer import PATIENCE_S, Writer
 
 CONF = {
     "spark.executor.memory": "512m",
@@ -75,7 +75,7 @@ def _executors_log(pipelines: Pipelines) -> str:
     return "\n".join(log.read_text() for log in logs)
 
 
-def _first(query: Writer) -> list[dict[str, Any]]:
+def _first(query: SinkQuery) -> list[dict[str, Any]]:
     return list(query.decisions()["0-0"]["transactions"])
 
 

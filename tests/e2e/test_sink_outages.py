@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.harness.pipelines import TARGETS, Pipelines
+from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.waiting import until
-from tests.harness.writer import PATIENCE_S, Writer
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -89,5 +89,5 @@ def test_down_in_commit_and_back_in_time(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(query)
 
 
-def _count(pipelines: Pipelines, query: Writer, cluster: str) -> int:
+def _count(pipelines: Pipelines, query: SinkQuery, cluster: str) -> int:
     return len(pipelines.brokers[cluster].dump(query.topic, committed_only=True))

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.harness.driver_process import DriverProcess
 from tests.harness.pipelines import Pipelines
+from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.waiting import until
-from tests.harness.writer import PATIENCE_S, Writer
 
 BATCH = 1
 # A batch has to be decided within a half of it, on machines that others use too.
@@ -92,7 +92,7 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
     pipelines.await_readers_pass(*queries)
 
 
-def _halt(query: Writer, driver: DriverProcess, fault: dict[str, Any], **options: str) -> None:
+def _halt(query: SinkQuery, driver: DriverProcess, fault: dict[str, Any], **options: str) -> None:
     """Start it, until it is halted. A machine that is too slow for such short transactions needs another start."""
     for _ in range(10):
         query.begin(driver, fault, **options)
@@ -104,7 +104,7 @@ def _halt(query: Writer, driver: DriverProcess, fault: dict[str, Any], **options
     raise AssertionError(f"{query.name} is never in time")
 
 
-def _rows(query: Writer, *clusters: str) -> dict[str, int]:
+def _rows(query: SinkQuery, *clusters: str) -> dict[str, int]:
     """Records that the decisions of a query have, for these clusters or for all."""
     return {
         name: sum(t["rows"] for t in entry["transactions"] if not clusters or t["cluster"] in clusters)
@@ -112,5 +112,5 @@ def _rows(query: Writer, *clusters: str) -> dict[str, int]:
     }
 
 
-def _count(pipelines: Pipelines, query: Writer, cluster: str) -> int:
+def _count(pipelines: Pipelines, query: SinkQuery, cluster: str) -> int:
     return len(pipelines.brokers[cluster].dump(query.topic, committed_only=True))

@@ -32,7 +32,7 @@ class DriverProcess:
         self._events: list[Event] = []
         with self.log_path.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.harness.driver", str(folder), json.dumps(dict(conf or {}))],
+                [sys.executable, "-m", "tests.harness.driver_program", str(folder), json.dumps(dict(conf or {}))],
                 cwd=REPOSITORY,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,

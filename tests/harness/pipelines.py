@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .drivers import Drivers
+from .driver_pool import DriverPool
 from .metadata import MetadataFile
+from .output_checker import OutputRecord, faults, visible
 from .scene import PARTITIONS, Scene, positions
+from .sink_query import PATIENCE_S, SinkQuery
 from .waiting import until
 from .watcher import Watcher
-from .writer import PATIENCE_S, Writer
-from .written import Written, faults, visible
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -32,7 +32,7 @@ LAST = "the last one"
 class Pipelines(Scene):
     """Made anew for each test."""
 
-    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         super().__init__(folder, brokers, drivers)
         self._payloads = itertools.count()
         self._source = self.topic(SOURCE)
@@ -43,16 +43,16 @@ class Pipelines(Scene):
         """The clusters that queries write to."""
         return {name: self.brokers[name] for name in TARGETS}
 
-    def writer(self, name: str, shape: str = "mapped", **write: str) -> Writer:
+    def writer(self, name: str, shape: str = "mapped", **write: str) -> SinkQuery:
         """Make a query; it is not started."""
         topic = self.topic(*TARGETS)
-        # Drivers are of many tests.
+        # Many tests share a driver.
         name = f"{name}-{topic}"
         target = MetadataFile(self.folder / f"out-{topic}.json")
         for cluster, broker in self.targets.items():
             target.cluster(cluster, broker.bootstrap_servers)
         target.stream("out", {cluster: [topic] for cluster in TARGETS}).write()
-        writer = Writer(
+        writer = SinkQuery(
             name,
             self.folder / name,
             self._read.path,
@@ -66,7 +66,7 @@ class Pipelines(Scene):
         self._queries.append(writer)
         return writer
 
-    def copy(self, writer: Writer) -> Writer:
+    def copy(self, writer: SinkQuery) -> SinkQuery:
         """The same query once more, to run in another driver; on the same checkpoint."""
         copied = copy.copy(writer)
         self._queries.append(copied)
@@ -83,28 +83,28 @@ class Pipelines(Scene):
         self.brokers[SOURCE].produce(self._source, records)
         return [value for _, value in payloads]
 
-    def visible(self, writer: Writer) -> list[Written]:
+    def visible(self, writer: SinkQuery) -> list[OutputRecord]:
         """What readers with `read_committed` find of a query."""
         return [record for record in visible(self.targets, writer.topic) if record.value != LAST]
 
-    def values(self, writer: Writer) -> Counter[str]:
+    def values(self, writer: SinkQuery) -> Counter[str]:
         """Payloads of that."""
         return Counter(record.value for record in self.visible(writer))
 
-    def uncommitted(self, writer: Writer) -> set[str]:
+    def uncommitted(self, writer: SinkQuery) -> set[str]:
         """What readers with `read_uncommitted` find of it, in all states of transactions."""
         return {str(record.value) for cluster in self.targets.values() for record in cluster.dump(writer.topic)}
 
-    def watcher(self, *writers: Writer) -> Watcher:
+    def watcher(self, *writers: SinkQuery) -> Watcher:
         """Look for what these withdraw."""
         return Watcher((id, broker, w.topic) for w in writers for id, broker in self.targets.items())
 
-    def await_written(self, *writers: Writer) -> None:
+    def await_written(self, *writers: SinkQuery) -> None:
         """Wait until running queries have written all that there is to read, then compare it exactly."""
         for writer in writers:
             self._await_written(writer)
 
-    def _await_written(self, writer: Writer) -> None:
+    def _await_written(self, writer: SinkQuery) -> None:
         source = self.brokers[SOURCE].end_offsets(self._source)
 
         def finished() -> bool:
@@ -126,7 +126,7 @@ class Pipelines(Scene):
         told = {place: faults(expected, there) for place, there in found.items()}
         assert not any(told.values()), f"{writer.name}: {told}"
 
-    def await_readers_pass(self, *writers: Writer) -> None:
+    def await_readers_pass(self, *writers: SinkQuery) -> None:
         """Wait until no transaction holds up readers any more. Leaves records in the topics."""
         from dynamic_kafka_testkit import Record
 
@@ -147,7 +147,7 @@ class Pipelines(Scene):
 
         until("readers that pass", passed, PATIENCE_S)
 
-    def _expected(self, writer: Writer) -> Counter[str]:
+    def _expected(self, writer: SinkQuery) -> Counter[str]:
         records = self.brokers[SOURCE].dump(self._source)
         if writer.shape == "mapped":
             return Counter(str(record.value).upper() for record in records)

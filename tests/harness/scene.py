@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .checker import Checker, Seen, Wanted
-from .drivers import Drivers
+from .driver_pool import DriverPool
 from .metadata import MetadataFile
 from .query import Query
 
@@ -23,7 +23,7 @@ PARTITIONS = 2
 class Scene:
     """Made anew for each test."""
 
-    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         self.folder = folder
         self.brokers = brokers
         self.drivers = drivers

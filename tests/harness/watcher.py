@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from .output_checker import OutputRecord, visible
 from .waiting import until
-from .written import Written, visible
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PAUSE_S = 1.0
 
 
-def withdrawn(seen: set[Written], now: Iterable[Written]) -> list[Written]:
+def withdrawn(seen: set[OutputRecord], now: Iterable[OutputRecord]) -> list[OutputRecord]:
     """Return what was there and is not any more."""
     return sorted(seen - set(now))
 
@@ -30,8 +30,10 @@ class Watcher:
 
     def __init__(self, topics: Iterable[tuple[str, Cluster, str]]) -> None:
         self._topics = list(topics)
-        self._seen: dict[tuple[str, str], set[Written]] = {(id, topic): set() for id, _, topic in self._topics}
-        self._faults: list[Written] = []
+        self._seen: dict[tuple[str, str], set[OutputRecord]] = {
+            (id, topic): set() for id, _, topic in self._topics
+        }
+        self._faults: list[OutputRecord] = []
         self._looks = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from dynamic_kafka import DynamicKafka, FileMetadataService
-from dynamic_kafka.builder import DynamicKafkaReaderBuilder
+from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from .jars import connector_jars

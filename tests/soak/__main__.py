@@ -11,7 +11,7 @@ from pathlib import Path
 # The testkit is no package that anybody installs.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))
 
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 from tests.soak.plan import CLUSTERS
 from tests.soak.run import soak
 from tests.soak.sink_world import SinkWorld
@@ -29,7 +29,7 @@ def main() -> int:
     given = arguments.parse_args()
     world = SinkWorld if given.sink else World
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
-    drivers = Drivers(folder / "drivers")
+    drivers = DriverPool(folder / "drivers")
     try:
         with Testkit() as testkit:
             brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 
 from .plan import Event, first_events, last_events, plan
 from .world import World
@@ -32,7 +32,7 @@ def soak(
     count: int,
     folder: Path,
     brokers: Mapping[str, Cluster],
-    drivers: Drivers,
+    drivers: DriverPool,
     tell: Callable[[str], None] = print,
     world_of: type[World] = World,
 ) -> Result:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 from tests.harness.metadata import MetadataFile
 from tests.harness.query import Query
+from tests.harness.sink_query import SinkQuery
 from tests.harness.waiting import until
-from tests.harness.writer import Writer
 
 from .plan import Event
 from .world import OPTIONS, STREAM, World
@@ -39,7 +39,7 @@ class SinkWorld(World):
     settle_s = 400.0
     writes = True
 
-    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._target = MetadataFile(folder / "out.json")
         self.restarts = 0
@@ -52,7 +52,7 @@ class SinkWorld(World):
         return f"soak-{self._run}-out"
 
     def _query(self, folder: Path) -> Query:
-        return Writer(
+        return SinkQuery(
             f"soak-{self._run}",
             folder,
             self._metadata.path,

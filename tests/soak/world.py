@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness.checker import Checker
-from tests.harness.drivers import Drivers
+from tests.harness.driver_pool import DriverPool
 from tests.harness.load import Load
 from tests.harness.metadata import MetadataFile
 from tests.harness.query import Query
@@ -46,7 +46,7 @@ class World:
     writes = False
     """Whether the plan has events of a stream that is written to."""
 
-    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: Drivers) -> None:
+    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._run = uuid.uuid4().hex[:6]
         self._brokers = brokers

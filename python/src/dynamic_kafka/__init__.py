@@ -1,13 +1,13 @@
-"""Dynamic Kafka for Spark: reads and writes streams that live on many Kafka clusters."""
+"""Dynamic Kafka for Spark: reads and writes streams that are distributed over several Kafka clusters."""
 
-from dynamic_kafka._builder import DynamicKafkaBuilder
+from dynamic_kafka._base import DynamicKafkaBuilder
 from dynamic_kafka._version import __version__
-from dynamic_kafka.builder import DynamicKafkaReaderBuilder
 from dynamic_kafka.codec import document
 from dynamic_kafka.entry import DynamicKafka
 from dynamic_kafka.errors import DynamicKafkaError
 from dynamic_kafka.model import ClusterMetadata, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
+from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.remote import HttpMetadataService, JdbcMetadataService, KubernetesConfigMapMetadataService
 from dynamic_kafka.services import (
     FileMetadataService,

@@ -1,4 +1,4 @@
-"""Which artifact of the connector belongs to which PySpark."""
+"""The artifact of the connector for the installed PySpark."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from dynamic_kafka import errors
 from dynamic_kafka._version import JAR_VERSION
 
 SUPPORTED_LINES = ("4.2", "4.1", "4.0")
-"""Spark minors that the connector is published for: project/SparkLines.scala. The first is the default of the build."""
+"""Minor versions of Spark that the connector is published for, as in project/SparkLines.scala, the default first."""
 
 _LINE_FOR = {"4.3": "4.2"}
-"""Spark minors without an artifact of their own, and the line whose jars they run with: what tests have shown."""
+"""Minor versions of Spark without an artifact of their own, and the version whose artifact works with them."""
 
 _GROUP = "io.github.dynamickafka"
 _SCALA = "2.13"
 
 
 def spark_line() -> str:
-    """The line of the artifact for the installed PySpark.
+    """Returns the Spark version of the artifact for the installed PySpark, such as ``4.0``.
 
     Raises:
-        DynamicKafkaError: if there is no PySpark, or the connector is not published for it.
+        DynamicKafkaError: if PySpark is not installed, or the connector does not support its version.
     """
     try:
         import pyspark
@@ -33,5 +33,9 @@ def spark_line() -> str:
 
 
 def coordinate(line: str) -> str:
-    """What ``--packages`` takes for this Spark line, of the same version as this package."""
+    """Returns the Maven coordinate of the connector in the version of this package.
+
+    Args:
+        line: A result of :func:`spark_line`.
+    """
     return f"{_GROUP}:dynamic-kafka-spark-{line}_{_SCALA}:{JAR_VERSION}"

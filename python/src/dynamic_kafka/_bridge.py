@@ -1,7 +1,7 @@
-"""A metadata service written in Python, as the JVM calls it.
+"""Lets the driver's JVM call a metadata service written in Python.
 
-Answers cross as JSON text: one string a call, in the form of the metadata file. Driver only, and only while
-this Python process lives.
+Every answer is one JSON text in the format of the metadata file. It works in the driver only, and as long as this
+Python process lives.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from dynamic_kafka.services import KafkaMetadataService
 _log = logging.getLogger("dynamic_kafka")
 _T = TypeVar("_T")
 
-# The JVM's reference does not keep a Python object alive: what is registered is held here, by handle.
+# A reference in the JVM does not keep a Python object alive, so registered proxies are kept here, by handle.
 _registered: dict[str, ServiceProxy] = {}
 
 
 class ServiceProxy:
-    """Implements the JVM's ``PythonMetadataService`` by a Python object.
+    """Implements the JVM's interface ``PythonMetadataService`` with a Python service.
 
     Args:
         service: The user's service.
-        gateway: The py4j gateway of the JVM that it is registered with.
+        gateway: The py4j gateway of the JVM that calls the service.
     """
 
     def __init__(self, service: KafkaMetadataService, gateway: Any = None) -> None:
@@ -36,11 +36,11 @@ class ServiceProxy:
         self.gateway = gateway
 
     def getAllStreams(self) -> str:
-        """All streams as a metadata document."""
+        """Returns all streams as a metadata document."""
         return self._answer("get_all_streams", lambda: document_text(self.service.get_all_streams()))
 
     def describeStreams(self, ids_json: str) -> str:
-        """The asked streams, as far as they are known, as a metadata document.
+        """Returns streams as a metadata document.
 
         Args:
             ids_json: A JSON array of stream ids.
@@ -49,7 +49,7 @@ class ServiceProxy:
         def describe() -> str:
             streams = self.service.describe_streams(json.loads(ids_json))
             if not isinstance(streams, dict):
-                raise TypeError(f"a dict of KafkaStream by stream id, not {type(streams).__name__}")
+                raise TypeError(f"expected a dict of KafkaStream by stream id, not {type(streams).__name__}")
             for stream_id, stream in streams.items():
                 if isinstance(stream, KafkaStream) and stream.stream_id != stream_id:
                     raise ValueError(f"the stream under '{stream_id}' has the id '{stream.stream_id}'")
@@ -58,11 +58,11 @@ class ServiceProxy:
         return self._answer("describe_streams", describe)
 
     def isClusterActive(self, cluster_id: str) -> bool:
-        """What the service says, as a plain bool."""
+        """Returns the answer of the service as a bool."""
         return self._answer("is_cluster_active", lambda: bool(self.service.is_cluster_active(cluster_id)))
 
     def close(self) -> None:
-        """The service is Python's own to close."""
+        """Does nothing: Python closes its services when it exits."""
 
     def _answer(self, method: str, call: Callable[[], _T]) -> _T:
         try:
@@ -70,17 +70,17 @@ class ServiceProxy:
         except Exception as e:
             _log.debug("%s.%s failed", type(self.service).__name__, method, exc_info=True)
             failure = e
-        # py4j sends the traceback, so the service's own and its causes are taken off: type and message remain.
+        # py4j sends the traceback to the JVM. Without traceback and causes, it sends type and message only.
         raise failure.with_traceback(None) from None
 
     class Java:
-        """py4j's way to say which interface this is."""
+        """Names the implemented interface, as py4j requires."""
 
         implements = ["io.github.dynamickafka.python.PythonMetadataService"]  # noqa: RUF012 - read by py4j
 
 
 def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
-    """Makes a service known to the JVM, once for each service and JVM.
+    """Registers a service with the JVM, once for each service and JVM.
 
     Args:
         service: The user's service.
@@ -88,7 +88,7 @@ def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
         api: The connector's PythonApi.
 
     Returns:
-        The handle for the option ``metadataService.handle``.
+        The value of the option ``metadataService.handle``.
     """
     from pyspark.java_gateway import ensure_callback_server_started
 
@@ -105,7 +105,7 @@ def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
 
 
 def _close_all() -> None:
-    """The JVM shares a service among queries and never knows the last one, so the end of Python is its end."""
+    """Closes the services when Python exits: the JVM does not know the last query of a service."""
     for service in {id(proxy.service): proxy.service for proxy in _registered.values()}.values():
         try:
             service.close()

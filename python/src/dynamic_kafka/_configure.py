@@ -1,4 +1,4 @@
-"""The connector's jar to a session that is about to be built."""
+"""Adds the connector's jar to a session that is about to be built."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _refuse_connect(builder: SparkSession.Builder) -> None:
 
 
 def _check_running(gateway: object, packages: list[str], paths: list[str], coordinate: str) -> None:
-    """The JVM takes no more jars, so what is asked for has to be there already."""
+    """Fails if a package or jar is missing: a running JVM does not load further jars."""
     from pyspark import SparkContext
 
     loaded = _jvm.load(gateway) is not None
@@ -80,7 +80,9 @@ def _paths(jars: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | Non
     given = [jars] if isinstance(jars, (str, os.PathLike)) else list(jars)
     paths = [path for jar in given for path in _split(os.fspath(jar))]
     if not paths:
-        raise ValueError("jars is empty: give the connector's jar and those it depends on, or leave it out")
+        raise ValueError(
+            "jars is empty: pass the connector's jar and the jars it depends on, or omit the argument"
+        )
     for path in paths:
         if not urlsplit(path).scheme and "*" not in path and not os.path.exists(path):
             raise FileNotFoundError(f"no such jar: {path}")

@@ -1,4 +1,4 @@
-"""The one gate to the JVM: every call goes through it, and everything that can be missing has its own text."""
+"""All calls into the JVM, with an error for each thing that can be missing."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _API = "io.github.dynamickafka.python.PythonApi"
 
 
 def is_connect(spark: object) -> bool:
-    """True for a Spark Connect session. Asked by name: its module needs packages that may not be there."""
+    """Tells whether a session is a Spark Connect one, by name: its module needs packages that may be missing."""
     return any(c.__module__.startswith("pyspark.sql.connect.") for c in type(spark).__mro__)
 
 
 def is_dataframe(frame: object) -> bool:
-    """True for a DataFrame of PySpark, classic or Connect. Asked by name, as a session is."""
+    """Tells whether this is a DataFrame of PySpark, classic or Spark Connect, by the name of its class."""
     return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(frame).__mro__)
 
 
 def session(spark: SparkSession | None) -> SparkSession:
-    """The given session, else the active one; classic or Connect, but not stopped.
+    """Returns the given session or the active one, classic or Spark Connect.
 
     Raises:
-        DynamicKafkaError: if there is none, or it has been stopped.
-        TypeError: if it is something else.
+        DynamicKafkaError: if there is no active session, or the session has been stopped.
+        TypeError: if ``spark`` is of another type.
     """
     try:
         from pyspark.sql import SparkSession
@@ -48,11 +48,14 @@ def session(spark: SparkSession | None) -> SparkSession:
 
 
 def gateway(spark: SparkSession, what: str) -> Any:
-    """The py4j gateway of a classic session.
+    """Returns the py4j gateway of a classic session.
 
     Args:
         spark: A session.
-        what: What needs it, for the error over Connect.
+        what: The feature that needs the gateway, for the error with Spark Connect.
+
+    Raises:
+        DynamicKafkaError: if the session is a Spark Connect one.
     """
     if is_connect(spark):
         raise errors.connect_unsupported(what)
@@ -60,10 +63,10 @@ def gateway(spark: SparkSession, what: str) -> Any:
 
 
 def api(gateway: Any) -> Any:
-    """The connector's PythonApi.
+    """Returns the connector's PythonApi.
 
     Raises:
-        DynamicKafkaError: if the jar is missing, is of another version, or the JVM does not answer.
+        DynamicKafkaError: if the jar is missing or has another version, or the JVM is unreachable.
     """
     found = load(gateway)
     if found is None:
@@ -75,13 +78,13 @@ def api(gateway: Any) -> Any:
 
 
 def load(gateway: Any) -> Any | None:
-    """PythonApi as the JVM has it, or None if it has not.
+    """Returns PythonApi, or None if the JVM does not have the connector's jar.
 
-    Through the context class loader, which knows the jars of ``--packages``. It is a Scala object, so the class
-    with the ``$`` holds the one instance.
+    The context class loader finds the jars of ``--packages``. PythonApi is a Scala object, whose instance is a
+    field of the class with ``$`` at the end of its name.
 
     Raises:
-        DynamicKafkaError: if the JVM does not answer.
+        DynamicKafkaError: if the JVM is unreachable.
     """
     from py4j.protocol import Py4JError, Py4JJavaError
 

@@ -1,4 +1,4 @@
-"""Streams to the document that the connector reads: the JSON form of the metadata file, version 1."""
+"""Converts streams to a metadata document, version 1 of the format in JSON."""
 
 from __future__ import annotations
 
@@ -13,19 +13,26 @@ VERSION = 1
 
 
 def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
-    """The streams as a metadata document.
+    """Returns streams as a metadata document, version 1 of the format.
 
-    A cluster's properties stand in the document once, so all streams have to give the same ones.
+    The document has the properties of each cluster once, so all streams must give a cluster the same properties.
+
+    Args:
+        streams: The streams, each id once.
+
+    Returns:
+        A dict that ``json.dumps`` and YAML libraries can write.
 
     Raises:
-        ValueError: for two streams of one id, and for two that give one cluster different properties.
+        TypeError: if an element is not a ``KafkaStream``.
+        ValueError: if two streams have the same id, or give the same cluster different properties.
     """
     clusters: dict[str, Any] = {}
     by_id: dict[str, Any] = {}
     first: dict[str, str] = {}
     for stream in streams:
         if not isinstance(stream, KafkaStream):
-            raise TypeError(f"streams are KafkaStream, not {type(stream).__name__}")
+            raise TypeError(f"streams must be KafkaStream, not {type(stream).__name__}")
         if stream.stream_id in by_id:
             raise ValueError(f"stream '{stream.stream_id}' is given twice")
         by_id[stream.stream_id] = {"clusters": {id: _entry(id, m) for id, m in stream.clusters.items()}}
@@ -44,7 +51,7 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
 
 
 def document_text(streams: Iterable[KafkaStream]) -> str:
-    """The document as JSON text."""
+    """Returns the document as JSON text, as :func:`document` does."""
     return json.dumps(document(streams), separators=(",", ":"))
 
 

@@ -1,4 +1,4 @@
-"""Where users begin."""
+"""The entry point of the package."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from dynamic_kafka._configure import configure as _configure
-from dynamic_kafka.builder import DynamicKafkaReaderBuilder
+from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DynamicKafka:
-    """Entry to Dynamic Kafka for Spark.
+    """Entry point of Dynamic Kafka for Spark.
 
     Example:
         >>> spark = DynamicKafka.configure(SparkSession.builder.appName("orders")).getOrCreate()
@@ -41,44 +41,46 @@ class DynamicKafka:
     ) -> SparkSession.Builder:
         """Adds the connector's jar to a session that is about to be built.
 
-        What the builder has in ``spark.jars.packages`` and ``spark.jars`` stays, and calling it twice adds
-        nothing twice. A ``spark.jars.packages`` in spark-defaults.conf is replaced by the builder's, as always
-        in Spark: repeat those in ``extra_packages``.
+        Values of ``spark.jars.packages`` and ``spark.jars`` that the builder already has are kept, and a second
+        call adds nothing. In Spark, the builder's ``spark.jars.packages`` replaces the one of
+        spark-defaults.conf: repeat its packages in ``extra_packages``.
 
         Args:
             builder: A builder of a classic session.
-            extra_packages: Further Maven coordinates for ``spark.jars.packages``.
-            jars: Local jars to use instead of the published artifact: the connector's, and what it depends on
-                (spark-sql-kafka-0-10, spark-token-provider-kafka-0-10, kafka-clients, commons-pool2).
+            extra_packages: Further Maven coordinates for ``spark.jars.packages``: an iterable, or text with
+                commas.
+            jars: Local jars to use instead of the published artifact: the connector's jar and the jars it depends
+                on (spark-sql-kafka-0-10, spark-token-provider-kafka-0-10, kafka-clients, commons-pool2).
 
         Returns:
             The same builder.
 
         Raises:
-            DynamicKafkaError: if Spark is already running without the connector, PySpark is of a line that the
-                connector is not published for, or the session would be a Spark Connect one.
-            FileNotFoundError: for a jar that is not there.
+            DynamicKafkaError: if Spark is already running without the connector, if PySpark is not installed or
+                its version is not supported, or if the builder is for a Spark Connect session.
+            FileNotFoundError: if a jar does not exist.
+            ValueError: if ``jars`` is empty.
         """
         return _configure(builder, extra_packages, jars)
 
     @staticmethod
     def builder(spark: SparkSession | None = None) -> DynamicKafkaReaderBuilder:
-        """A builder of a read.
+        """Returns a builder of a read.
 
         Args:
-            spark: The session. None: the one that is active when ``load()`` is called.
+            spark: The session, classic or Spark Connect. None: the active session when ``load()`` is called.
         """
         return DynamicKafkaReaderBuilder(spark)
 
     @staticmethod
     def writer(df: DataFrame) -> DynamicKafkaWriterBuilder:
-        """A builder of a write.
+        """Returns a builder of a write.
 
         Args:
-            df: What is written: a streaming DataFrame for ``start()``, a batch one for ``save()``. Of a classic
-                session or a Connect one.
+            df: The DataFrame to write, of a classic or a Spark Connect session: a streaming DataFrame for
+                ``start()``, a batch DataFrame for ``save()``.
 
         Raises:
-            TypeError: if it is no DataFrame of PySpark.
+            TypeError: if ``df`` is not a DataFrame of PySpark.
         """
         return DynamicKafkaWriterBuilder(df)

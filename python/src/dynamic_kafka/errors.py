@@ -1,7 +1,7 @@
-"""What goes wrong on the Python side, each condition with a text that says what to do.
+"""Errors of the Python package. Each has a condition and a text with the remedy.
 
-Errors of the connector itself come from the JVM as PySpark exceptions with conditions ``DYNAMIC_KAFKA.*``;
-the ones here have the same shape, so that one ``except PySparkException`` sees both. Wrong arguments are plain
+The connector's own errors come from the JVM as PySpark exceptions with conditions ``DYNAMIC_KAFKA.*``. Errors of
+the Python package have the same form, so that one ``except PySparkException`` catches both. Wrong arguments raise
 ``ValueError`` and ``TypeError``.
 """
 
@@ -18,25 +18,25 @@ else:
     except ImportError:  # The metadata model and the options work without PySpark.
 
         class PySparkRuntimeError(RuntimeError):
-            """Stands in for PySpark's where there is no PySpark."""
+            """Replaces PySpark's class if PySpark is not installed."""
 
             def __init__(self, message: str, errorClass: str, messageParameters: dict[str, str]) -> None:
                 super().__init__(f"[{errorClass}] {message}")
                 self._errorClass, self._messageParameters = errorClass, messageParameters
 
             def getCondition(self) -> str:
-                """The named condition."""
+                """Returns the name of the condition."""
                 return self._errorClass
 
             def getMessageParameters(self) -> dict[str, str]:
-                """The values in the text."""
+                """Returns the values in the text, by name."""
                 return self._messageParameters
 
 
 class DynamicKafkaError(PySparkRuntimeError):
-    """The connector cannot be used from this Python process as it is: ``getCondition()`` tells why.
+    """The connector cannot be used in this Python process; ``getCondition()`` is the cause.
 
-    Both a ``PySparkException`` and a ``RuntimeError``.
+    It is a ``PySparkException`` and a ``RuntimeError``.
     """
 
 
@@ -47,7 +47,7 @@ def _error(condition: str, message: str, **parameters: str) -> DynamicKafkaError
 
 
 def pyspark_missing() -> DynamicKafkaError:
-    """No PySpark in this Python."""
+    """PySpark is not installed."""
     return _error(
         "PYSPARK_MISSING",
         "PySpark is not installed in this Python. Install it with: pip install 'dynamic-kafka[spark]'",
@@ -55,11 +55,11 @@ def pyspark_missing() -> DynamicKafkaError:
 
 
 def unsupported_spark(version: str, lines: Iterable[str]) -> DynamicKafkaError:
-    """PySpark of a line that the connector is not published for."""
+    """The connector is not published for this version of PySpark."""
     supported = ", ".join(lines)
     return _error(
         "UNSUPPORTED_SPARK",
-        f"PySpark {version} is installed, and this version of dynamic-kafka supports Spark {supported}. "
+        f"PySpark {version} is installed, but this version of dynamic-kafka supports Spark {supported}. "
         f"Install a supported PySpark: pip install 'dynamic-kafka[spark]'",
         version=version,
         supported=supported,
@@ -67,7 +67,7 @@ def unsupported_spark(version: str, lines: Iterable[str]) -> DynamicKafkaError:
 
 
 def session_running(missing: Iterable[str]) -> DynamicKafkaError:
-    """The JVM was started without the connector, and cannot take it any more."""
+    """The JVM is already running without the connector."""
     names = ", ".join(missing)
     return _error(
         "SESSION_RUNNING",
@@ -80,7 +80,7 @@ def session_running(missing: Iterable[str]) -> DynamicKafkaError:
 
 
 def no_session() -> DynamicKafkaError:
-    """No session at all."""
+    """There is no active session."""
     return _error(
         "NO_SESSION",
         "There is no active Spark session. Create one first: "
@@ -89,7 +89,7 @@ def no_session() -> DynamicKafkaError:
 
 
 def session_stopped() -> DynamicKafkaError:
-    """A session that was stopped."""
+    """The session has been stopped."""
     return _error(
         "SESSION_STOPPED",
         "The Spark session given to DynamicKafka.builder(spark) has been stopped. Create a new session and a "
@@ -98,35 +98,35 @@ def session_stopped() -> DynamicKafkaError:
 
 
 def connect_unsupported(what: str) -> DynamicKafkaError:
-    """Something that needs the JVM in this process."""
+    """Spark Connect does not support this, because it needs the JVM."""
     return _error(
         "CONNECT_UNSUPPORTED",
         f"{what} needs a classic Spark session, and this one is a Spark Connect session, whose JVM is on the "
-        "server. Over Connect, have the connector's jar on the server (its --packages, or "
+        "server. With Connect, install the connector's jar on the server (with --packages of the server, or "
         "spark.addArtifacts(...)) and use a metadata service that runs there, such as FileMetadataService or "
-        "StaticMetadataService; the rest of the builder works as it is.",
+        "StaticMetadataService. The rest of the builder works without changes.",
         what=what,
     )
 
 
 def jar_missing(coordinate: str) -> DynamicKafkaError:
-    """A session without the connector's classes."""
+    """The session does not have the connector's jar."""
     return _error(
         "JAR_MISSING",
         "The connector's jar is not in this Spark session. Start the session with "
         "DynamicKafka.configure(SparkSession.builder).getOrCreate(), or give the jar to spark-submit or "
-        f"pyspark: --packages {coordinate}. If it was given so, mind that a --packages in "
-        "PYSPARK_SUBMIT_ARGS replaces the packages of the session builder.",
+        f"pyspark: --packages {coordinate}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
+        "of the session builder.",
         coordinate=coordinate,
     )
 
 
 def version_mismatch(package: str, wanted: str, jar: str) -> DynamicKafkaError:
-    """Jar and wheel of different versions."""
+    """The jar and the Python package have different versions."""
     return _error(
         "VERSION_MISMATCH",
-        f"The Python package dynamic-kafka is of version {package} and needs the connector's jar of version "
-        f"{wanted}; the jar in this Spark session is of version {jar}. Use the same version of both.",
+        f"The Python package dynamic-kafka has version {package} and needs version {wanted} of the connector's "
+        f"jar; the jar in this Spark session has version {jar}. Use the same version of both.",
         package=package,
         wanted=wanted,
         jar=jar,
@@ -134,11 +134,10 @@ def version_mismatch(package: str, wanted: str, jar: str) -> DynamicKafkaError:
 
 
 def gateway_dead(reason: str) -> DynamicKafkaError:
-    """The JVM does not answer."""
+    """The JVM is unreachable."""
     return _error(
         "GATEWAY_DEAD",
-        f"The JVM of this Spark session does not answer any more ({reason}): its process has ended or the "
-        "connection to it is lost. Restart Python and create a new session; the driver's log tells why it "
-        "ended.",
+        f"The JVM of this Spark session is unreachable ({reason}): its process has ended or the connection to it "
+        "is lost. Restart Python and create a new session; the driver's log has the cause.",
         reason=reason,
     )

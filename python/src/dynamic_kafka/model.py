@@ -1,4 +1,4 @@
-"""Streams and the clusters they live on, as a metadata service tells them."""
+"""Streams with their clusters and topics, as metadata services return them."""
 
 from __future__ import annotations
 
@@ -15,20 +15,32 @@ SUBSCRIPTIONS = ("topics", "topic_pattern", "partitions")
 
 @dataclass(frozen=True, repr=False)
 class ClusterMetadata:
-    """What a stream has on one cluster. Immutable; its repr shows no property but the bootstrap servers.
+    """The topics of a stream on one cluster. Immutable.
 
-    The topics are told in one of three ways: ``topics``, ``topic_pattern`` or ``partitions``.
+    Exactly one of ``topics``, ``topic_pattern`` and ``partitions`` names the topics. The repr contains no property
+    other than ``bootstrap.servers``. After Flink's ``ClusterMetadata`` (FLIP-246).
 
     Attributes:
-        topics: Topics of the stream on this cluster.
-        properties: Kafka client properties without the ``kafka.`` prefix; ``bootstrap.servers`` is required.
-        starting_offsets: Where topics start when they are new to the query: ``earliest``, ``latest``,
-            ``committed``, JSON by cluster, or an OffsetsInitializer. None: the query's options decide.
-        stopping_offsets: Where reading ends, in the same forms. None: the query's options decide.
-        state: ``active`` (default), or ``draining``: read up to the end it has now, then retired.
-        topic_pattern: A Java regular expression: every topic whose whole name matches, as topics come and go.
-        partitions: Some partitions of topics, by topic.
-        write: Whether the stream is written to this cluster; reading it does not depend on this.
+        topics: Names of topics: a collection of str; stored as a tuple.
+        properties: Kafka client properties without the prefix ``kafka.``, by name. ``bootstrap.servers`` is
+            required.
+        starting_offsets: Where a topic starts that is new to the query: ``earliest``, ``latest``, ``committed``,
+            ``timestamp:<epoch ms>``, JSON ``{topic: {partition: offset}}``, or an ``OffsetsInitializer``. None:
+            the options of the query apply.
+        stopping_offsets: Where reading ends, in the same forms except ``earliest``. None: the options of the query
+            apply.
+        state: ``active`` (default) or ``draining``. A draining cluster is read up to the end that it has when its
+            state changes, and is then removed.
+        topic_pattern: A Java regular expression that whole names of topics match. Topics are added and removed as
+            they are created and deleted.
+        partitions: Partition numbers, from 0, by topic.
+        write: Whether queries that write to the stream write to this cluster (default: True). It has no effect on
+            queries that read the stream.
+
+    Raises:
+        TypeError: if ``topics`` is a str, or ``write`` is not a bool.
+        ValueError: if more than one of ``topics``, ``topic_pattern`` and ``partitions`` is given, a partition is
+            not a number of 0 or more, or ``state`` is another text.
     """
 
     topics: Collection[str] = ()
@@ -41,9 +53,9 @@ class ClusterMetadata:
     write: bool = field(default=True, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Takes copies, so that later changes of what was given in change nothing here."""
+        """Copies mutable arguments, so that later changes of them have no effect here."""
         if isinstance(self.topics, str):
-            raise TypeError(f"topics is a list of topic names, not the str '{self.topics}'")
+            raise TypeError(f"topics must be a list of topic names, not the str '{self.topics}'")
         topics = sorted(self.topics) if isinstance(self.topics, Set) else self.topics
         properties = {str(key): option_text(str(key), value) for key, value in self.properties.items()}
         object.__setattr__(self, "topics", tuple(topics))
@@ -53,19 +65,21 @@ class ClusterMetadata:
             object.__setattr__(self, "partitions", partitions)
         given = [name for name in SUBSCRIPTIONS if getattr(self, name)]
         if len(given) > 1:
-            raise ValueError(f"only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}")
+            raise ValueError(
+                f"give only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}"
+            )
         if self.state not in ("active", "draining"):
-            raise ValueError(f"state is 'active' or 'draining', not {self.state!r}")
+            raise ValueError(f"state must be 'active' or 'draining', not {self.state!r}")
         if not isinstance(self.write, bool):
-            raise TypeError(f"write is True or False, not {self.write!r}")
+            raise TypeError(f"write must be True or False, not {self.write!r}")
 
     def __hash__(self) -> int:
-        """By what is subscribed to, state and write; properties and offsets only take part in equality."""
+        """Hashes topics, state and write; properties and offsets take part in equality only."""
         return hash((self.topics, self.topic_pattern, tuple(self.partitions or ()), self.state, self.write))
 
     @property
     def subscription(self) -> tuple[str, str]:
-        """Which of the three ways tells the topics, and what it tells, for people."""
+        """The name of the attribute that names the topics, and its value as text for people."""
         if self.topic_pattern is not None:
             return "topic_pattern", self.topic_pattern
         if self.partitions is not None:
@@ -74,14 +88,14 @@ class ClusterMetadata:
         return "topics", ", ".join(self.topics)
 
     def __repr__(self) -> str:
-        """Without credentials."""
+        """Returns a text without credentials."""
         return (
-            f"ClusterMetadata({self._told()}, "
+            f"ClusterMetadata({self._topics_text()}, "
             f"bootstrap.servers={self.properties.get('bootstrap.servers')!r}, "
             f"state={self.state!r}, write={self.write})"
         )
 
-    def _told(self) -> str:
+    def _topics_text(self) -> str:
         if self.topic_pattern is not None:
             return f"topic_pattern={self.topic_pattern!r}"
         return f"topics={list(self.topics)}" if self.partitions is None else f"partitions={self.partitions}"
@@ -89,32 +103,36 @@ class ClusterMetadata:
 
 def _numbers(topic: str, numbers: Collection[int]) -> tuple[int, ...]:
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
-        raise ValueError(f"partitions of topic '{topic}' are numbers from 0 on, not {list(numbers)}")
+        raise ValueError(f"partitions of topic '{topic}' must be ints of 0 or more, not {list(numbers)}")
     return tuple(sorted(set(numbers)))
 
 
 @dataclass(frozen=True)
 class KafkaStream:
-    """A logical stream. Immutable.
+    """A logical stream. Immutable. After Flink's ``KafkaStream`` (FLIP-246).
 
     Attributes:
-        stream_id: The name that users subscribe to.
-        clusters: What it has on each cluster, by cluster id.
+        stream_id: The name that queries subscribe to.
+        clusters: The topics of the stream on each cluster, by cluster id (1 to 128 letters, digits, ``.``, ``_``,
+            ``-``).
+
+    Raises:
+        TypeError: if a value of ``clusters`` is not a ``ClusterMetadata``.
     """
 
     stream_id: str
     clusters: Mapping[str, ClusterMetadata]
 
     def __post_init__(self) -> None:
-        """Takes a copy of the mapping."""
+        """Copies the mapping."""
         for cluster, metadata in self.clusters.items():
             if not isinstance(metadata, ClusterMetadata):
                 raise TypeError(
                     f"stream '{self.stream_id}', cluster '{cluster}': "
-                    f"a ClusterMetadata, not {type(metadata).__name__}"
+                    f"expected a ClusterMetadata, not {type(metadata).__name__}"
                 )
         object.__setattr__(self, "clusters", dict(self.clusters))
 
     def __hash__(self) -> int:
-        """By id."""
+        """Hashes the id."""
         return hash(self.stream_id)

@@ -18,12 +18,13 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class OffsetsInitializer:
-    """Where reading starts or ends. Made by its static methods, immutable.
+    """Where reading starts or ends. Immutable; the static methods create it. After Flink's ``OffsetsInitializer``.
 
     Attributes:
-        value: ``earliest``, ``latest``, ``committed``, JSON by cluster, or None for a timestamp.
-        timestamp_ms: Epoch milliseconds, where that is what decides.
-        fallback: What a partition without a committed offset does, for ``committed``.
+        value: ``earliest``, ``latest``, ``committed``, or JSON ``{cluster: {topic: {partition: offset}}}``. None
+            for a timestamp.
+        timestamp_ms: Milliseconds since 1970-01-01 UTC. None unless a timestamp decides.
+        fallback: For ``committed``: where a partition without a committed offset starts or ends.
     """
 
     value: str | None = None
@@ -32,69 +33,71 @@ class OffsetsInitializer:
 
     @staticmethod
     def earliest() -> OffsetsInitializer:
-        """The first record that Kafka still holds."""
+        """The first record of each partition that Kafka retains."""
         return OffsetsInitializer("earliest")
 
     @staticmethod
     def latest() -> OffsetsInitializer:
-        """The end at the moment the query starts; as an end, fixed once."""
+        """The end of each partition when the query first starts; it is determined once."""
         return OffsetsInitializer("latest")
 
     @staticmethod
     def committed_offsets(fallback: Fallback = "fail") -> OffsetsInitializer:
-        """What the consumer group of the query has committed on each cluster.
+        """The offsets that the query's consumer group has committed on each cluster (KIP-396).
 
-        The group is the option ``commitGroupId``, else ``kafka.group.id``.
+        The group is the option ``commitGroupId``, or ``kafka.group.id`` if that is not set.
 
         Args:
-            fallback: For partitions without a committed offset: ``fail`` (default), ``earliest``, ``latest``.
+            fallback: For partitions without a committed offset: ``fail`` (default), ``earliest`` or ``latest``.
 
         Raises:
-            ValueError: for another fallback.
+            ValueError: if ``fallback`` is another text.
         """
         if fallback not in ("fail", "earliest", "latest"):
-            raise ValueError(f"fallback is 'fail', 'earliest' or 'latest', not {fallback!r}")
+            raise ValueError(f"fallback must be 'fail', 'earliest' or 'latest', not {fallback!r}")
         return OffsetsInitializer("committed", fallback=fallback)
 
     @staticmethod
     def timestamp(when: int | datetime) -> OffsetsInitializer:
-        """The first record at or after a time; the end of the partition where there is none.
+        """The first record of each partition with this timestamp or a later one (KIP-79), else its end.
 
         Args:
-            when: Epoch milliseconds, or a datetime with a time zone.
+            when: Milliseconds since 1970-01-01 UTC, or a datetime with a time zone.
 
         Raises:
-            ValueError: for a datetime without a time zone, and for times before 1970.
+            TypeError: if ``when`` is neither an int nor a datetime.
+            ValueError: if a datetime has no time zone, or the time is before 1970.
         """
         if isinstance(when, datetime):
             if when.utcoffset() is None:
                 raise ValueError(
-                    f"{when!r} has no time zone, so it names no moment; "
-                    "give it one, as in datetime(2026, 1, 1, tzinfo=timezone.utc)"
+                    f"{when!r} has no time zone; set one, for example datetime(2026, 1, 1, tzinfo=timezone.utc)"
                 )
             when = (when - _EPOCH) // timedelta(milliseconds=1)
         if isinstance(when, bool) or not isinstance(when, int):
-            raise TypeError(f"a timestamp is epoch milliseconds or a datetime, not {type(when).__name__}")
+            raise TypeError(f"a timestamp must be epoch milliseconds or a datetime, not {type(when).__name__}")
         if when < 0:
-            raise ValueError(f"a timestamp is 0 or more milliseconds after 1970, not {when}")
+            raise ValueError(f"a timestamp must be 0 or more milliseconds since 1970, not {when}")
         return OffsetsInitializer(timestamp_ms=when)
 
     @staticmethod
     def offsets(by_cluster: Offsets) -> OffsetsInitializer:
-        """Exact offsets: ``{cluster: {topic: {partition: offset}}}``.
+        """Exact offsets.
 
         Args:
-            by_cluster: By cluster id, topic and partition number. -2 is earliest, -1 is latest.
+            by_cluster: ``{cluster id: {topic: {partition: offset}}}`` with ints for partition and offset. Offset
+                -2 is earliest, -1 is latest.
 
         Raises:
-            ValueError: if it is empty, or has a negative partition or an offset below -2.
+            TypeError: if ``by_cluster`` has another shape.
+            ValueError: if ``by_cluster`` is empty, or has a negative partition or an offset below -2.
         """
         if not by_cluster:
-            raise ValueError("offsets are empty: give {cluster: {topic: {partition: offset}}}")
+            raise ValueError("offsets are empty: pass {cluster: {topic: {partition: offset}}}")
         return OffsetsInitializer(_json(_checked(by_cluster)))
 
     def to_options(self, kind: Kind) -> dict[str, str]:
-        """The options that say so.
+        """Returns the options of a query, by name.
 
         Args:
             kind: ``starting`` or ``ending``.
@@ -107,33 +110,33 @@ class OffsetsInitializer:
         return options
 
     def to_metadata(self, cluster_id: str) -> str:
-        """The text for ``starting_offsets`` and ``stopping_offsets`` of one cluster in metadata.
+        """Returns the value of ``starting_offsets`` or ``stopping_offsets`` of one cluster in metadata.
 
         Args:
-            cluster_id: The cluster; of exact offsets only its own are taken.
+            cluster_id: The cluster. Of exact offsets, only those of this cluster are used.
 
         Raises:
-            ValueError: for exact offsets without this cluster, and for a fallback, which only the option
-                ``committedOffsetsFallback`` of the query can tell.
+            ValueError: if exact offsets do not have this cluster, or a fallback other than ``fail`` is set, which
+                only the query's option ``committedOffsetsFallback`` can set.
         """
         if self.timestamp_ms is not None:
             return f"timestamp:{self.timestamp_ms}"
         if self.fallback not in (None, "fail"):
             raise ValueError(
-                f"cluster '{cluster_id}': metadata cannot tell the fallback '{self.fallback}' of committed "
-                "offsets; set the query's option committedOffsetsFallback"
+                f"cluster '{cluster_id}': metadata has no fallback for committed offsets ('{self.fallback}'); "
+                "set the query's option committedOffsetsFallback"
             )
         text = str(self.value)
         if not text.startswith("{"):
             return text
         by_cluster = json.loads(text)
         if cluster_id not in by_cluster:
-            raise ValueError(f"cluster '{cluster_id}' has offsets of others only: {', '.join(by_cluster)}")
+            raise ValueError(f"the offsets do not have cluster '{cluster_id}', only {', '.join(by_cluster)}")
         return _json(by_cluster[cluster_id])
 
 
 def _json(value: object) -> str:
-    """JSON that is the same for the same input."""
+    """Returns the same JSON for equal input."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
@@ -141,14 +144,14 @@ def _checked(by_cluster: Offsets) -> dict[str, dict[str, dict[str, int]]]:
     checked: dict[str, dict[str, dict[str, int]]] = {}
     for cluster, topics in by_cluster.items():
         if not isinstance(topics, Mapping):
-            raise TypeError(f"offsets of cluster '{cluster}' are {{topic: {{partition: offset}}}}")
+            raise TypeError(f"offsets of cluster '{cluster}' must be {{topic: {{partition: offset}}}}")
         for topic, partitions in topics.items():
             where = f"cluster '{cluster}', topic '{topic}'"
             if not isinstance(partitions, Mapping):
-                raise TypeError(f"offsets of {where} are {{partition: offset}}")
+                raise TypeError(f"offsets of {where} must be {{partition: offset}}")
             for partition, offset in partitions.items():
                 if not (_is_int(partition) and _is_int(offset)):
-                    raise TypeError(f"{where}: partition and offset are ints, not {partition!r}: {offset!r}")
+                    raise TypeError(f"{where}: partition and offset must be ints, not {partition!r}: {offset!r}")
                 if partition < 0 or offset < -2:
                     raise ValueError(f"{where}: no such partition or offset: {partition}: {offset}")
                 checked.setdefault(cluster, {}).setdefault(topic, {})[str(partition)] = offset

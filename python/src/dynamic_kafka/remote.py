@@ -1,4 +1,4 @@
-"""Metadata services of the connector that ask another system: a server, a Kubernetes cluster, a database."""
+"""Metadata services that ask another system: an HTTP server, a Kubernetes cluster, a database."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from dynamic_kafka._values import limits, option_text
 from dynamic_kafka.services import JvmMetadataService
 
 Duration = int | str | timedelta
+"""Milliseconds, text such as ``"10s"``, or a timedelta."""
 
 
 class HttpMetadataService(JvmMetadataService):
-    """Asks an HTTP server for a document in the format of the metadata file, JSON or YAML.
+    """Streams in a document on an HTTP server, JSON or YAML in the format of the metadata file.
 
-    An answer with an ``ETag`` is asked for again under a condition; redirects are not followed. The values of
-    headers may hold references, ``"Bearer ${file:/etc/secrets/registry.properties:token}"``, ``${env:NAME}`` and
-    ``${dir:/etc/secrets:token}``, which the driver resolves for each request anew: a credential that is given
-    itself is shown by Spark in plans.
+    After an answer with an ``ETag``, the next request is conditional (``If-None-Match``, RFC 9110). Redirects are
+    not followed. Spark prints options in query plans, so write credentials in headers as references:
+    ``"Bearer ${file:/etc/secrets/registry.properties:token}"``, ``${env:NAME}`` or ``${dir:/etc/secrets:token}``.
+    The driver resolves references for every request.
 
     Args:
-        url: Of scheme http or https, without user and password.
-        headers: Sent with each request.
-        timeout: For a whole exchange: milliseconds, ``"10s"`` or a timedelta. Default: 10 s.
-        ttl: How long an answer is used again without asking. Default: not at all.
+        url: ``http://...`` or ``https://...``, without user and password.
+        headers: Request headers, by name.
+        timeout: Limit for one request with its answer, in milliseconds, as text such as ``"10s"``, or as a
+            timedelta; 1 ms or more. Default: 10 s.
+        ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
+
+    Raises:
+        ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
     """
 
     def __init__(
@@ -39,7 +44,7 @@ class HttpMetadataService(JvmMetadataService):
         self._limits = limits(timeout, ttl)
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=http`` with ``url``, ``headers.*``, ``timeoutMs`` and ``ttlMs``."""
+        """Returns ``metadataService=http`` with ``url``, ``headers.*``, ``timeoutMs`` and ``ttlMs``."""
         return {
             "metadataService": "http",
             "metadataService.url": self.url,
@@ -48,23 +53,27 @@ class HttpMetadataService(JvmMetadataService):
         }
 
     def __repr__(self) -> str:
-        """With the address, but no credentials: those could be in user, query and headers."""
+        """Returns the name with the address, without user, query and headers, which may hold credentials."""
         url = urlsplit(self.url)
         return f"HttpMetadataService({url.scheme}://{url.netloc.rpartition('@')[2]}{url.path})"
 
 
 class KubernetesConfigMapMetadataService(JvmMetadataService):
-    """Reads a document in the format of the metadata file from a ConfigMap.
+    """Streams in a document in a Kubernetes ConfigMap, in the format of the metadata file.
 
-    The driver finds the API server and its credentials as all Kubernetes clients do, and needs Spark's Kubernetes
-    module, which PySpark brings along.
+    The driver finds the API server and its credentials as other Kubernetes clients do. It needs Spark's Kubernetes
+    module, which is a part of PySpark.
 
     Args:
-        namespace: Where the ConfigMap is.
-        name: Its name.
-        key: Under which the document is in it.
-        timeout: For an answer: milliseconds, ``"10s"`` or a timedelta. Default: 10 s.
-        ttl: How long an answer is used again without asking. Default: not at all.
+        namespace: Namespace of the ConfigMap.
+        name: Name of the ConfigMap.
+        key: Key of the document in the ConfigMap.
+        timeout: Limit for one request, in milliseconds, as text such as ``"10s"``, or as a timedelta; 1 ms or
+            more. Default: 10 s.
+        ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
+
+    Raises:
+        ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
     """
 
     def __init__(
@@ -81,7 +90,7 @@ class KubernetesConfigMapMetadataService(JvmMetadataService):
         self._limits = limits(timeout, ttl)
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=configmap`` with ``namespace``, ``name``, ``key``, ``timeoutMs`` and ``ttlMs``."""
+        """Returns ``metadataService=configmap`` with the other arguments."""
         return {
             "metadataService": "configmap",
             "metadataService.namespace": self.namespace,
@@ -91,22 +100,28 @@ class KubernetesConfigMapMetadataService(JvmMetadataService):
         }
 
     def __repr__(self) -> str:
-        """With the place of the document."""
+        """Returns the name with the place of the document."""
         return f"KubernetesConfigMapMetadataService({self.namespace!r}, {self.name!r}, {self.key!r})"
 
 
 class JdbcMetadataService(JvmMetadataService):
-    """Asks a database, through a JDBC driver that has to be on the driver's class path.
+    """Streams in a database that has a JDBC driver. The JDBC driver has to be on Spark's class path.
 
     Args:
-        url: ``jdbc:...``, best without credentials.
-        query: Its rows have the columns ``stream``, ``cluster``, ``topic``, ``bootstrap_servers``, and as wanted
-            ``state``, ``properties`` (a JSON object), ``starting_offsets``, ``stopping_offsets``; or it is one row
-            with the one column ``document``, in the format of the metadata file.
-        properties: Of the connection, such as ``user`` and ``password``. Values may hold references such as
-            ``${file:/etc/secrets/db.properties:password}``, which the driver resolves for each connection anew.
-        timeout: For the query: milliseconds, ``"10s"`` or a timedelta. Default: 10 s.
-        ttl: How long an answer is used again without asking. Default: not at all.
+        url: ``jdbc:...``. Put credentials into ``properties``.
+        query: A query whose result has one row for each topic of a stream on a cluster. Required columns:
+            ``stream``, ``cluster``, ``topic``, ``bootstrap_servers``. Optional columns: ``state``, ``write``,
+            ``properties`` (a JSON object), ``starting_offsets``, ``stopping_offsets``. Alternatively the result
+            is one row with one column ``document``, in the format of the metadata file.
+        properties: Properties of the connection, such as ``user`` and ``password``. Values may contain references
+            such as ``${file:/etc/secrets/db.properties:password}``, which the driver resolves for every
+            connection.
+        timeout: Limit for the query, in milliseconds, as text such as ``"10s"``, or as a timedelta, rounded up to
+            seconds; 1 ms or more. Default: 10 s.
+        ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
+
+    Raises:
+        ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
     """
 
     def __init__(
@@ -123,7 +138,7 @@ class JdbcMetadataService(JvmMetadataService):
         self._limits = limits(timeout, ttl)
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=jdbc`` with ``url``, ``query``, ``properties.*``, ``timeoutMs`` and ``ttlMs``."""
+        """Returns ``metadataService=jdbc`` with ``url``, ``query``, ``properties.*``, ``timeoutMs``, ``ttlMs``."""
         return {
             "metadataService": "jdbc",
             "metadataService.url": self.url,

@@ -1,4 +1,4 @@
-"""Metadata services: which streams exist, and where each one lives at this moment."""
+"""Metadata services: the streams that exist, and the clusters and topics of each."""
 
 from __future__ import annotations
 
@@ -13,54 +13,80 @@ from dynamic_kafka.model import KafkaStream
 
 
 class KafkaMetadataService(ABC):
-    """A metadata service written in Python: subclass it.
+    """Base class of metadata services written in Python, after Flink's ``KafkaMetadataService`` (FLIP-246).
 
-    The driver's JVM calls it while the query runs, one call at a time, on a thread of its own and with a time
-    limit; the query never waits for it and lives on with the last good answer. So **raise when you do not
-    know**: any exception is a failed poll, whereas an empty answer is an answer. It needs a classic Spark
-    session, and a query ends with the Python process that runs its service.
+    The driver's JVM polls the service every ``streamMetadataDiscoveryIntervalMs`` (default: 30 s), one call at a
+    time, on a separate thread. A poll fails if the service raises, if the poll takes longer than
+    ``clusterRequestTimeoutMs`` (default: 60 s), or if the answer cannot be used. After a failed poll the query
+    keeps the last good answer; it fails after more than ``streamMetadataDiscoveryFailureThreshold`` (default: 10)
+    failed polls in a row.
+
+    An empty answer is a failed poll, not a removal of all streams, and so is a stream of ``streamIds`` that the
+    answer leaves out, and a stream without clusters. With the option ``allowMissingStreams`` they are removals.
+    **Raise an exception rather than return an incomplete answer**: a cluster or topic that a stream no longer has,
+    or a stream that ``streamPattern`` no longer finds, is removed from the query.
+
+    The service needs a classic Spark session, and the Python process that started the query has to live as long
+    as the query.
     """
 
     @abstractmethod
     def get_all_streams(self) -> list[KafkaStream]:
-        """All streams there are. Called for a subscription by pattern."""
+        """Returns all streams. Called for queries that subscribe by ``streamPattern``.
+
+        Returns:
+            The streams, each id once.
+        """
 
     @abstractmethod
     def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
-        """The streams of these ids, by id.
+        """Returns streams by id. Called for queries that subscribe by ``streamIds``.
 
         Args:
-            stream_ids: What the query has subscribed to. A stream that is not known is left out of the answer,
-                which counts as a failed poll (or as a removal with ``allowMissingStreams``).
+            stream_ids: The ids that the query subscribes to.
+
+        Returns:
+            The streams by id. Leave out an unknown stream: the poll then fails, or, with
+            ``allowMissingStreams``, the stream is removed from the query.
         """
 
     def is_cluster_active(self, cluster_id: str) -> bool:
-        """False: the cluster is treated as removed, whatever ``describe_streams`` says. Default: True."""
+        """Tells whether a cluster is active. Called for each cluster of the subscribed streams in every poll.
+
+        Args:
+            cluster_id: A cluster id of the last answer.
+
+        Returns:
+            False if the cluster is to be treated as removed, although streams name it. Default: True.
+        """
         return True
 
-    def close(self) -> None:  # noqa: B027 - optional: most services hold nothing
-        """Called when Python ends, for a service that a query has used. Default: does nothing."""
+    def close(self) -> None:  # noqa: B027 - optional: most services hold no resources
+        """Releases resources. Called once when the Python process exits, if a query used the service."""
 
 
 class JvmMetadataService(ABC):
-    """A metadata service that the connector has built in; it runs in the JVM, and over Spark Connect too."""
+    """Base class of the metadata services that run in the driver's JVM, also with Spark Connect."""
 
     @abstractmethod
     def to_options(self) -> dict[str, str]:
-        """The options that name the service and its arguments."""
+        """Returns the options ``metadataService`` and ``metadataService.<argument>``, as Spark takes them."""
 
     def __repr__(self) -> str:
-        """The name only: arguments may hold credentials."""
+        """Returns the name without the arguments, which may hold credentials."""
         return f"{type(self).__name__}()"
 
 
 class FileMetadataService(JvmMetadataService):
-    """Reads a YAML or JSON file, again whenever it is asked.
+    """Streams in a YAML or JSON file, version 1 of the metadata format or Flink's list of streams.
 
     Args:
-        path: Path or Hadoop URI of the file, as the driver sees it.
-        ttl: How long an answer is kept before the file is read again: milliseconds, ``"10s"`` or a timedelta.
-            Default: the file is looked at in every poll.
+        path: Path or Hadoop URI of the file, as the driver resolves it.
+        ttl: How long the content of the file is cached, in milliseconds, as text such as ``"10s"``, or as a
+            timedelta; 0 or more. Default: the file is read in every poll.
+
+    Raises:
+        ValueError: if ``ttl`` is negative or is not a duration.
     """
 
     def __init__(self, path: str | os.PathLike[str], ttl: int | str | timedelta | None = None) -> None:
@@ -68,25 +94,26 @@ class FileMetadataService(JvmMetadataService):
         self._limits = limits(None, ttl)
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=file`` with ``path`` and ``ttlMs``."""
+        """Returns ``metadataService=file`` with ``path`` and ``ttlMs``."""
         return {"metadataService": "file", "metadataService.path": self.path, **self._limits}
 
     def __repr__(self) -> str:
-        """With the path."""
+        """Returns the name with the path."""
         return f"FileMetadataService({self.path!r})"
 
 
 class StaticMetadataService(JvmMetadataService):
-    """Streams that stay as they are.
+    """A fixed set of streams.
 
-    The properties of the clusters become part of an option, which Spark shows in plans: give credentials as
-    references such as ``${file:/etc/secrets/blue.properties:jaas}``, which only the Kafka clients resolve.
+    The properties of the clusters become a part of an option, which Spark prints in query plans. Write credentials
+    as references such as ``${file:/etc/secrets/blue.properties:jaas}``, which the Kafka clients resolve (KIP-421).
 
     Args:
-        streams: All streams there are.
+        streams: All streams.
 
     Raises:
-        ValueError: for two streams of one id, and for two that give one cluster different properties.
+        TypeError: if an element is not a ``KafkaStream``.
+        ValueError: if two streams have the same id, or give the same cluster different properties.
     """
 
     def __init__(self, streams: Iterable[KafkaStream]) -> None:
@@ -94,21 +121,22 @@ class StaticMetadataService(JvmMetadataService):
         self._document = document_text(self.streams)
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=static`` with ``document``."""
+        """Returns ``metadataService=static`` with ``document``, the streams as JSON."""
         return {"metadataService": "static", "metadataService.document": self._document}
 
     def __repr__(self) -> str:
-        """With the streams, which show no credentials."""
+        """Returns the name with the streams, whose text has no credentials."""
         return f"StaticMetadataService({self.streams!r})"
 
 
 class SingleClusterMetadataService(JvmMetadataService):
-    """One cluster, where every topic is a stream of the same name.
+    """The topics of one Kafka cluster, each of which is a stream with the topic's name.
 
     Args:
-        cluster_id: The id under which checkpoint and rows name the cluster.
-        bootstrap_servers: ``host:port``, comma-separated.
-        properties: Further Kafka client properties, without the ``kafka.`` prefix.
+        cluster_id: The id of the cluster in rows, options and checkpoints: 1 to 128 letters, digits, ``.``, ``_``,
+            ``-``.
+        bootstrap_servers: ``host:port``, several separated by commas.
+        properties: Further Kafka client properties, without the prefix ``kafka.``.
     """
 
     def __init__(
@@ -119,7 +147,7 @@ class SingleClusterMetadataService(JvmMetadataService):
         self._properties = {key: option_text(key, value) for key, value in (properties or {}).items()}
 
     def to_options(self) -> dict[str, str]:
-        """``metadataService=single-cluster`` with ``clusterId``, ``bootstrapServers`` and ``properties.*``."""
+        """Returns ``metadataService=single-cluster`` with the other arguments."""
         return {
             "metadataService": "single-cluster",
             "metadataService.clusterId": self.cluster_id,
@@ -128,5 +156,5 @@ class SingleClusterMetadataService(JvmMetadataService):
         }
 
     def __repr__(self) -> str:
-        """Without the properties."""
+        """Returns the name with id and addresses, without the properties."""
         return f"SingleClusterMetadataService({self.cluster_id!r}, {self.bootstrap_servers!r})"

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Literal
 
 from dynamic_kafka import _jvm
-from dynamic_kafka._builder import FORMAT, DynamicKafkaBuilder
+from dynamic_kafka._base import FORMAT, DynamicKafkaBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,20 +19,19 @@ DeliveryGuarantee = Literal["none", "at-least-once", "exactly-once"]
 
 
 class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
-    """Writes a DataFrame to the clusters of a stream. Made by ``DynamicKafka.writer(df)``.
+    """Builder of queries and jobs that write to streams. ``DynamicKafka.writer(df)`` creates it.
 
-    It makes string options and nothing else: everything here can be written with
-    ``df.writeStream.format("dynamic-kafka").option(...)`` as well. Every setter returns the builder; where two set
-    the same option, the later one holds. What is left out, and what does not fit together, is told by the
-    connector when the query or the job is started.
+    A builder collects string options: ``df.writeStream.format("dynamic-kafka").option(...)`` is equivalent.
+    Every setter returns the builder; if two setters set the same option, the later one wins. The connector checks
+    that the options are complete and consistent when the query or the job starts.
 
     Args:
-        frame: What is written, with a column ``value`` (string or binary), and if they are there ``key``,
-            ``headers``, ``timestamp``, ``partition``, ``topic``, ``stream`` and ``cluster``. Other columns are
-            ignored.
+        frame: The DataFrame to write, with a column ``value`` (string or binary) and optional columns ``key``
+            (string or binary), ``headers``, ``timestamp``, ``partition``, ``topic``, ``stream`` and ``cluster``.
+            Other columns are ignored.
 
     Raises:
-        TypeError: if it is no DataFrame of PySpark.
+        TypeError: if ``frame`` is not a DataFrame of PySpark.
     """
 
     def __init__(self, frame: DataFrame) -> None:
@@ -42,80 +41,93 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         self._frame = frame
 
     def set_stream_id(self, stream_id: str) -> Self:
-        """The stream of rows that do not name one in a column ``stream``. Required without that column.
+        """Sets the stream of rows whose column ``stream`` is absent or null. Required without that column.
 
         Args:
-            stream_id: As the metadata service knows it.
+            stream_id: The id of the stream in the metadata.
 
         Raises:
-            TypeError: for something else than a str.
-            ValueError: for an empty one.
+            TypeError: if ``stream_id`` is not a str.
+            ValueError: if ``stream_id`` is blank.
         """
         if not isinstance(stream_id, str):
-            raise TypeError(f"a stream id is a str, not {type(stream_id).__name__}")
+            raise TypeError(f"a stream id must be a str, not {type(stream_id).__name__}")
         if not stream_id.strip():
-            raise ValueError(f"a stream id is not empty: {stream_id!r}")
+            raise ValueError(f"a stream id must not be blank: {stream_id!r}")
         return self._put("streamId", stream_id)
 
     def set_cluster_routing(self, routing: ClusterRouting) -> Self:
-        """Which of the stream's clusters a record goes to. A row's own ``cluster`` goes before that.
+        """Sets which clusters of the stream get a record. The column ``cluster`` of a row takes precedence.
 
         Args:
-            routing: ``key`` (default): to one, told by a hash of the key; without a key, each task of a batch
-                takes one in turn. ``first``: to the first one in the metadata. ``all``: to every one.
+            routing: ``key`` (default): one cluster, chosen by a hash of the key; records without a key are
+                distributed over the clusters by task. ``first``: the first cluster in the metadata. ``all``: every
+                cluster.
         """
         return self.set_option("clusterRouting", routing)
 
     def set_delivery_guarantee(self, guarantee: DeliveryGuarantee) -> Self:
-        """What is promised about a batch.
+        """Sets the delivery guarantee.
 
         Args:
-            guarantee: ``none``: nobody waits for what is sent. ``at-least-once`` (default): a batch is done when
-                every record is acknowledged. ``exactly-once``: a batch appears once on every cluster, or not at
-                all, for readers with ``read_committed``.
+            guarantee: ``none``: fire and forget. ``at-least-once`` (default): a batch is complete when every
+                record is acknowledged. ``exactly-once``: consumers with ``isolation.level=read_committed`` see
+                each batch once on every cluster; it uses Kafka's transactions (KIP-98).
         """
         return self.set_option("deliveryGuarantee", guarantee)
 
     def set_transactional_id_prefix(self, prefix: str) -> Self:
-        """How transactional ids start, for ACLs. Only ``exactly-once`` has them.
+        """Sets the prefix of transactional ids, for prefixed ACLs. It has an effect with ``exactly-once`` only.
 
         Args:
-            prefix: Default: ``dynamic-kafka``.
+            prefix: The prefix. Default: ``dynamic-kafka``.
         """
         return self.set_option("transactionalIdPrefix", prefix)
 
     def set_partitioner(self, partitioner: str) -> Self:
-        """Which partition a record goes to whose row has no ``partition``.
+        """Sets how the partition of a record is chosen if its row has no ``partition``.
 
         Args:
-            partitioner: ``default``: Kafka's own way. ``fixed``: one partition for each task. ``round-robin``: all
-                in turn. Or the name of a class that implements Kafka's ``Partitioner`` and is on the class path.
+            partitioner: ``default``: as Kafka's producer does. ``fixed``: one partition per task. ``round-robin``:
+                all partitions in turn. Or the name of a class on the class path that implements Kafka's
+                ``Partitioner``.
         """
         return self.set_option("partitioner", partitioner)
 
     def start(self, checkpoint: str | os.PathLike[str]) -> StreamingQuery:
-        """Starts a query that writes a streaming DataFrame, as fast as batches follow each other.
+        """Starts a query that writes a streaming DataFrame with Spark's default trigger.
 
         Args:
-            checkpoint: Where the query keeps its progress, and with ``exactly-once`` its decisions: any URI that
-                Hadoop can write.
+            checkpoint: Path or Hadoop URI of the checkpoint, which holds the progress of the query and, with
+                ``exactly-once``, its commit decisions.
+
+        Returns:
+            The running query.
 
         Raises:
-            DynamicKafkaError: if the connector's jar is not in the session or of another version.
-            pyspark.errors.PySparkException: from the connector, with a condition ``DYNAMIC_KAFKA.*``.
+            DynamicKafkaError: if the session does not have the connector's jar of this version.
+            pyspark.errors.PySparkException: with a condition ``DYNAMIC_KAFKA.*``, if the connector refuses the
+                options.
         """
         return self.write_stream().option("checkpointLocation", os.fspath(checkpoint)).start()
 
     def write_stream(self) -> DataStreamWriter:
-        """Spark's own writer with these options, for a trigger, an output mode or a name of the query.
+        """Returns Spark's writer with these options, to set a trigger, an output mode or a query name.
 
-        It needs the option ``checkpointLocation`` before its ``start()``. Raises a ``DynamicKafkaError`` as
-        ``start`` does.
+        The option ``checkpointLocation`` has to be set before ``start()``.
+
+        Raises:
+            DynamicKafkaError: as ``start``.
         """
         return self._frame.writeStream.format(FORMAT).options(**self._ready())
 
     def save(self) -> None:
-        """Writes a batch DataFrame, and returns when it is written. Raises as ``start`` does."""
+        """Writes a batch DataFrame and returns when all records are written.
+
+        Raises:
+            DynamicKafkaError: as ``start``.
+            pyspark.errors.PySparkException: with a condition ``DYNAMIC_KAFKA.*``, if the write fails.
+        """
         self._frame.write.format(FORMAT).options(**self._ready()).mode("append").save()
 
     def _ready(self) -> dict[str, str]:

@@ -41,16 +41,11 @@ private[dynamickafka] object KafkaProperties {
   /** Kafka itself hides the value. */
   def isPassword(name: String): Boolean = typeOf(name).contains(Type.PASSWORD)
 
-  def isNumberOrBoolean(name: String): Boolean = typeOf(name).exists(numberOrBoolean)
-
-  def isClassName(name: String): Boolean = typeOf(name).contains(Type.CLASS)
-
   // Kafka warns of a property that another kind of client has; of one that nobody knows it may be told.
   def suitsAdmin(name: String): Boolean = ofAdmin(name) || !isKnown(name)
   def suitsConsumer(name: String): Boolean = ofConsumer(name) || !isKnown(name)
   def suitsProducer(name: String): Boolean = ofProducer(name) || !isKnown(name)
 
-  private val numberOrBoolean = Set(Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG, Type.DOUBLE)
-
-  private def typeOf(name: String): Option[Type] = types.get(name.toLowerCase(Locale.ROOT))
+  /** The type that Kafka declares for a property of its clients. */
+  def typeOf(name: String): Option[Type] = types.get(name.toLowerCase(Locale.ROOT))
 }

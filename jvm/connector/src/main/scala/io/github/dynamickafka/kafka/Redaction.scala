@@ -2,43 +2,31 @@ package io.github.dynamickafka.kafka
 
 import java.util.Locale
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+import scala.util.matching.Regex
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
 /**
- * Keeps secrets out of what is printed or stored. Kafka properties are told by an allow-list: what is not known to
- * be harmless is a secret.
+ * Keeps secrets out of what is printed or stored. An allow-list names the harmless Kafka properties; every other
+ * property is a secret.
  */
 private[dynamickafka] object Redaction {
   val Redacted = "(redacted)"
 
-  /** Texts that hold no secret. Numbers, booleans and class names are told by their types in Kafka. */
-  private val harmless = Set(
-    "auto.offset.reset",
-    "bootstrap.servers",
-    "client.dns.lookup",
-    "client.id",
-    "client.rack",
-    "group.id",
-    "group.instance.id",
-    "isolation.level",
-    "metadata.recovery.strategy",
-    "metrics.recording.level",
-    "sasl.kerberos.service.name",
-    "sasl.mechanism",
-    "security.protocol",
-    "ssl.cipher.suites",
-    "ssl.enabled.protocols",
-    "ssl.endpoint.identification.algorithm",
-    "ssl.keymanager.algorithm",
-    "ssl.keystore.location",
-    "ssl.keystore.type",
-    "ssl.protocol",
-    "ssl.provider",
-    "ssl.trustmanager.algorithm",
-    "ssl.truststore.location",
-    "ssl.truststore.type"
-  )
-
-  private val NumberOrBoolean = "-?\\d+(\\.\\d+)?|true|false".r
-  private val ClassName = "[\\w.$]+".r
+  /**
+   * What the value of a harmless property looks like, by the property's name. The names and patterns are in
+   * `redaction.json`, which the Python package reads as well.
+   */
+  private val harmless: Map[String, Regex] = {
+    val resource = "/io/github/dynamickafka/redaction.json"
+    val kinds = Using.resource(getClass.getResourceAsStream(resource))(new ObjectMapper().readTree(_))
+    kinds.elements.asScala.filter(_.isObject).flatMap { kind =>
+      val pattern = kind.get("pattern").asText.r
+      kind.get("properties").elements.asScala.map(_.asText -> pattern)
+    }.toMap
+  }
 
   /** What must not be replaced in a text even where it is a value: it would hide more than it protects. */
   private val shortestSecret = 4
@@ -47,14 +35,8 @@ private[dynamickafka] object Redaction {
     Set("clientid", "keytab", "principal", "refreshkrb5config", "scope", "servicename", "username")
 
   /** Whether this property may be printed and stored with its value. A reference like `${file:...}` may not. */
-  def isSafe(property: String, value: String): Boolean = {
-    val name = property.toLowerCase(Locale.ROOT)
-    !value.contains("${") && (
-      harmless(name) ||
-        (KafkaProperties.isNumberOrBoolean(name) && NumberOrBoolean.matches(value.trim)) ||
-        (KafkaProperties.isClassName(name) && ClassName.matches(value.trim))
-    )
-  }
+  def isSafe(property: String, value: String): Boolean =
+    !value.contains("${") && harmless.get(property.toLowerCase(Locale.ROOT)).exists(_.matches(value.trim))
 
   /** The properties that may be printed and stored. */
   def safe(properties: Map[String, String]): Map[String, String] =

@@ -7,16 +7,9 @@ import scala.util.Using
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-
 class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
-
-  private def conditionOf(text: String): String =
-    intercept[DynamicKafkaRuntimeException](
-      CompositeOffsetJson.read(text)
-    ).getCondition.stripPrefix("DYNAMIC_KAFKA.")
 
   private def resource(name: String): String =
     Using.resource(Source.fromResource(s"checkpoints/$name", getClass.getClassLoader))(_.mkString.trim)
@@ -68,49 +61,6 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks
     val read = CompositeOffsetJson.read(golden)
     assert(read.json == golden)
     assert(read.endsOf("blue")("orders") == TopicEnds("latest", SortedMap(0 -> 42L, 1 -> 9L)))
-  }
-
-  test("an offset of a future version is refused, naming both versions") {
-    val e = intercept[DynamicKafkaRuntimeException](
-      CompositeOffsetJson.read(resource("offset-version-future.json"))
-    )
-    assert(e.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OFFSET_VERSION")
-    assert(e.getMessage.contains("version 2") && e.getMessage.contains("version 1"), e.getMessage)
-  }
-
-  test("an offset of Spark's own Kafka source is told apart") {
-    assert(conditionOf("""{"orders":{"0":1,"1":5}}""") == "PLAIN_KAFKA_CHECKPOINT")
-    assert(conditionOf("""{"version":{"0":1}}""") == "PLAIN_KAFKA_CHECKPOINT")
-  }
-
-  test("what is damaged or unknown is refused") {
-    Seq(
-      "",
-      "12",
-      "[]",
-      "{",
-      """{"version":1}""",
-      """{"version":1,"clusters":{},"paused":{}}""",
-      """{"version":1,"clusters":{"a":{"t":{"0":-1}}}}""",
-      """{"version":1,"clusters":{"a":{"t":{"x":1}}}}""",
-      """{"version":1,"clusters":{"a":{"t":{"0":1.5}}}}""",
-      """{"version":1,"clusters":{"a":[]}}""",
-      """{"version":1,"clusters":{},"clusters":{}}""",
-      """{"version":1,"clusters":{},"retained":{"a":{"since":1}}}""",
-      """{"version":1,"clusters":{},"retained":{"a":{"since":1,"topics":{},"until":2}}}""",
-      """{"version":1,"clusters":{}} x""",
-      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest"}}}}""",
-      """{"version":1,"clusters":{},"ends":{"a":{"t":{"offsets":{"0":1}}}}}""",
-      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest","offsets":{"0":-1}}}}}""",
-      """{"version":1,"clusters":{},"ends":{"a":{"t":{"by":"latest","offsets":{},"since":1}}}}""",
-      """{"clusters":{"a":1}}"""
-    ).foreach(text => assert(conditionOf(text) == "INVALID_OFFSET", text))
-    Seq(
-      """{"version":2,"clusters":{}}""",
-      """{"version":"1","clusters":{}}""",
-      """{"version":0,"clusters":{}}"""
-    )
-      .foreach(text => assert(conditionOf(text) == "UNKNOWN_OFFSET_VERSION", text))
   }
 
   test("cluster ids and topics are opaque: 'a' with 'b-c' is not 'a-b' with 'c'") {

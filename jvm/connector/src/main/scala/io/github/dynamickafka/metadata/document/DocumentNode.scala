@@ -6,8 +6,8 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
- * A value in a metadata document and where it stands. Every accessor either gives what it says or fails with
- * the place; failures name keys but never print values of a kind that could be a secret.
+ * A value in a metadata document with its place. Every accessor returns what its name says or fails with the place.
+ * Failures name keys, and never print a value that could be a secret.
  *
  * @param line 1-based; for a value of a mapping the line of its key
  * @param path the names that lead here, as the error text shows them
@@ -45,34 +45,26 @@ private[metadata] final class DocumentNode(
 
   def elements: Seq[DocumentNode] = node match {
     case sequence: Sequence => sequence.elements.map(e => new DocumentNode(e, origin, e.line, path))
-    case _ => fail(s"must be a list, but is $shape")
+    case _ => isNot("a list")
   }
 
-  /** Text that is written as text: a number or a date that stands for a name is more often a slip. */
+  /** Text: a number or a truth value in the place of a name is more often a mistake. */
   def text: String = node match {
     case scalar: Scalar if scalar.kind == Text => scalar.value
     case scalar: Scalar if Plain(scalar.kind) => fail(s"must be text, but is $shape: put it in quotes")
-    case _ => fail(s"must be text, but is $shape")
+    case _ => isNot("text")
   }
 
-  /** Text, a number, a truth value or a date, as it is written: `0123` stays `0123`, `yes` stays `yes`. */
+  /** Text, a number or a truth value as it is written: `1.50` stays `1.50`. */
   def scalar: String = node match {
     case scalar: Scalar if Plain(scalar.kind) => scalar.value
-    case _ => fail(s"must be text, a number or true or false, but is $shape")
+    case _ => isNot("text, a number or true or false")
   }
 
-  /**
-   * `true` or `false`. YAML 1.1 has more words for them, which readers of YAML 1.2 take for text: they are refused, so
-   * that a document means the same to all.
-   */
+  /** `true` or `false`. */
   def truth: Boolean = node match {
-    case scalar: Scalar if scalar.kind == Truth =>
-      scalar.value match {
-        case "true" => true
-        case "false" => false
-        case _ => fail("must be written 'true' or 'false'")
-      }
-    case _ => fail(s"must be true or false, but is $shape")
+    case scalar: Scalar if scalar.kind == Truth => scalar.value == "true"
+    case _ => isNot("true or false")
   }
 
   def isList: Boolean = node.isInstanceOf[Sequence]
@@ -85,35 +77,19 @@ private[metadata] final class DocumentNode(
     path.filterNot(_.startsWith("key ")) :+ s"$kind '$name'"
 
   private def pairs: Seq[(String, Int, DocumentTree)] = node match {
-    case mapping: Mapping => merged(mapping, Set.empty)
-    case _ => fail(s"must be a mapping, but is $shape")
+    case mapping: Mapping =>
+      val seen = mutable.LinkedHashMap.empty[String, (String, Int, DocumentTree)]
+      mapping.pairs.foreach { case (key, value) =>
+        seen.put(key.value, (key.value, key.line, value))
+          .foreach(first => failAt(key.line, s"key '${key.value}' is given twice, first at line ${first._2}"))
+      }
+      seen.values.toSeq
+    case _ => isNot("a mapping")
   }
 
-  /** Own keys first, then what `<<` brings and the mapping has not itself, as YAML defines it. */
-  private def merged(mapping: Mapping, within: Set[DocumentTree]): Seq[(String, Int, DocumentTree)] = {
-    if (within(mapping)) fail("it is merged into itself")
-    val (merges, own) = mapping.pairs.partition {
-      case (key: Scalar, _) => key.kind == Merge
-      case _ => false
-    }
-    val seen = mutable.LinkedHashMap.empty[String, (String, Int, DocumentTree)]
-    own.foreach { case (key, value) =>
-      val name = nameOf(key)
-      seen.put(name, (name, key.line, value))
-        .foreach(first => failAt(key.line, s"key '$name' is given twice, first at line ${first._2}"))
-    }
-    val brought = merges.map(_._2).flatMap {
-      case one: Mapping => Seq(one)
-      case many: Sequence => many.elements.collect { case one: Mapping => one }
-      case other => failAt(other.line, "'<<' must name a mapping")
-    }
-    brought.flatMap(merged(_, within + mapping)).foreach(entry => seen.getOrElseUpdate(entry._1, entry))
-    seen.values.toSeq
-  }
-
-  private def nameOf(key: DocumentTree): String = key match {
-    case scalar: Scalar if Plain(scalar.kind) => scalar.value
-    case _ => failAt(key.line, "a key must be text")
+  private def isNot(wanted: String): Nothing = node match {
+    case Scalar(_, Ambiguous, _) => fail(StrictParser.Ambiguous)
+    case _ => fail(s"must be $wanted, but is $shape")
   }
 
   private def shape: String = node match {
@@ -124,7 +100,7 @@ private[metadata] final class DocumentNode(
 }
 
 private[metadata] object DocumentNode {
-  private val Plain = Set[Kind](Text, Number, Truth, Date)
+  private val Plain = Set[Kind](Text, Number, Truth)
 
   def root(node: DocumentTree, origin: String): DocumentNode =
     new DocumentNode(node, origin, node.line, Vector.empty)

@@ -13,9 +13,12 @@ private[metadata] object DocumentText {
     val content = text.stripPrefix("\uFEFF")
     val bracketed = content.dropWhile(_.isWhitespace).headOption.exists("{[".contains(_))
     val json = if (bracketed) JsonText.read(content) else None
+    // What is not quite JSON may still be YAML, whose parser also names the line of an error.
     val tree = json.orElse {
       requireYaml(origin)
-      YamlText.read(if (bracketed) plain(content) else content, origin)
+      val yaml = new YamlText(origin)
+      if (!bracketed) yaml.refuseTabs(content)
+      yaml.read(if (bracketed) withoutJsonSpecials(content) else content)
     }
     tree.map(DocumentNode.root(_, origin)).getOrElse(
       throw Errors.metadataInvalid(origin, "the document is empty")
@@ -35,8 +38,8 @@ private[metadata] object DocumentText {
         )
     }
 
-  /** YAML 1.1 is nearly a superset of JSON: not of its tabs and of its `\/`, which some writers emit. */
-  private def plain(text: String): String =
+  /** JSON has tabs between tokens and the escape `\/`, which YAML 1.1 does not have. */
+  private def withoutJsonSpecials(text: String): String =
     Escape.replaceAllIn(
       text.replace('\t', ' '),
       m => Regex.quoteReplacement(if (m.matched == "\\/") "/" else m.matched)

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingExcept
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /** JSON text to a tree, by the Jackson that Spark itself needs: with its lines, and with keys that are given twice. */
-private[metadata] object JsonText {
+private[document] object JsonText {
   private val factory = new JsonFactory
 
   /** None if the text is no JSON. */
@@ -26,16 +26,16 @@ private[metadata] object JsonText {
     parser.currentToken match {
       case JsonToken.START_OBJECT =>
         val pairs = Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_OBJECT).map { _ =>
-          val key = new Scalar(lineOf(parser), Text, parser.getText)
+          val key = Scalar(lineOf(parser), Text, parser.getText)
           parser.nextToken()
-          (key: DocumentTree) -> tree(parser)
+          key -> tree(parser)
         }.toVector
-        new Mapping(line, pairs)
+        Mapping(line, pairs)
       case JsonToken.START_ARRAY =>
         val elements = Iterator.continually(parser.nextToken()).takeWhile(_ != JsonToken.END_ARRAY)
           .map(_ => tree(parser)).toVector
-        new Sequence(line, elements)
-      case token => new Scalar(line, kindOf(token), parser.getText)
+        Sequence(line, elements)
+      case token => Scalar(line, kindOf(token), parser.getText)
     }
   }
 

@@ -1,79 +1,94 @@
 package io.github.dynamickafka.metadata.document
 
 import java.io.StringReader
-import java.util.IdentityHashMap
 
 import scala.jdk.CollectionConverters._
 
-import org.yaml.snakeyaml.constructor.SafeConstructor
+import org.yaml.snakeyaml.LoaderOptions
+import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.error.{MarkedYAMLException, YAMLException}
 import org.yaml.snakeyaml.nodes.{MappingNode, Node, ScalarNode, SequenceNode, Tag}
-import org.yaml.snakeyaml.reader.ReaderException
-import org.yaml.snakeyaml.{LoaderOptions, Yaml}
+import org.yaml.snakeyaml.parser.ParserImpl
+import org.yaml.snakeyaml.reader.{ReaderException, StreamReader}
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
- * YAML text to a tree. Nothing is constructed but nodes, so a tag can't name a class, and snakeyaml's default limits
- * on size, depth and aliases hold.
+ * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but nodes;
+ * snakeyaml's default limits on size and depth apply.
  *
  * The one user of snakeyaml, which comes with Spark's Kubernetes module and so is not on every class path.
+ *
+ * @param origin what the text is, for error texts
  */
-private[metadata] object YamlText {
+private[document] final class YamlText(origin: String) {
 
   /** None if the text is empty. */
-  def read(text: String, origin: String): Option[DocumentTree] =
-    try Option(
-        new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(text))
-      ).map(new Trees().of)
+  def read(text: String): Option[DocumentTree] = {
+    // snakeyaml applies its own limit only after it has read a scalar as a whole.
+    if (text.length > YamlText.MaxCharacters)
+      throw broken(1, s"it has more than ${YamlText.MaxCharacters} characters")
+    try Option(compose(text)).map(tree)
     catch {
-      // Never the exception itself, nor as a cause: its text quotes the document, where secrets are.
-      case e: MarkedYAMLException => throw broken(origin, e.getProblemMark.getLine + 1, problem(e))
+      // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
+      case e: MarkedYAMLException => throw broken(e.getProblemMark.getLine + 1, problem(e))
       case e: ReaderException =>
-        throw broken(
-          origin,
-          text.take(e.getPosition).count(_ == '\n') + 1,
-          "a character that is not allowed"
-        )
+        throw broken(text.take(e.getPosition).count(_ == '\n') + 1, "a character that is not allowed")
       case e: YAMLException =>
         throw Errors.metadataInvalid(origin, s"this is no YAML or JSON: ${e.getMessage}")
     }
-
-  private def broken(origin: String, line: Int, reason: String) =
-    Errors.metadataInvalid(s"$origin, line $line", s"this is no YAML or JSON: $reason")
-
-  /** The problem without what could be a piece of a value: `password: *hunter2` is an alias to the parser. */
-  private def problem(e: MarkedYAMLException): String =
-    e.getProblem
-      .replaceFirst("(undefined alias|undefined tag handle|Global tag is not allowed)\\b.*", "$1")
-      .replaceFirst("\\. \\(Do not .*", "")
-
-  /** One tree for each node, however many aliases lead to it. */
-  private final class Trees {
-    private val made = new IdentityHashMap[Node, DocumentTree]
-
-    def of(node: Node): DocumentTree = made.computeIfAbsent(node, make)
-
-    private def make(node: Node): DocumentTree = {
-      val line = node.getStartMark.getLine + 1
-      node match {
-        case mapping: MappingNode =>
-          new Mapping(line, mapping.getValue.asScala.toSeq.map(p => of(p.getKeyNode) -> of(p.getValueNode)))
-        case sequence: SequenceNode => new Sequence(line, sequence.getValue.asScala.toSeq.map(of))
-        case scalar: ScalarNode => new Scalar(line, kindOf(scalar.getTag), scalar.getValue)
-        case _ => new Scalar(line, Other, "")
-      }
-    }
   }
 
-  private def kindOf(tag: Tag): Kind = tag match {
+  /** YAML allows a tab between tokens but not in an indentation, and parsers differ in where exactly. */
+  def refuseTabs(text: String): Unit = {
+    val tab = text.indexOf('\t')
+    if (tab >= 0) throw refused(text.take(tab).count(_ == '\n') + 1, "a tab is not allowed, write spaces")
+  }
+
+  private def compose(text: String): Node = {
+    val options = new LoaderOptions
+    val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
+    val strict = new StrictParser(parser, (line, reason) => throw refused(line, reason))
+    new Composer(strict, StrictScalars, options).getSingleNode
+  }
+
+  private def tree(node: Node): DocumentTree = node match {
+    case mapping: MappingNode =>
+      Mapping(lineOf(mapping), mapping.getValue.asScala.toSeq.map(p => key(p.getKeyNode) -> tree(p.getValueNode)))
+    case sequence: SequenceNode => Sequence(lineOf(sequence), sequence.getValue.asScala.toSeq.map(tree))
+    case scalar: ScalarNode => Scalar(lineOf(scalar), YamlText.kind(scalar.getTag), scalar.getValue)
+    // Aliases are refused before.
+    case other => throw refused(lineOf(other), StrictParser.Aliases)
+  }
+
+  /** A key is text, however it is written. */
+  private def key(node: Node): Scalar = node match {
+    case scalar: ScalarNode if scalar.getValue == "<<" && scalar.isPlain =>
+      throw refused(lineOf(scalar), StrictParser.MergeKeys)
+    case scalar: ScalarNode if scalar.getTag != Tag.NULL => Scalar(lineOf(scalar), Text, scalar.getValue)
+    case other => throw refused(lineOf(other), "a key must be text")
+  }
+
+  private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
+
+  private def broken(line: Int, reason: String) = refused(line, s"this is no YAML or JSON: $reason")
+
+  private def refused(line: Int, reason: String) = Errors.metadataInvalid(s"$origin, line $line", reason)
+
+  /** The problem without what could be a part of a value: in `password: !hunter2!x` snakeyaml sees a tag handle. */
+  private def problem(e: MarkedYAMLException): String =
+    e.getProblem.replaceFirst("(undefined tag handle)\\b.*", "$1")
+}
+
+private[document] object YamlText {
+  private val MaxCharacters = new LoaderOptions().getCodePointLimit
+
+  private def kind(tag: Tag): Kind = tag match {
     case Tag.STR => Text
     case Tag.INT | Tag.FLOAT => Number
     case Tag.BOOL => Truth
-    case Tag.TIMESTAMP => Date
     case Tag.NULL => Empty
-    case Tag.MERGE => Merge
-    case _ => Other
+    case _ => Ambiguous
   }
 }

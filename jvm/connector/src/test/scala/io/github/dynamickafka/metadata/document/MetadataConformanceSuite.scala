@@ -1,0 +1,56 @@
+package io.github.dynamickafka.metadata.document
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.Conformance
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+
+/** Documents that are accepted, with their streams, and documents that are refused, with line and text. */
+class MetadataConformanceSuite extends AnyFunSuite {
+  private val mapper = new ObjectMapper
+
+  Conformance.cases("metadata").foreach { one =>
+    val document = Conformance.texts(one.get("document")).mkString("\n")
+    test(one.get("name").asText) {
+      if (one.has("streams")) {
+        val streams = MetadataDocument.parse(document, "file streams.yaml").streams
+        val found = streams.map { case (id, stream) => id -> clusters(stream) }.asJava
+        assert(mapper.valueToTree[JsonNode](found) == one.get("streams"))
+        assert(streams.keys.toSeq == one.get("streams").fieldNames.asScala.toSeq)
+      } else refused(document, one.get("refused"))
+    }
+  }
+
+  private def refused(document: String, expected: JsonNode) = {
+    val e = intercept[DynamicKafkaIllegalArgumentException] {
+      MetadataDocument.parse(document, "file streams.yaml")
+    }
+    assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+    val line = if (expected.get("line").isNull) "" else s", line ${expected.get("line")}"
+    assert(e.getMessage.matches(s"(?s).*file streams\\.yaml$line[,:] .*"), e.getMessage)
+    Conformance.texts(expected.get("says")).foreach(said => assert(e.getMessage.contains(said)))
+    assert(!e.getMessage.contains("hunter2"), "a value is printed")
+    assert(e.getCause == null, "the parser's own exception quotes the document")
+  }
+
+  private def clusters(stream: KafkaStream): ju.Map[String, ju.Map[String, Any]] =
+    stream.getClusterMetadataMap.asScala.map { case (id, cluster) => id -> fields(cluster) }.asJava
+
+  /** What an entry says, without defaults. */
+  private def fields(cluster: ClusterMetadata): ju.Map[String, Any] = Seq[(String, Any)](
+    "topics" -> (if (cluster.getTopics.isEmpty) null else cluster.getTopics),
+    "topic_pattern" -> cluster.topicPattern,
+    "partitions" -> (if (cluster.getPartitions.isEmpty) null else cluster.getPartitions),
+    "state" -> (if (cluster.state == ClusterMetadata.Active) null else cluster.state),
+    "write" -> (if (cluster.write) null else cluster.write),
+    "starting_offsets" -> cluster.startingOffsets,
+    "stopping_offsets" -> cluster.stoppingOffsets,
+    "properties" -> cluster.getProperties
+  ).filter(_._2 != null).toMap.asJava
+}

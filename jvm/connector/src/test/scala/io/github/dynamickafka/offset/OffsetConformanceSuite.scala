@@ -1,0 +1,21 @@
+package io.github.dynamickafka.offset
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.Conformance
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+
+/** Composite offsets of version 1 that are read, and texts that are refused. */
+class OffsetConformanceSuite extends AnyFunSuite {
+
+  Conformance.cases("offsets").foreach { one =>
+    val text = one.get("offset").asText
+    test(one.get("name").asText) {
+      if (one.has("refused")) {
+        val e = intercept[DynamicKafkaRuntimeException](CompositeOffsetJson.read(text))
+        assert(e.getCondition == s"DYNAMIC_KAFKA.${one.get("refused").get("condition").asText}")
+        Conformance.texts(one.get("refused").get("says")).foreach(said => assert(e.getMessage.contains(said)))
+      } else assert(CompositeOffsetJson.write(CompositeOffsetJson.read(text)) == text)
+    }
+  }
+}

@@ -1,0 +1,1 @@
+"""Reads checkpoints of queries without Spark."""

@@ -1,0 +1,157 @@
+"""Reads composite offsets of version 1, which ``docs/semantics.md`` describes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dynamic_kafka._tools.checkpoint.error import CheckpointError
+
+VERSION = 1
+_LARGEST_PARTITION = 2**31 - 1
+_LARGEST_OFFSET = 2**63 - 1
+_SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
+
+Positions = dict[str, dict[int, int]]
+"""Offsets by topic and partition."""
+
+
+@dataclass(frozen=True)
+class Retained:
+    """Positions of removed topics of a cluster.
+
+    Attributes:
+        since_ms: When the last of the topics was removed, in milliseconds since 1970-01-01 UTC.
+        positions: Next offsets by topic and partition.
+        drained: Topics that were removed after they had been read to their drain target.
+    """
+
+    since_ms: int
+    positions: Positions
+    drained: frozenset[str]
+
+
+@dataclass(frozen=True)
+class CompositeOffset:
+    """The position of a query in all clusters. Every section is by cluster id."""
+
+    clusters: dict[str, Positions]
+    entered: dict[str, Positions] = field(default_factory=dict)
+    retained: dict[str, Retained] = field(default_factory=dict)
+    draining: dict[str, Positions] = field(default_factory=dict)
+    ends: dict[str, Positions] = field(default_factory=dict)
+
+
+def is_composite(text: str) -> bool:
+    """Whether a text is a composite offset of any version; the offset log has the offsets of all sources."""
+    try:
+        root = json.loads(text)
+    except json.JSONDecodeError:
+        return False
+    # In an offset of Spark's Kafka source, "version" could be a topic, whose value is an object.
+    return isinstance(root, dict) and isinstance(root.get("version"), int) and "clusters" in root
+
+
+def read(text: str) -> CompositeOffset:
+    """Reads an offset as strictly as the connector does: records of an ignored section would go unnoticed.
+
+    Raises:
+        CheckpointError: if the text is not a composite offset of this version.
+    """
+    try:
+        root = json.loads(text, object_pairs_hook=_unique)
+    except json.JSONDecodeError:
+        raise CheckpointError("the offset is not JSON") from None
+    if not isinstance(root, dict):
+        raise CheckpointError("the offset is not a JSON object")
+    version = root.get("version")
+    if version is None or isinstance(version, dict):
+        raise CheckpointError("the offset has no version, so it is not one of a dynamic-kafka source")
+    if type(version) is not int or version != VERSION:
+        raise CheckpointError(
+            f"the offset has version {json.dumps(version)}, and this release reads version {VERSION}; "
+            "use the release that wrote the checkpoint, or a later one"
+        )
+    _check_fields(root, _SECTIONS, "the offset")
+    retained = _mapping(root.get("retained", {}), "retained")
+    return CompositeOffset(
+        clusters=_by_cluster(root.get("clusters"), "clusters"),
+        entered=_by_cluster(root.get("entered", {}), "entered"),
+        retained={id: _retained(id, below) for id, below in retained.items()},
+        draining=_by_cluster(root.get("draining", {}), "draining"),
+        ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
+    )
+
+
+def _by_cluster(node: Any, section: str) -> dict[str, Positions]:
+    return {
+        cluster: _positions(topics, f"{section}.{cluster}") for cluster, topics in _mapping(node, section).items()
+    }
+
+
+def _retained(cluster: str, node: Any) -> Retained:
+    where = f"retained.{cluster}"
+    fields = _mapping(node, where)
+    _check_fields(fields, ("since", "topics", "drained"), where)
+    drained = fields.get("drained", [])
+    if not isinstance(drained, list):
+        raise CheckpointError(f"{where}.drained in the offset is not a JSON list")
+    return Retained(
+        since_ms=_number(fields.get("since"), f"{where}.since"),
+        positions=_positions(fields.get("topics"), f"{where}.topics"),
+        drained=frozenset(map(str, drained)),
+    )
+
+
+def _ends(cluster: str, node: Any) -> Positions:
+    found = {}
+    for topic, entry in _mapping(node, f"ends.{cluster}").items():
+        where = f"ends.{cluster}.{topic}"
+        _check_fields(_mapping(entry, where), ("by", "offsets"), where)
+        if not isinstance(entry.get("by"), str):
+            raise CheckpointError(f"the offset has no text 'by' in {where}")
+        found[topic] = _partitions(entry.get("offsets"), where)
+    return found
+
+
+def _positions(node: Any, where: str) -> Positions:
+    return {topic: _partitions(below, f"{where}.{topic}") for topic, below in _mapping(node, where).items()}
+
+
+def _partitions(node: Any, where: str) -> dict[int, int]:
+    found = {}
+    for name, offset in _mapping(node, where).items():
+        if not re.fullmatch(r"[0-9]{1,10}", name) or int(name) > _LARGEST_PARTITION:
+            raise CheckpointError(f"'{name}' at {where} in the offset is not a partition number")
+        found[int(name)] = _number(offset, f"{where}.{name}")
+    return found
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise CheckpointError("the offset has a key twice in one JSON object")
+    return found
+
+
+def _check_fields(node: Mapping[str, Any], known: Collection[str], where: str) -> None:
+    unknown = [name for name in node if name not in known]
+    if unknown:
+        raise CheckpointError(
+            f"{where} has an unknown field '{unknown[0]}', which version {VERSION} does not have"
+        )
+
+
+def _mapping(node: Any, where: str) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        raise CheckpointError(f"{where} in the offset is not a JSON object")
+    return node
+
+
+def _number(node: Any, where: str) -> int:
+    if type(node) is not int or not 0 <= node <= _LARGEST_OFFSET:
+        raise CheckpointError(f"{where} in the offset is not a number of at least 0")
+    return node

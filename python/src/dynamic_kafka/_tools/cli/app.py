@@ -1,0 +1,26 @@
+"""The command group."""
+
+from __future__ import annotations
+
+import click
+
+from dynamic_kafka._tools.cli.describe import describe
+from dynamic_kafka._tools.cli.diff import diff
+from dynamic_kafka._tools.cli.offsets import offsets
+from dynamic_kafka._tools.cli.schema import schema
+from dynamic_kafka._tools.cli.streams import streams
+from dynamic_kafka._tools.cli.validate import validate
+from dynamic_kafka._version import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="dynamic-kafka")
+def app() -> None:
+    """Inspects metadata files and checkpoints of Dynamic Kafka for Spark.
+
+    No command needs Spark, changes a file, or prints a secret.
+    """
+
+
+for _command in (validate, streams, describe, diff, offsets, schema):
+    app.add_command(_command)

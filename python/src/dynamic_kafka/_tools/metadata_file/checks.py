@@ -1,0 +1,140 @@
+"""Checks that a JSON Schema cannot express: references to other parts, and the text of positions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dynamic_kafka._tools.metadata_file.place import Path
+from dynamic_kafka._tools.metadata_file.positions import (
+    LARGEST_PARTITION,
+    BadPositionError,
+    check_start,
+    check_stop,
+    whole_number,
+)
+from dynamic_kafka._tools.metadata_file.schema import did_you_mean
+from dynamic_kafka._tools.metadata_file.tree import Tree
+
+Found = Iterator[tuple[Path, str]]
+
+CLUSTER_ID_RULE = "a cluster id is 1 to 128 letters, digits, '.', '_' or '-'"
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+POSITIONS: dict[str, Callable[[str], None]] = {
+    "starting_offsets": check_start,
+    "startingOffsets": check_start,
+    "stopping_offsets": check_stop,
+    "stoppingOffsets": check_stop,
+}
+
+
+def wrong(tree: Tree) -> Found:
+    """Returns path and reason of each error. Ignores parts whose type the schema refuses."""
+    return _flink(tree) if isinstance(tree.value, list) else _version1(tree)
+
+
+def _version1(tree: Tree) -> Found:
+    root = _mapping(tree.value)
+    # A schema cannot distinguish 1.0 from 1.
+    version = tree.text(("version",)) if "version" in root else "1"
+    if version != "1":
+        yield ("version",), f"version {version} is not known; this release reads version 1"
+    known = _mapping(root.get("clusters"))
+    for stream, below in _mapping(root.get("streams")).items():
+        for cluster, entry in _mapping(_mapping(below).get("clusters")).items():
+            path = ("streams", stream, "clusters", cluster)
+            if cluster not in known:
+                yield path, f"there is no cluster '{cluster}' under 'clusters'.{did_you_mean(cluster, known)}"
+            yield from _partitions(tree, entry, path)
+            for key in POSITIONS.keys() & _mapping(entry).keys():
+                yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
+
+
+def _position(tree: Tree, path: Path, value: Any, check: Callable[[str], None]) -> Found:
+    if isinstance(value, dict):
+        bad = list(_not_numbers(tree, path, value))
+        yield from bad
+        text = "" if bad else positions_json(tree, path, value)
+    else:
+        text = tree.text(path)
+    if text:
+        try:
+            check(text)
+        except BadPositionError as e:
+            yield path, str(e)
+
+
+def _not_numbers(tree: Tree, path: Path, topics: dict[str, Any]) -> Found:
+    for topic, partitions in topics.items():
+        if not isinstance(partitions, dict):
+            yield (*path, topic), "must be a mapping"
+            continue
+        for partition in partitions:
+            at = (*path, topic, partition)
+            if whole_number(tree.text(at)) is None:
+                yield at, "must be a whole number"
+
+
+def positions_json(tree: Tree, path: Path, topics: dict[str, Any]) -> str:
+    """Returns a mapping of positions as the JSON of the option, with sorted keys."""
+    positions = {
+        topic: {partition: int(tree.text((*path, topic, partition))) for partition in sorted(partitions)}
+        for topic, partitions in sorted(topics.items())
+    }
+    return json.dumps(positions, separators=(",", ":"))
+
+
+def _flink(tree: Tree) -> Found:
+    streams: set[str] = set()
+    for index, stream in enumerate(tree.value):
+        id = tree.text((index, "streamId")) if "streamId" in _mapping(stream) else None
+        if id is not None and id in streams:
+            yield (index, "streamId"), f"stream '{id}' is given twice"
+        streams |= {id} if id is not None else set()
+        clusters: set[str] = set()
+        for at, entry in enumerate(_list(_mapping(stream).get("clusterMetadataList"))):
+            path = (index, "clusterMetadataList", at)
+            if not {"clusterId", "bootstrapServers"} & _mapping(entry).keys():
+                continue
+            cluster = flink_cluster_id(tree, path, entry)
+            if not _CLUSTER_ID.fullmatch(cluster):
+                yield _bad_flink_id(cluster, path, entry)
+            elif cluster in clusters:
+                yield path, f"cluster '{cluster}' is given twice"
+            clusters.add(cluster)
+
+
+def flink_cluster_id(tree: Tree, path: Path, entry: dict[str, Any]) -> str:
+    """Returns ``clusterId``, or the address as in Flink; addresses with ``:`` are not valid ids here."""
+    return tree.text((*path, "clusterId" if "clusterId" in entry else "bootstrapServers"))
+
+
+def _bad_flink_id(cluster: str, path: Path, entry: dict[str, Any]) -> tuple[Path, str]:
+    if "clusterId" in entry:
+        return (*path, "clusterId"), f"'{cluster}' is a bad cluster id: {CLUSTER_ID_RULE}"
+    stand_in = f"'{cluster}' of 'bootstrapServers' can't stand for it: {CLUSTER_ID_RULE}"
+    return path, f"'clusterId' is missing, and {stand_in}"
+
+
+def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
+    for topic, numbers in _mapping(_mapping(entry).get("partitions")).items():
+        seen: set[int] = set()
+        for index in range(len(_list(numbers))):
+            at = (*path, "partitions", topic, index)
+            number = whole_number(tree.text(at), LARGEST_PARTITION)
+            if number is None or number < 0:
+                yield at, "must be the number of a partition, from 0 on"
+            elif number in seen:
+                yield at, f"partition {number} is given twice"
+            else:
+                seen.add(number)
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,55 @@
+"""Warnings: content that the connector accepts and that is probably a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dynamic_kafka._tools.metadata_file.checks import Found, flink_cluster_id
+from dynamic_kafka._tools.metadata_file.place import Path
+from dynamic_kafka._tools.metadata_file.tree import Tree
+from dynamic_kafka.model import KafkaStream
+
+_KAFKA = "kafka."
+
+
+def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
+    """Returns path and reason of each warning for a document without errors."""
+    if isinstance(tree.value, list):
+        yield from _other_addresses(tree)
+        clusters: dict[Path, Any] = {
+            (index,): stream["clusterMetadataList"] for index, stream in enumerate(tree.value)
+        }
+    else:
+        yield from _clusters(tree, {id for stream in streams.values() for id in stream.clusters})
+        clusters = {("streams", id): stream["clusters"] for id, stream in tree.value["streams"].items()}
+    for path, found in clusters.items():
+        if not found:
+            yield path, "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
+
+
+def _clusters(tree: Tree, used: set[str]) -> Found:
+    for id, cluster in tree.value.get("clusters", {}).items():
+        if id not in used:
+            yield ("clusters", id), "no stream is on this cluster"
+        for name in cluster["properties"]:
+            if name.startswith(_KAFKA):
+                right = name.removeprefix(_KAFKA)
+                yield ("clusters", id, "properties", name), f"properties have no prefix here: write '{right}'"
+
+
+def _other_addresses(tree: Tree) -> Found:
+    """Finds clusters with two addresses: a query that reads both streams fails."""
+    first: dict[str, tuple[str, str]] = {}
+    for index, stream in enumerate(tree.value):
+        for at, entry in enumerate(stream["clusterMetadataList"]):
+            path = (index, "clusterMetadataList", at)
+            address = tree.text((*path, "bootstrapServers"))
+            other, known = first.setdefault(
+                flink_cluster_id(tree, path, entry), (tree.text((index, "streamId")), address)
+            )
+            if known != address:
+                yield (
+                    (*path, "bootstrapServers"),
+                    f"stream '{other}' gives this cluster another address: no query can read both streams",
+                )

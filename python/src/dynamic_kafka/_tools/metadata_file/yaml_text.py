@@ -1,0 +1,111 @@
+"""YAML or JSON text to nodes, for the subset of YAML that ``docs/metadata.md`` describes."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from dynamic_kafka._tools.metadata_file.problem import Problem, ProblemError
+
+TAG = "tag:yaml.org,2002:"
+AMBIGUOUS = TAG + "ambiguous"
+"""The tag of unquoted scalars that are not text to YAML 1.1 or to YAML 1.2, and not the same to both."""
+
+# The limits of the connector's YAML parser: a larger document is an accident or an attack.
+_MAX_CHARACTERS = 3 * 1024 * 1024
+_MAX_DEPTH = 50
+
+_ALIASES = "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
+_TAGS = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
+
+_WHOLE = r"[-+]?(?:0|[1-9][0-9]*)"
+# The type of an unquoted scalar is that of the first pattern that matches; other scalars are text.
+_SCALARS = {
+    "null": r"|~|null|Null|NULL",
+    "bool": r"true|false",
+    "int": _WHOLE,
+    "float": rf"{_WHOLE}(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?",
+    "ambiguous": "(?i:"
+    r"y|n|yes|no|on|off|true|false"
+    r"|[-+]?(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9_]+)(?:e[-+]?[0-9]+)?"
+    r"|[-+]?0(?:b[01_]+|o[0-7_]+|x[0-9a-f_]+)"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"
+    r"|[-+]?\.(?:inf|nan)"
+    r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[T ].*)?)",
+}
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes only: no tag can name a class."""
+
+    # Class attributes are PyYAML's way to set these. YAML 1.1 does not have JSON's escape `\/`.
+    yaml_implicit_resolvers = {}  # noqa: RUF012
+    ESCAPE_REPLACEMENTS = {  # type: ignore[misc]  # noqa: RUF012
+        letter: value for letter, value in yaml.SafeLoader.ESCAPE_REPLACEMENTS.items() if letter != "/"
+    }
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Refuses what the subset does not have, at its line."""
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line
+        if getattr(event, "anchor", None) is not None:
+            raise _refused(line, _ALIASES)
+        if getattr(event, "tag", None) is not None:
+            raise _refused(line, _TAGS)
+        self._depth += 1
+        if self._depth > _MAX_DEPTH:
+            raise _broken(line, f"it has more than {_MAX_DEPTH} levels")
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+for _name, _pattern in _SCALARS.items():
+    _Loader.add_implicit_resolver(TAG + _name, re.compile(rf"(?:{_pattern})\Z"), None)
+
+
+def compose(text: str) -> yaml.Node:
+    """The root node of a document.
+
+    Raises:
+        ProblemError: if the text is empty, is no YAML or JSON, or is beyond the subset. The problem's text quotes
+            nothing of the document.
+    """
+    if len(text) > _MAX_CHARACTERS:
+        raise _broken(0, f"it has more than {_MAX_CHARACTERS} characters")
+    if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
+        text = _without_json_specials(text)
+    elif "\t" in text:
+        raise _refused(text.count("\n", 0, text.index("\t")), "a tab is not allowed, write spaces")
+    loader = None
+    try:
+        # The constructor already reads the text.
+        loader = _Loader(text)
+        root = loader.get_single_node()
+    except (ValueError, OverflowError):
+        raise _broken(loader.get_mark().line if loader else 0, "an escape that names no character") from None
+    except yaml.reader.ReaderError as e:
+        raise _broken(text.count("\n", 0, e.position), "a character that is not allowed") from None
+    except yaml.MarkedYAMLError as e:
+        mark = e.problem_mark or e.context_mark
+        # A tag handle could be a part of a password: `password: !hunter2!x`.
+        problem = re.sub(r"(undefined tag handle) .*", r"\1", e.problem or "", flags=re.DOTALL)
+        raise _broken(mark.line if mark else 0, problem) from None
+    if root is None:
+        raise ProblemError(Problem(line=None, reason="the document is empty"))
+    return root
+
+
+def _broken(line: int, reason: str) -> ProblemError:
+    return _refused(line, f"this is no YAML or JSON: {reason}")
+
+
+def _refused(line: int, reason: str) -> ProblemError:
+    return ProblemError(Problem(line + 1, reason))
+
+
+def _without_json_specials(text: str) -> str:
+    r"""JSON has tabs between tokens and the escape ``\/``, which YAML 1.1 does not have."""
+    return re.sub(r"\\(.)", lambda m: "/" if m[1] == "/" else m[0], text.replace("\t", " "), flags=re.DOTALL)

@@ -1,0 +1,145 @@
+"""The builder of a read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dynamic_kafka import _jvm
+from dynamic_kafka._base import FORMAT, DynamicKafkaBuilder, identity
+from dynamic_kafka.offsets import FALLBACK, Kind, OffsetsInitializer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from typing_extensions import Self
+
+_EXCLUSIVE = {"streamids": "streamPattern", "streampattern": "streamIds"}
+
+
+class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
+    """Builder of DataFrames that read streams. ``DynamicKafka.builder(spark)`` creates it.
+
+    A builder collects string options: ``spark.readStream.format("dynamic-kafka").option(...)`` is equivalent.
+    Every setter returns the builder; if two setters set the same option, the later one wins. The connector checks
+    that the options are complete and consistent when the DataFrame is created.
+    """
+
+    def __init__(self, spark: SparkSession | None = None) -> None:
+        super().__init__()
+        self._spark = spark
+
+    def set_stream_ids(self, *ids: str | Iterable[str]) -> Self:
+        """Subscribes to streams by id. Required, unless ``set_stream_pattern`` is called.
+
+        Args:
+            ids: Stream ids, or iterables of stream ids.
+
+        Raises:
+            TypeError: if an id is not a str.
+            ValueError: if there is no id, an id is blank or contains ``;`` or ``,``, or a pattern is set.
+        """
+        names = [name for entry in ids for name in ([entry] if isinstance(entry, str) else entry)]
+        if not names:
+            raise ValueError("set_stream_ids takes at least one stream id")
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError(f"a stream id must be a str, not {type(name).__name__}")
+            if not name.strip() or ";" in name or "," in name:
+                raise ValueError(f"a stream id must not be blank or contain ';' or ',': {name!r}")
+        return self._put("streamIds", ";".join(names))
+
+    def set_stream_pattern(self, pattern: str | re.Pattern[str]) -> Self:
+        """Subscribes to all streams whose whole id matches a pattern, also those that are added later.
+
+        Args:
+            pattern: A Java regular expression, as text or as a compiled pattern whose text is used.
+
+        Raises:
+            ValueError: if stream ids are set.
+        """
+        return self._put("streamPattern", pattern.pattern if isinstance(pattern, re.Pattern) else pattern)
+
+    def set_starting_offsets(self, offsets: OffsetsInitializer | str) -> Self:
+        """Sets where a new query starts. A query with a checkpoint resumes at its checkpoint. Default: earliest.
+
+        Args:
+            offsets: An ``OffsetsInitializer``, or the text of the option ``startingOffsets``.
+
+        Raises:
+            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
+        """
+        return self._set_offsets("starting", offsets)
+
+    def set_ending_offsets(self, offsets: OffsetsInitializer | str) -> Self:
+        """Sets where reading ends. Default: streaming queries have no end, batch queries end at latest.
+
+        A streaming query that reaches the end keeps running and is idle; with ``Trigger.AvailableNow`` it stops.
+
+        Args:
+            offsets: An ``OffsetsInitializer``, or the text of the option ``endingOffsets``.
+
+        Raises:
+            ValueError: if starting and ending offsets are both committed offsets with different fallbacks.
+        """
+        return self._set_offsets("ending", offsets)
+
+    def set_bounded(self, offsets: OffsetsInitializer | str) -> Self:
+        """Calls ``set_ending_offsets``; the name is that of Flink's builder.
+
+        Args:
+            offsets: As for ``set_ending_offsets``.
+        """
+        return self.set_ending_offsets(offsets)
+
+    def load(self) -> DataFrame:
+        """Returns a streaming DataFrame.
+
+        Its columns are those of Spark's Kafka source: ``key`` and ``value`` (binary), ``topic`` (string),
+        ``partition`` (int), ``offset`` (long), ``timestamp``, ``timestampType`` (int), with the option
+        ``includeHeaders`` also ``headers``; then ``cluster`` and ``stream`` (string).
+
+        Raises:
+            DynamicKafkaError: if there is no active session, or the session does not have the connector's jar of
+                this version.
+            pyspark.errors.PySparkException: with a condition ``DYNAMIC_KAFKA.*``, if the connector refuses the
+                options or a cluster.
+        """
+        spark = _jvm.session(self._spark)
+        options = self._prepared(spark)
+        return spark.readStream.format(FORMAT).options(**options).load()
+
+    def load_batch(self) -> DataFrame:
+        """Returns a batch DataFrame with the columns of ``load``. Topology and offsets are determined once.
+
+        Raises:
+            DynamicKafkaError: as ``load``.
+            pyspark.errors.PySparkException: as ``load``.
+        """
+        spark = _jvm.session(self._spark)
+        options = self._prepared(spark)
+        return spark.read.format(FORMAT).options(**options).load()
+
+    def _set_offsets(self, kind: Kind, offsets: OffsetsInitializer | str) -> Self:
+        names = [f"{kind}Offsets", f"{kind}Timestamp", f"{kind}OffsetsByTimestamp"]
+        options = offsets.to_options(kind) if isinstance(offsets, OffsetsInitializer) else {names[0]: offsets}
+        fallback = options.get(FALLBACK)
+        shared = self._value("endingOffsets" if kind == "starting" else "startingOffsets") == "committed"
+        if shared and fallback is not None and self._value(FALLBACK) not in (None, fallback):
+            raise ValueError(
+                f"starting and ending offsets are both committed offsets and share the option {FALLBACK}, "
+                f"which cannot be both '{self._value(FALLBACK)}' and '{fallback}'"
+            )
+        # A fallback stays: it has no effect on other offsets, and the user may have set it for a later call.
+        for name in names:
+            self._options.pop(identity(name), None)
+        return self._put_all(options)
+
+    def _put(self, name: str, value: str) -> Self:
+        other = _EXCLUSIVE.get(identity(name))
+        if other is not None and self._value(other) is not None:
+            raise ValueError(
+                "streamIds (set_stream_ids) and streamPattern (set_stream_pattern) exclude each other, and "
+                f"{other} is already set"
+            )
+        return super()._put(name, value)

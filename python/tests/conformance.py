@@ -1,0 +1,18 @@
+"""The cases in tests/conformance, which the connector's suites read as well."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from conftest import REPOSITORY
+
+
+def cases(kind: str) -> list[dict[str, Any]]:
+    """All cases of a folder of tests/conformance.
+
+    Args:
+        kind: ``metadata``, ``offsets`` or ``redaction``.
+    """
+    files = sorted((REPOSITORY / "tests/conformance" / kind).rglob("*.json"))
+    return [case for file in files for case in json.loads(file.read_text("utf-8"))]

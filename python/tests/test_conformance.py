@@ -1,0 +1,106 @@
+"""Metadata files, offsets and properties are judged as the connector judges them: both read tests/conformance."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from conformance import cases
+
+from dynamic_kafka import ClusterMetadata
+from dynamic_kafka._tools.checkpoint import composite
+from dynamic_kafka._tools.checkpoint.composite import Positions
+from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.cli import redaction
+from dynamic_kafka._tools.metadata_file.document import read
+
+Case = dict[str, Any]
+
+
+def name(case: Case) -> str:
+    return str(case["name"])
+
+
+@pytest.mark.parametrize("case", cases("metadata"), ids=name)
+def test_metadata(case: Case) -> None:
+    document = read("\n".join(case["document"]))
+    if "refused" not in case:
+        assert not document.errors
+        assert {
+            id: {cluster: fields(entry) for cluster, entry in stream.clusters.items()}
+            for id, stream in document.streams.items()
+        } == case["streams"]
+        assert list(document.streams) == list(case["streams"])
+        return
+    line, says = case["refused"]["line"], case["refused"]["says"]
+    texts = [error.text("streams.yaml") for error in document.errors if error.line == line]
+    assert any(all(said in text for said in says) for text in texts), document.errors
+    assert "hunter2" not in str(document.errors)
+
+
+def fields(entry: ClusterMetadata) -> dict[str, Any]:
+    """What an entry says, without defaults."""
+    found = {
+        "topics": list(entry.topics) or None,
+        "topic_pattern": entry.topic_pattern,
+        "partitions": entry.partitions and {topic: list(ps) for topic, ps in entry.partitions.items()},
+        "state": None if entry.state == "active" else entry.state,
+        "write": None if entry.write else False,
+        "starting_offsets": entry.starting_offsets,
+        "stopping_offsets": entry.stopping_offsets,
+        "properties": dict(entry.properties),
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+@pytest.mark.parametrize("case", cases("offsets"), ids=name)
+def test_offsets(case: Case) -> None:
+    if "refused" not in case:
+        expected = json.loads(case["offset"])
+        for topics in expected.get("ends", {}).values():
+            # The tools do not need the rule that gave a stopping point.
+            topics.update({topic: ends["offsets"] for topic, ends in topics.items()})
+        assert sections(composite.read(case["offset"])) == expected
+        return
+    with pytest.raises(CheckpointError) as e:
+        composite.read(case["offset"])
+    assert all(said in str(e.value) for said in case["refused"]["says"]), e.value
+
+
+def sections(offset: composite.CompositeOffset) -> dict[str, Any]:
+    """The offset as JSON, where absent sections are those that are empty."""
+    found: dict[str, Any] = {
+        "version": 1,
+        "clusters": by_cluster(offset.clusters),
+        "entered": by_cluster(offset.entered),
+        "retained": {
+            id: {"since": retained.since_ms, "topics": text_keys(retained.positions)}
+            | ({"drained": sorted(retained.drained)} if retained.drained else {})
+            for id, retained in offset.retained.items()
+        },
+        "draining": by_cluster(offset.draining),
+        "ends": by_cluster(offset.ends),
+    }
+    return {section: value for section, value in found.items() if value or section == "clusters"}
+
+
+def by_cluster(section: dict[str, Positions]) -> dict[str, Any]:
+    return {id: text_keys(positions) for id, positions in section.items()}
+
+
+def text_keys(positions: Positions) -> dict[str, Any]:
+    return {topic: {str(p): offset for p, offset in partitions.items()} for topic, partitions in positions.items()}
+
+
+@pytest.mark.parametrize("case", cases("redaction"), ids=lambda case: f"{case['property']}={case['value']}")
+def test_redaction(case: Case) -> None:
+    shown = redaction.shown(case["property"], case["value"])
+    assert shown == (case["value"] if case["shown"] else redaction.REDACTED)
+
+
+def test_there_are_cases_of_every_kind() -> None:
+    metadata, offsets = cases("metadata"), cases("offsets")
+    for kind in (metadata, offsets):
+        assert {"refused" in case for case in kind} == {True, False}
+    assert {case["shown"] for case in cases("redaction")} == {True, False}

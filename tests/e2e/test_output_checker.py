@@ -1,0 +1,44 @@
+"""The comparison that the tests of the exactly-once sink rely on finds each kind of fault."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from tests.harness.output_checker import OutputRecord, faults
+from tests.harness.watcher import withdrawn
+
+RECORDS = [OutputRecord("green", 0, offset, "k1", f"K1-{offset:05d}") for offset in range(4)]
+RECORDS += [OutputRecord("old", 1, offset, "k2", f"K2-{offset:05d}") for offset in range(3)]
+EXPECTED = Counter(record.value for record in RECORDS)
+FIRST, SECOND = RECORDS[:2]
+
+
+def test_all_payloads_once_and_in_order_are_well() -> None:
+    holes = [record._replace(offset=record.offset * 3 + 1) for record in RECORDS]
+    assert faults(EXPECTED, reversed(holes)) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "fault"),
+    [
+        (RECORDS[1:], "1 lost: ['K1-00000']"),
+        ([*RECORDS, RECORDS[3]._replace(offset=9)], "1 repeated: ['K1-00003']"),
+        ([*RECORDS, RECORDS[3]._replace(offset=9, value="K1-00009")], "1 not to be written: ['K1-00009']"),
+        ([FIRST._replace(offset=1), SECOND._replace(offset=0), *RECORDS[2:]], "1 out of order: "),
+        ([FIRST._replace(cluster="old"), *RECORDS[1:]], "1 keys in more than one place: [('k1', "),
+        ([FIRST._replace(partition=1), *RECORDS[1:]], "1 keys in more than one place: [('k1', "),
+        ([FIRST._replace(key="k7"), *RECORDS[1:]], "1 under another key: "),
+    ],
+)
+def test_a_fault_is_told(found: list[OutputRecord], fault: str) -> None:
+    [told] = faults(EXPECTED, found)
+    assert told.startswith(fault)
+
+
+def test_what_is_not_seen_again_is_withdrawn() -> None:
+    assert withdrawn(set(RECORDS[:2]), RECORDS) == []
+    assert withdrawn(set(RECORDS), RECORDS[1:]) == [FIRST]
+    # Another record in its place is no excuse.
+    assert withdrawn({FIRST}, [FIRST._replace(value="K1-00007")]) == [FIRST]
