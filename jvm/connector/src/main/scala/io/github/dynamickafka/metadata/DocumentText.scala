@@ -14,7 +14,7 @@ import io.github.dynamickafka.error.Errors
 
 /**
  * YAML or JSON text to nodes, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but
- * nodes. snakeyaml's default limits on size and depth apply.
+ * nodes.
  */
 private[metadata] object DocumentText {
 
@@ -44,6 +44,8 @@ private[metadata] object DocumentText {
 
   private def compose(text: String, origin: String) = {
     val options = new LoaderOptions
+    // The parser below applies the limit, with a line.
+    options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
     val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
     val strict = new StrictParser(parser, (line, reason) => throw refused(origin, line, reason))
     new Composer(strict, StrictScalars, options).getSingleNode
