@@ -87,7 +87,7 @@ def test_the_wheel_says_what_it_is(built: Path) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata.get_payload() == (REPOSITORY / "python" / "README.md").read_text()
-    # Nothing comes along unless it is asked for.
+    # Every dependency belongs to an extra.
     assert [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need] == []
 
 
