@@ -1,4 +1,4 @@
-"""Takes the version from version.sbt, the one place it stands in, into the wheel and the sdist."""
+"""Adds the version in version.sbt to the wheel and the sdist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 GENERATED = "src/dynamic_kafka/_version.py"
 
-TEMPLATE = '''"""Written by the build out of version.sbt."""
+TEMPLATE = '''"""Generated from version.sbt by the build."""
 
 __version__ = "{python}"
 
@@ -20,7 +20,7 @@ JAR_VERSION = "{jar}"
 
 
 def version_file(root: Path) -> Path:
-    """The version.sbt of this tree: beside pyproject.toml in an sdist, above it in the repository."""
+    """Returns version.sbt: beside pyproject.toml in an sdist, in the parent folder in the repository."""
     for candidate in (root / "version.sbt", root.parent / "version.sbt"):
         if candidate.is_file():
             return candidate
@@ -28,7 +28,7 @@ def version_file(root: Path) -> Path:
 
 
 def jar_version(root: Path) -> str:
-    """The version as sbt has it: ``0.1.0-SNAPSHOT``."""
+    """Returns the version in version.sbt, such as ``0.1.0-SNAPSHOT``."""
     file = version_file(root)
     found = re.search(r'^\s*ThisBuild\s*/\s*version\s*:=\s*"([^"]+)"', file.read_text("utf-8"), re.MULTILINE)
     if found is None:
@@ -37,27 +37,27 @@ def jar_version(root: Path) -> str:
 
 
 def python_version(jar: str) -> str:
-    """The same version as Python spells it: ``0.1.0.dev0``, ``0.1.0rc1``, ``0.1.0``."""
+    """Returns the version in Python's form: ``0.1.0.dev0``, ``0.1.0rc1`` or ``0.1.0``."""
     found = re.fullmatch(r"(\d+\.\d+\.\d+)(?:-(?:(SNAPSHOT)|RC(\d+)))?", jar)
     if found is None:
-        raise ValueError(f"version '{jar}' is not of the form 1.2.3, 1.2.3-SNAPSHOT or 1.2.3-RC1")
+        raise ValueError(f"version '{jar}' does not have the form 1.2.3, 1.2.3-SNAPSHOT or 1.2.3-RC1")
     base, snapshot, candidate = found.groups()
     return base + (".dev0" if snapshot else f"rc{candidate}" if candidate else "")
 
 
 class VersionMetadata(MetadataHookInterface):
-    """The version of the distribution."""
+    """Sets the version of the distribution."""
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Sets the dynamic field."""
+        """Sets the dynamic field `version`."""
         metadata["version"] = python_version(jar_version(Path(self.root)))
 
 
 class VersionFiles(BuildHookInterface[Any]):
-    """The version inside the package, and version.sbt inside the sdist so that a wheel can be made of it."""
+    """Adds the version to the package, and version.sbt to the sdist, from which a wheel is built."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Writes the generated module before files are collected, in editable installs as well."""
+        """Writes the generated module before files are collected, also for editable installs."""
         root = Path(self.root)
         jar = jar_version(root)
         (root / GENERATED).write_text(TEMPLATE.format(python=python_version(jar), jar=jar), "utf-8")

@@ -52,7 +52,7 @@ def test_a_failure_is_told_by_type_and_message_only() -> None:
 
     with pytest.raises(ConnectionError) as error:
         _bridge.ServiceProxy(Broken()).getAllStreams()
-    # What py4j sends: the last line, after frames of ours only.
+    # py4j sends the traceback: the frames of this package, then the exception.
     sent = "".join(traceback.format_exception(error.value))
     assert sent.splitlines()[-1] == "ConnectionError: registry is down"
     assert "hunter2" not in sent

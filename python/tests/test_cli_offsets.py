@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import json
-import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -145,9 +144,8 @@ def test_the_newest_topology_tells_the_addresses(checkpoint: Path, brokers: dict
 )
 def test_why_lag_is_not_known(checkpoint: Path, properties: dict[str, str], reason: str) -> None:
     edit_topology(checkpoint, **properties)
-    assert re.search(
-        rf"^lag of cluster blue is not known: .*{re.escape(reason)}$", run(checkpoint).stdout, re.MULTILINE
-    )
+    (line,) = [line for line in run(checkpoint).stdout.splitlines() if "lag of cluster blue" in line]
+    assert line.endswith(reason)
 
 
 def test_a_checkpoint_that_remembers_nothing(checkpoint: Path) -> None:

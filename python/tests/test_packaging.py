@@ -49,7 +49,7 @@ def test_a_version_that_python_cannot_say(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.syspath_prepend(str(REPOSITORY / "python"))
     import hatch_build
 
-    with pytest.raises(ValueError, match="not of the form"):
+    with pytest.raises(ValueError, match="does not have the form"):
         hatch_build.python_version("1.2-beta")
 
 
@@ -60,7 +60,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Path) -> None:
     source = REPOSITORY / "python" / "src"
     modules = {p.relative_to(source).as_posix() for p in source.rglob("*.py")}
     packaged = {name for name in names if ".dist-info/" not in name}
-    assert packaged == modules | {"dynamic_kafka/py.typed", "dynamic_kafka/metadata.schema.json"}
+    resources = {f"dynamic_kafka/{name}" for name in ("py.typed", "metadata.schema.json", "redaction.json")}
+    assert packaged == modules | resources
     assert "dynamic_kafka/_version.py" in packaged
 
 
@@ -87,7 +88,7 @@ def test_the_wheel_says_what_it_is(built: Path) -> None:
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.10"
     assert metadata.get_payload() == (REPOSITORY / "python" / "README.md").read_text()
-    # Nothing comes along unless it is asked for.
+    # Every dependency belongs to an extra.
     assert [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need] == []
 
 

@@ -1,1 +1,1 @@
-"""What end-to-end tests are made of: drivers as processes, an idempotent sink, metadata files, exact counts."""
+"""Parts of end-to-end tests: drivers as processes, an idempotent sink, metadata files, exact comparisons."""

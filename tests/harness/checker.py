@@ -1,4 +1,4 @@
-"""Exact comparison of what brokers hold with what a query's sink holds."""
+"""Compares the records in Kafka with the records in a query's sink, exactly."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Seen(NamedTuple):
-    """A record, by where it is and what it says."""
+    """A record with its position."""
 
     cluster: str
     topic: str
@@ -25,7 +25,7 @@ class Seen(NamedTuple):
 
 
 class SinkFolder:
-    """What a query has written so far, over all its runs."""
+    """The output of a query, over all its runs."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -105,7 +105,7 @@ class Checker:
         """Wait until as much is there as there has to be, then compare.
 
         Args:
-            deadline_s: When to give up and compare all the same, which tells what is missing.
+            deadline_s: When to stop waiting and compare, so that the error lists what is missing.
             alive: Raises when there is nothing to wait for any more.
         """
         expected = self.stored()
@@ -133,7 +133,7 @@ def stored(topics: Iterable[tuple[str, Cluster, str]], wanted: Wanted = lambda r
 
 
 def compare(expected: Mapping[Seen, int], sink: SinkFolder) -> None:
-    """Raise an AssertionError that tells what was lost, repeated or read without need."""
+    """Raise an AssertionError that lists lost, repeated and unnecessarily read records."""
     found = sink.records()
     lost = sorted((Counter(expected) - found).elements())
     surplus = sorted((found - Counter(expected)).elements())
@@ -146,8 +146,8 @@ def compare(expected: Mapping[Seen, int], sink: SinkFolder) -> None:
         "not to be read": foreign,
         "changed replays": changed,
     }
-    told = [f"{len(rows)} {what}: {rows[:5]}" for what, rows in faults.items() if rows]
-    assert not told, "; ".join(told)
+    reports = [f"{len(rows)} {what}: {rows[:5]}" for what, rows in faults.items() if rows]
+    assert not reports, "; ".join(reports)
 
 
 def _rows(path: Path) -> list[Seen]:

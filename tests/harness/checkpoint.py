@@ -1,4 +1,4 @@
-"""What a query's checkpoint says."""
+"""Reads a query's checkpoint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Checkpoint:
-    """Spark's logs and ours."""
+    """Spark's logs and the files of the source."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

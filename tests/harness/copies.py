@@ -1,4 +1,4 @@
-"""A user's job that writes: copies of the stream `orders` go to the stream `copies`.
+"""A user's job that copies the stream `orders` to the stream `copies`.
 
 python -m tests.harness.copies STREAMS CHECKPOINT
 """
@@ -39,7 +39,7 @@ def writer(frame: DataFrame, streams: str) -> DynamicKafkaWriterBuilder:
 
 
 def stream(frame: DataFrame, streams: str, checkpoint: str) -> None:
-    """Copy what is there now, with a trigger and a name."""
+    """Copy the records that exist now, with a trigger and a query name."""
     ready = writer(frame, streams).write_stream().option("checkpointLocation", checkpoint)
     query = ready.queryName("copies").trigger(availableNow=True).start()
     assert query.awaitTermination(240)

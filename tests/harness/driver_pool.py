@@ -10,7 +10,7 @@ from .driver_process import DriverProcess
 
 
 class DriverPool:
-    """All drivers of a run.
+    """All drivers of a test run.
 
     Args:
         folder: For their logs.
@@ -24,27 +24,27 @@ class DriverPool:
         self._spare: DriverProcess | None = None
 
     def shared(self) -> DriverProcess:
-        """One that lives on; many queries run in it."""
+        """Return the driver that many tests share."""
         if not self._shared.is_alive():
             self._shared = self._start()
         return self._shared.ready()
 
     def doomed(self) -> DriverProcess:
-        """One of its own, to be killed."""
+        """Return a driver that the test may kill."""
         taken, self._spare = self._spare or self._start(), None
         return taken.ready()
 
     def configured(self, conf: Mapping[str, str]) -> DriverProcess:
-        """One of its own, whose session has these settings too."""
+        """Return a driver of the test's own, whose session has further settings."""
         return self._start(conf).ready()
 
     def prepare(self) -> None:
-        """Start what the next `doomed` gives, so that it need not be waited for."""
+        """Start the driver that the next `doomed` returns, so that the test does not wait for it."""
         if self._spare is None:
             self._spare = self._start()
 
     def close(self) -> None:
-        """Kill all of them."""
+        """Kill all drivers."""
         for driver in self._started:
             driver.kill()
 

@@ -1,4 +1,4 @@
-"""A driver as a test sees it: a process that runs queries until it is killed."""
+"""The handle of a driver process, which runs queries until it is killed."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The driver program: a Spark session that runs the queries it is told to, by JSON lines.
+"""The driver program: a Spark session that starts and stops queries by commands in JSON lines.
 
     python -m tests.harness.driver_program FOLDER CONF
 
-Reads commands from stdin and writes events to stdout. It ends, with its JVM, by SIGKILL as soon as stdin does:
-when the test that started it is gone, in whatever way.
+It reads commands from stdin and writes events to stdout. When stdin is closed, because the test has ended or was
+killed, it kills itself and its JVM with SIGKILL.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Events:
 
 
 class Progress(StreamingQueryListener):
-    """Forwards progress as Spark tells it."""
+    """Forwards the progress that Spark reports."""
 
     def __init__(self, events: Events) -> None:
         self._events = events

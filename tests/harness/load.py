@@ -1,4 +1,4 @@
-"""Steady producers."""
+"""Background producers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class Load:
-    """One thread a cluster, which produces numbered records into all topics it is given, a few at a time.
+    """One thread per cluster that produces numbered records to topics, a few at a time.
 
-    While its broker is down it waits. Whether a record arrived is for the broker to say, not for the producer.
+    A thread waits while its broker is down. Tests ask the broker, not the producer, which records exist.
     """
 
     def __init__(self, clusters: dict[str, Cluster], pause_s: float = 0.1, records: int = 4) -> None:
@@ -27,7 +27,7 @@ class Load:
         self._threads = [threading.Thread(target=self._run, args=(name,), daemon=True) for name in clusters]
 
     def add(self, cluster: str, topic: str, partitions: int) -> None:
-        """Produce into a topic from now on, or into more partitions of it."""
+        """Start to produce to a topic, or to more of its partitions."""
         self._topics[cluster] = {**self._topics[cluster], topic: partitions}
 
     def remove(self, cluster: str, topic: str) -> None:

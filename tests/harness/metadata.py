@@ -1,4 +1,4 @@
-"""Metadata files, and everything that can happen to them."""
+"""Metadata files and their faults."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class MetadataFile:
     def half_written(self) -> Iterator[None]:
         """Rewrite the file in place as YAML, and stay in the middle of it for the body.
 
-        It is cut within the streams at the start of a line, so what is there can be a document that is whole.
+        It is cut within the streams at the start of a line, so the rest can be a valid document.
         """
         text = yaml.safe_dump(self.document(), sort_keys=True)
         cut = text.rindex("\n", 0, len(text) - 2) + 1

@@ -1,4 +1,4 @@
-"""A stream on two clusters, for tests of how the connector comes to a user."""
+"""A stream on two clusters, for tests of installation and packaging."""
 
 from __future__ import annotations
 

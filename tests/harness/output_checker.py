@@ -1,6 +1,6 @@
-"""What a writing query has to have written, and the comparison with what readers with `read_committed` find.
+"""Compares the expected output of a query that writes with the records that `read_committed` readers see.
 
-Payloads are `<key>-<number>`: the numbers of a key grow, and no payload is there twice.
+Payloads are `<key>-<number>`. The numbers of a key increase, and every payload is unique.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class OutputRecord(NamedTuple):
-    """A record that can be seen."""
+    """A record in an output topic that is visible to readers."""
 
     cluster: str
     partition: int
@@ -24,12 +24,12 @@ class OutputRecord(NamedTuple):
 
     @property
     def number(self) -> int:
-        """Of its payload."""
+        """The number in the payload."""
         return int(self.value.rsplit("-", 1)[1])
 
 
 def visible(clusters: Mapping[str, Cluster], topic: str) -> list[OutputRecord]:
-    """What readers with `read_committed` find in a topic on all these clusters."""
+    """Return the records of a topic on these clusters that readers with `read_committed` see."""
     return [
         OutputRecord(name, record.partition, record.offset, str(record.key), str(record.value))
         for name, cluster in clusters.items()
@@ -38,12 +38,12 @@ def visible(clusters: Mapping[str, Cluster], topic: str) -> list[OutputRecord]:
 
 
 def faults(expected: Mapping[str, int], found: Iterable[OutputRecord]) -> list[str]:
-    """Tell what differs from this multiset of payloads, and what of it is not in order. Empty: all is well."""
+    """Return the differences from the expected multiset of payloads, and records out of order."""
     records = list(found)
     values = Counter(record.value for record in records)
     wanted = Counter(expected)
     surplus = values - wanted
-    told: dict[str, Sequence[object]] = {
+    reports: dict[str, Sequence[object]] = {
         "lost": sorted((wanted - values).elements()),
         "repeated": sorted(value for value in surplus.elements() if value in wanted),
         "not to be written": sorted(value for value in surplus.elements() if value not in wanted),
@@ -51,7 +51,7 @@ def faults(expected: Mapping[str, int], found: Iterable[OutputRecord]) -> list[s
         "keys in more than one place": _scattered(records),
         "out of order": _disordered(records),
     }
-    return [f"{len(rows)} {what}: {rows[:5]}" for what, rows in told.items() if rows]
+    return [f"{len(rows)} {what}: {rows[:5]}" for what, rows in reports.items() if rows]
 
 
 def _scattered(records: Iterable[OutputRecord]) -> list[object]:

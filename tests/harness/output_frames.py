@@ -1,4 +1,4 @@
-"""What a driver's writing queries write: columns `key` and `value`, of a source with values like `k3-00017`."""
+"""Transformations of queries that write: columns `key` and `value`, from a source with values like `k3-00017`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage of a test of writing queries: one topic that all of them read, and a topic for each to write to."""
+"""The environment of a test with queries that write: one topic that all read, and an output topic per query."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LAST = "the last one"
 
 
 class Pipelines(Scene):
-    """Made anew for each test."""
+    """Created for each test."""
 
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         super().__init__(folder, brokers, drivers)

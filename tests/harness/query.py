@@ -1,4 +1,4 @@
-"""A query whose checkpoint and results outlive its drivers."""
+"""A query whose checkpoint and results remain when its driver is killed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .checkpoint import Checkpoint
 from .driver_process import DriverProcess, Event
 from .waiting import DEADLINE_S, until
 
-# What tests need to be quick; everything else is as users have it.
+# Short intervals for tests; everything else is as in production.
 FAST = {"streamMetadataDiscoveryIntervalMs": "200"}
 
 
 @dataclass
 class Query:
-    """One query, over all its runs.
+    """A query with all its runs.
 
     Args:
         name: Unique among the queries of a driver.

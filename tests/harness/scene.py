@@ -1,4 +1,4 @@
-"""The stage of one test: topics and files that nobody else uses, on brokers and drivers that all share."""
+"""The environment of one test: topics and files of its own, on shared brokers and drivers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARTITIONS = 2
 
 
 class Scene:
-    """Made anew for each test."""
+    """Created for each test."""
 
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         self.folder = folder
@@ -61,7 +61,7 @@ class Scene:
         return Checker(query.sink, [(id, self.brokers[id], topic) for id, topic in topics], wanted)
 
     def await_exact(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> None:
-        """Wait until a running query has read exactly what is there."""
+        """Wait until a running query has read all existing records, each once."""
         self.checker(query, *topics, wanted=wanted).await_exact(alive=query.alive)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A metadata service that is written in Python, and as slow as a test wants it."""
+"""A metadata service in Python that tests can delay."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dynamic_kafka import ClusterMetadata, KafkaMetadataService, KafkaStream
 
 
 class SlowFileService(KafkaMetadataService):
-    """Answers from a JSON document; while there is a file `<path>.slow`, for as long as that says, in seconds."""
+    """Answers from a JSON document, after as many seconds as the file `<path>.slow` contains, if it exists."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)

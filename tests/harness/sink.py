@@ -1,4 +1,4 @@
-"""The idempotent sink: one file a batch id, replaced when the batch runs again."""
+"""The idempotent sink: one file per batch id, which is replaced if the batch runs again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = ("cluster", "topic", "partition", "offset", "cast(value as string) as 
 
 
 class Sink:
-    """What `foreachBatch` calls. Runs in the driver.
+    """The function that `foreachBatch` calls in the driver.
 
     Args:
         folder: Holds `sink/<batch>.json`, what a user would have, and `attempts/<batch>.<try>.json`, what each

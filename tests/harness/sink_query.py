@@ -1,4 +1,4 @@
-"""A query that writes to a stream, over all its runs."""
+"""A query that writes to a stream, with all its runs."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class SinkQuery(Query):
         return self._find("stuck") or self.terminated()
 
     def release(self) -> None:
-        """Let it go on from there."""
+        """Resume the run."""
         self._send("release")
 
     def await_hit(self, second: bool = False) -> int:
@@ -79,7 +79,7 @@ class SinkQuery(Query):
         return int(marker.read_text())
 
     def release_task(self) -> None:
-        """Let the task that hangs go on."""
+        """Resume the task that hangs."""
         (self.folder / "task-fault.go").touch()
 
     def fails_with(self, condition: str) -> str:

@@ -1,4 +1,4 @@
-"""A Spark cluster of processes on this machine, whose workers count as two hosts: Spark's speculation asks for that."""
+"""A standalone Spark cluster on this machine. Its workers are two hosts for Spark, as speculation requires."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Halts the commits of a driver's queries at the very step that a test names."""
+"""Halts the commits of a driver's queries at a step that the test names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 
 class Steps:
-    """What the sink tells its steps to, in the place of what does nothing. One for all queries of a driver.
+    """Replaces the probe that the sink calls at each step. One instance for all queries of a driver.
 
     Args:
         spark: Its session.
@@ -29,12 +29,12 @@ class Steps:
         getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
 
     def halt(self, query: str, step: str, batch: int) -> None:
-        """Halt a query when it comes there; once."""
+        """Halt a query at a step, once."""
         self._halts[query] = (step, batch)
         self._released[query] = threading.Event()
 
     def release(self, query: str) -> None:
-        """Let it go on."""
+        """Resume the query."""
         self._released[query].set()
 
     def reached(self, step: str, batch: int) -> None:
@@ -50,7 +50,7 @@ class Steps:
         return self._halts.get(self._query(), ("", 0))[0] == "between-commits"
 
     def _query(self) -> str:
-        # A call from within a call comes to the thread that called.
+        # py4j runs a nested call on the calling thread.
         name = str(self._jvm.java.lang.Thread.currentThread().getName())
         found = re.match(r"stream execution thread for (\S+) \[", name)
         assert found is not None, name

@@ -1,4 +1,4 @@
-"""Waiting for conditions. Nothing here sleeps for a time that has to be long enough."""
+"""Waits for conditions instead of sleeping for a fixed time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOOK_EVERY_S = 0.05
 
 
 def until(what: str, look: Callable[[], T], deadline_s: float = DEADLINE_S) -> T:
-    """Look again and again, and return what is found when it is true.
+    """Poll until the result is true, and return it.
 
     Args:
         what: For the error: what is waited for.

@@ -1,4 +1,4 @@
-"""A reader with `read_committed` that looks all the time: what it has seen once must stay."""
+"""A reader with `read_committed` that polls continuously: a record that it has seen must not disappear."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PAUSE_S = 1.0
 
 
 def withdrawn(seen: set[OutputRecord], now: Iterable[OutputRecord]) -> list[OutputRecord]:
-    """Return what was there and is not any more."""
+    """Return the records that have disappeared."""
     return sorted(seen - set(now))
 
 

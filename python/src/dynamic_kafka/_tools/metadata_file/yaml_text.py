@@ -49,16 +49,17 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """Refuses what the subset does not have, at its line."""
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
-        line = event.start_mark.line
+        line = event.start_mark.line if event.start_mark else 0
         if getattr(event, "anchor", None) is not None:
             raise _refused(line, _ALIASES)
         if getattr(event, "tag", None) is not None:
             raise _refused(line, _TAGS)
-        self._depth += 1
+        levels = int(isinstance(event, yaml.CollectionStartEvent))
+        self._depth += levels
         if self._depth > _MAX_DEPTH:
             raise _broken(line, f"it has more than {_MAX_DEPTH} levels")
         node = super().compose_node(parent, index)
-        self._depth -= 1
+        self._depth -= levels
         return node
 
 

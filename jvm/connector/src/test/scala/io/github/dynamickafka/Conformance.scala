@@ -14,7 +14,8 @@ object Conformance {
   /** All cases of a folder of `tests/conformance`. */
   def cases(kind: String): Seq[JsonNode] = {
     val folder = Path.of(sys.props("dynamickafka.root"), "tests", "conformance", kind)
-    val files = Using.resource(Files.walk(folder))(_.iterator.asScala.filter(_.toString.endsWith(".json")).toSeq)
+    val files =
+      Using.resource(Files.walk(folder))(_.iterator.asScala.filter(_.toString.endsWith(".json")).toSeq)
     files.sorted.flatMap(file => mapper.readTree(Files.readString(file)).elements.asScala)
   }
 

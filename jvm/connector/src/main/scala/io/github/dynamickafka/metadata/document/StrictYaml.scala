@@ -1,6 +1,13 @@
 package io.github.dynamickafka.metadata.document
 
-import org.yaml.snakeyaml.events.{AliasEvent, CollectionStartEvent, Event, NodeEvent, ScalarEvent}
+import org.yaml.snakeyaml.events.{
+  AliasEvent,
+  CollectionEndEvent,
+  CollectionStartEvent,
+  Event,
+  NodeEvent,
+  ScalarEvent
+}
 import org.yaml.snakeyaml.nodes.{NodeId, Tag}
 import org.yaml.snakeyaml.parser.Parser
 import org.yaml.snakeyaml.resolver.Resolver
@@ -14,7 +21,20 @@ private[document] final class StrictParser(parser: Parser, refuse: (Int, String)
 
   override def checkEvent(choice: Event.ID): Boolean = parser.checkEvent(choice)
   override def peekEvent(): Event = checked(parser.peekEvent())
-  override def getEvent(): Event = checked(parser.getEvent())
+
+  override def getEvent(): Event = {
+    val event = checked(parser.getEvent())
+    event match {
+      case start: CollectionStartEvent =>
+        depth += 1
+        if (depth > StrictParser.MaxDepth) refuse(start.getStartMark.getLine + 1, StrictParser.TooDeep)
+      case _: CollectionEndEvent => depth -= 1
+      case _ => ()
+    }
+    event
+  }
+
+  private var depth = 0
 
   private def checked(event: Event): Event = {
     val tag = event match {
@@ -33,7 +53,11 @@ private[document] final class StrictParser(parser: Parser, refuse: (Int, String)
 }
 
 private[document] object StrictParser {
-  val Aliases = "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
+  /** Levels of nesting in a document. */
+  val MaxDepth = 50
+  val TooDeep = s"this is no YAML or JSON: it has more than $MaxDepth levels"
+  val Aliases =
+    "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
   val Tags = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
   val MergeKeys = "merge keys are not supported: repeat the keys, or put '<<' in quotes"
   val Ambiguous =

@@ -15,8 +15,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
- * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but nodes;
- * snakeyaml's default limits on size and depth apply.
+ * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but nodes.
  *
  * The one user of snakeyaml, which comes with Spark's Kubernetes module and so is not on every class path.
  *
@@ -48,6 +47,8 @@ private[document] final class YamlText(origin: String) {
 
   private def compose(text: String): Node = {
     val options = new LoaderOptions
+    // The strict parser applies the limit, with a line.
+    options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
     val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
     val strict = new StrictParser(parser, (line, reason) => throw refused(line, reason))
     new Composer(strict, StrictScalars, options).getSingleNode
