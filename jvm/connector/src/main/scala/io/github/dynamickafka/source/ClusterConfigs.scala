@@ -5,13 +5,13 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{Topology, TopologyTopic}
 import io.github.dynamickafka.offset.OffsetsPolicy
 
-/** What options and metadata together say of each cluster; the precedence is that of [[ClusterProperties]]. */
+/** Merges options and metadata of each cluster, with the precedence of [[ClusterProperties]]. */
 private[source] final class ClusterConfigs(options: SourceOptions) {
   import ClusterConfigs._
 
   /**
-   * @param known ids of all clusters there are, to tell whose a `cluster.<id>.` option is
-   * @param properties of the cluster, as the metadata service or the checkpoint gives them
+   * @param known the ids of all known clusters, which determine the cluster of a `cluster.<id>.` option
+   * @param properties the properties of the cluster in the metadata or the checkpoint
    */
   def apply(id: String, known: Set[String], properties: Map[String, String]): ClusterConfig = {
     val effective = ClusterProperties.resolve(options.clusters, id, known, properties)
@@ -29,16 +29,16 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
   def all(topology: Topology): Map[String, ClusterConfig] =
     topology.clusters.map { case (id, c) => id -> apply(id, topology.clusters.keySet.toSet, c.properties) }
 
-  /** Where a topic starts when the query starts. */
+  /** The start position of a topic at the first start of the query. */
   def starting(id: String, known: Set[String], topic: TopologyTopic): OffsetsPolicy =
     own(id, known, StartingForms, topic.startingOffsets)
       .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting, known))
 
   /**
-   * Where a topic starts that comes later.
+   * The start position of a topic that is added later.
    *
-   * @param clusterIsKnown other topics of the cluster are read already, or were
-   * @param unresolvedAtStart the cluster was there at the start of the query, but gave no answer then
+   * @param clusterIsKnown whether other topics of the cluster are or were read
+   * @param unresolvedAtStart whether the cluster was in the metadata at the first start of the query, but unreachable
    */
   def entering(
       id: String,
@@ -54,11 +54,11 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
       else options.offsets.newCluster
     }
 
-  /** Where reading ends; None: nowhere. */
+  /** The stopping position of a topic; None: no stopping position. */
   def ending(id: String, known: Set[String], topic: TopologyTopic): Option[OffsetsPolicy] =
     own(id, known, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
 
-  /** Refuses ends that are about one cluster, without its id, where there are several. Only for a first start. */
+  /** Rejects stopping offsets without cluster level if there are several clusters. Only for a first start. */
   def checkEnding(known: Set[String]): Unit =
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _, known))
 
@@ -75,14 +75,14 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
       throw Errors.invalidOption(
         spec.name,
         "{topic: ...}",
-        s"the streams are on several clusters (${known.toSeq.sorted.mkString(", ")}), so the JSON needs their ids: " +
+        s"the streams are on several clusters (${known.toSeq.sorted.mkString(", ")}), so the JSON requires a cluster level: " +
           """{"<cluster id>": {"<topic>": {"<partition>": <offset>}}}."""
       )
     }
     policy
   }
 
-  /** The option of this very cluster, then what the metadata says. */
+  /** The option of this cluster or, if it is not set, the value in the metadata. */
   private def own(
       id: String,
       known: Set[String],
@@ -99,7 +99,7 @@ private[source] final class ClusterConfigs(options: SourceOptions) {
 
 private[source] object ClusterConfigs {
 
-  /** The options that say the same in different forms; the first one that is set counts. */
+  /** The alternative options for one position. Precedence in this order, highest first. */
   private final case class Forms(
       timestamp: OptionSpec[Long],
       byTimestamp: OptionSpec[OffsetsPolicy],

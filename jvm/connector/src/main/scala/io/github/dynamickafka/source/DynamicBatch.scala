@@ -19,7 +19,9 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 
-/** A read from start to end, with one answer of the metadata service and one look at each cluster. */
+/**
+ * A batch read from start to stopping offsets, with one poll of the metadata service and one request to each cluster.
+ */
 private[source] final class DynamicBatch(
     options: SourceOptions,
     configs: ClusterConfigs,

@@ -12,7 +12,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 import io.github.dynamickafka.offset.CompositeOffsetJson
 
-/** Codec of the files of [[CheckpointMemory]], version 1; a later version is refused by name. */
+/** The codec of the files of [[CheckpointMemory]], version 1. Rejects any other version. */
 private[source] object MemoryJson {
   private val Version = 1
   private val mapper = new ObjectMapper

@@ -12,7 +12,7 @@ import io.github.dynamickafka.source.reader.{
   SharedTaskReader
 }
 
-/** Readers on executors, for what a [[BatchPlanner]] has planned. */
+/** Creates the readers, on executors, for the partitions of a [[BatchPlanner]]. */
 private[source] object ReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared, new ReaderMetrics)

@@ -10,11 +10,11 @@ import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
 /**
- * Consumers between two tasks, of all queries of an executor. One that has records left waits for a task over its own
- * partitions; another serves any partition of its cluster. Safe to be used from any thread.
+ * The idle consumers of all queries of an executor. A consumer with prefetched records is only used for tasks with one
+ * of its partitions; any other consumer serves all partitions of its cluster. Thread-safe.
  *
- * @param capacity idle consumers that are kept; beyond it the one that is idle for longest is closed
- * @param idleMs how long one is kept
+ * @param capacity the maximum number of idle consumers; beyond it, the one that is idle longest is closed
+ * @param idleMs how long an idle consumer is kept, in milliseconds
  * @param now monotonic milliseconds
  */
 private[source] final class ConsumerPool(
@@ -25,15 +25,15 @@ private[source] final class ConsumerPool(
 ) {
   import ConsumerPool._
 
-  // The one that is idle for longest comes first.
+  // The consumer that is idle longest comes first.
   private var idle = Vector.empty[Idle]
   private var sweeping = false
 
-  /** Of the caller alone, until it gives it back with [[release]] or [[discard]]. */
+  /** The consumer belongs to the caller until it calls [[release]] or [[discard]]. */
   def acquire(settings: ConsumerSettings, partitions: Set[TopicPartition]): RangeConsumer =
     take(settings, partitions).getOrElse(create(settings))
 
-  /** As [[acquire]], but never one that has read before. */
+  /** Like [[acquire]], but always opens a new consumer. */
   def create(settings: ConsumerSettings): RangeConsumer = open(settings)
 
   private def take(settings: ConsumerSettings, partitions: Set[TopicPartition]): Option[RangeConsumer] =
@@ -58,17 +58,17 @@ private[source] final class ConsumerPool(
     over.foreach(o => discard(o.consumer))
   }
 
-  /** Closes it: after an error nobody knows what state it is in. */
+  /** Closes a consumer, because its state is unknown after an error. */
   def discard(consumer: RangeConsumer): Unit =
     try consumer.close()
     catch {
       case NonFatal(e) =>
-        log.warn(s"Closing a consumer of Kafka cluster '${consumer.settings.cluster}' failed", e)
+        log.warn(s"Failed to close a consumer of Kafka cluster '${consumer.settings.cluster}'", e)
     }
 
   def size: Int = synchronized(idle.size)
 
-  /** Closes what has been idle for too long. */
+  /** Closes consumers that have been idle for too long. */
   def sweep(): Unit = {
     val over = synchronized {
       val (out, kept) = idle.partition(now() - _.since >= idleMs)
@@ -91,7 +91,7 @@ private[source] object ConsumerPool {
 
   private val log = LoggerFactory.getLogger(classOf[ConsumerPool])
 
-  /** The one of this JVM. Its sizes are those of Spark's own cache, under Spark's names. */
+  /** The pool of this JVM, configured by the properties of Spark's consumer cache. */
   lazy val shared: ConsumerPool = {
     val conf = SparkEnv.get.conf
     new ConsumerPool(

@@ -8,10 +8,10 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer
 import io.github.dynamickafka.config.Redaction
 
 /**
- * How the consumers of one cluster are made. Consumers of equal settings can stand for each other; where anything
- * differs (an address, a password) there are others. Goes to executors; holds secrets, and `toString` prints none.
+ * The settings of the consumers of one cluster. Consumers with equal settings are interchangeable. Serialized to
+ * executors. Contains secrets, which `toString` omits.
  *
- * @param properties with Kafka's names
+ * @param properties without the prefix `kafka.`
  */
 private[source] final class ConsumerSettings(val cluster: String, val properties: Map[String, String])
     extends Serializable {
@@ -24,16 +24,16 @@ private[source] final class ConsumerSettings(val cluster: String, val properties
     case _ => false
   }
 
-  /** For a consumer that is told what to read and from where, and keeps no positions of its own. */
+  /** The properties of a consumer with assigned partitions and positions, which commits no offsets. */
   def forConsumer: java.util.Map[String, AnyRef] = {
     val bytes = classOf[ByteArrayDeserializer].getName
     val all = new java.util.HashMap[String, AnyRef]
-    // Without a name, one from a counter: two consumers of one name in a JVM quarrel over their JMX beans.
+    // A unique default, because two consumers with the same client id in a JVM cannot both register their JMX beans.
     all.put(
       ConsumerConfig.CLIENT_ID_CONFIG,
       s"dynamic-kafka-$cluster-${ConsumerSettings.count.incrementAndGet()}"
     )
-    // A topic that was deleted must not be made anew by being read.
+    // Reading a deleted topic must not recreate it.
     all.put(ConsumerConfig.ALLOW_AUTO_CREATE_TOPICS_CONFIG, "false")
     properties.foreach { case (name, value) => all.put(name, value) }
     all.put(ConsumerConfig.KEY_DESERIALIZER_CLASS_CONFIG, bytes)
