@@ -2,15 +2,15 @@ package io.github.dynamickafka.sink.commit
 
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
 
-/** What follows from the outcomes of a decided batch. Pure. */
+/** The result for a decided batch, given the outcomes of its transactions. Pure. */
 private[commit] sealed trait Decision extends Product with Serializable
 private[commit] object Decision {
   case object Done extends Decision
 
-  /** None of it is there, so the batch can be written anew as if nothing had been. */
+  /** No transaction is committed, so the whole batch can be written again. */
   final case class Nothing(reason: String) extends Decision
 
-  /** Something is not known yet; whatever else there is, it has to wait for that. */
+  /** The outcome of a transaction is unknown, so the result is not known yet. */
   final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
   final case class Partial(lost: Seq[(Prepared, String)]) extends Decision
 
@@ -29,11 +29,11 @@ private[commit] object Decision {
 }
 
 /**
- * Parts of a batch that are to be written again: those that Kafka aborted after the batch was decided, while others are
+ * The parts of a batch that must be written again, because Kafka aborted them after the decision, while others are
  * committed.
  *
- * @param lost by (task, cluster), with the records that were in them
- * @param kept those that are committed, likewise
+ * @param lost the number of records of the aborted parts, by (task, cluster)
+ * @param kept the number of records of the committed parts, by (task, cluster)
  */
 private[sink] final case class Replay(
     batch: Long,
@@ -43,7 +43,7 @@ private[sink] final case class Replay(
 ) {
   def writes(partition: Int, cluster: String): Boolean = lost.contains((partition, cluster))
 
-  /** Why these tasks did not get the rows that the first ones got; None: they did, as far as can be told. */
+  /** The difference between the rows of these tasks and of the first ones; None if their numbers are equal. */
   def difference(tasks: Seq[TaskTransactions]): Option[String] = {
     val written = tasks.flatMap(_.prepared).map(t => (t.partition, t.cluster) -> t.rows).toMap
     val withheld =
@@ -51,7 +51,7 @@ private[sink] final case class Replay(
     def compare(what: Map[(Int, String), Long], now: Map[(Int, String), Long]) =
       (what.keySet ++ now.keySet).toSeq.sorted.find(k => what.get(k) != now.get(k)).map {
         case k @ (task, cluster) =>
-          s"task $task has ${now.getOrElse(k, 0L)} records for cluster '$cluster', and had ${what.getOrElse(k, 0L)}."
+          s"task $task has ${now.getOrElse(k, 0L)} records for cluster '$cluster', but had ${what.getOrElse(k, 0L)} before."
       }
     compare(lost, written).orElse(compare(kept, withheld.toMap))
   }
@@ -59,7 +59,7 @@ private[sink] final case class Replay(
 
 private[sink] object Replay {
 
-  /** @param rounds all decisions of the batch so far; of the last one, `lost` is lost */
+  /** @param rounds all decisions of the batch so far; `lost` are the lost transactions of the last one */
   def next(rounds: Seq[JournalEntry], lost: Seq[Prepared]): Replay = {
     val last = rounds.last
     def places(ts: Seq[Prepared]) = ts.map(t => (t.partition, t.cluster) -> t.rows).toMap

@@ -9,10 +9,10 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 import io.github.dynamickafka.config.Redaction
 
 /**
- * How the producers of one cluster are made. Producers of equal settings can stand for each other. Goes to executors;
- * holds secrets, and `toString` prints none.
+ * The settings of the producers of one cluster. Producers with equal settings are interchangeable. Serialized to
+ * executors. Contains secrets, which `toString` omits.
  *
- * @param properties with Kafka's names
+ * @param properties without the prefix `kafka.`
  */
 private[sink] final class ProducerSettings(val cluster: String, val properties: Map[String, String])
     extends Serializable {
@@ -31,7 +31,7 @@ private[sink] final class ProducerSettings(val cluster: String, val properties: 
 
   def forProducer: ju.Map[String, AnyRef] = {
     val all = new ju.HashMap[String, AnyRef]
-    // Without a name, one from a counter: two clients of one name in a JVM quarrel over their JMX beans.
+    // A unique default, because two producers with the same client id in a JVM cannot both register their JMX beans.
     all.put(
       ProducerConfig.CLIENT_ID_CONFIG,
       s"dynamic-kafka-sink-$cluster-${ProducerSettings.count.incrementAndGet()}"

@@ -9,9 +9,9 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**
- * For `none` and `at-least-once`: producers that all tasks of an executor share.
+ * For `none` and `at-least-once`: uses producers that all tasks of an executor share.
  *
- * @param waits whether a task is done only when all its records are acknowledged
+ * @param waits whether a task waits until all its records are acknowledged
  */
 private[sink] final class SharedLanes(
     settings: String => ProducerSettings,
@@ -20,7 +20,8 @@ private[sink] final class SharedLanes(
 ) extends Lanes {
   private val failures =
     new SendFailures(e =>
-      if (!waits) SharedLanes.log.warn(s"A record is lost ('deliveryGuarantee' is 'none'): $e")
+      if (!waits)
+        SharedLanes.log.warn(s"A record was not written and is lost ('deliveryGuarantee' is 'none'): $e")
     )
   private val open = mutable.HashMap.empty[String, SharedLanes.Lane]
 
@@ -45,7 +46,7 @@ private[sink] final class SharedLanes(
     SharedLanes.Done
   }
 
-  /** What is sent is sent: at least once. */
+  /** Does nothing: records that were sent stay, as at-least-once allows. */
   override def abort(): Unit = ()
 
   override def close(): Unit = {

@@ -10,8 +10,8 @@ import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
 /**
- * One producer for each cluster, used by all tasks of this JVM at once, as in Spark's own Kafka sink. One that nobody has
- * used for a while is closed, so that changed settings leave nothing behind.
+ * One producer per cluster, shared by all tasks of this JVM, as in Spark's Kafka sink. Idle producers are closed after
+ * a while, including those with outdated settings.
  *
  * @param now monotonic milliseconds
  */
@@ -51,10 +51,10 @@ private[sink] final class SharedProducers(
       idle
     }
     over.foreach { case (settings, entry) =>
-      // What is not sent after all that time never will be.
+      // Does not wait: records that were not sent within the idle time will not be sent.
       try entry.producer.close(Duration.ZERO)
       catch {
-        case NonFatal(e) => log.warn(s"Closing a producer of Kafka cluster '${settings.cluster}' failed", e)
+        case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
       }
     }
   }
@@ -75,10 +75,10 @@ private[sink] object SharedProducers {
     var since = 0L
   }
 
-  /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
+  /** How long idle producers are kept, configured by the property of Spark's producer cache. */
   def idleMs: Long = SparkEnv.get.conf.getTimeAsMs("spark.kafka.producer.cache.timeout", "10m")
 
-  /** The one of this JVM. */
+  /** The producers of this JVM. */
   lazy val shared: SharedProducers = new SharedProducers(
     settings => new KafkaProducer(settings.forProducer),
     idleMs,

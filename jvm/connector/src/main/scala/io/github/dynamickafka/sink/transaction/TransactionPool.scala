@@ -9,8 +9,8 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.sink.producer.{ProducerSettings, SharedProducers}
 
 /**
- * Producers between two transactions, of all queries of this JVM: to open one takes fifty times as long as to start a
- * transaction with one that is there. Safe to be used from any thread.
+ * The idle transactional producers of all queries of this JVM. Opening a producer takes fifty times as long as starting
+ * a transaction with an open one. Thread-safe.
  *
  * @param now monotonic milliseconds
  */
@@ -21,11 +21,11 @@ private[sink] final class TransactionPool(
 ) {
   import TransactionPool._
 
-  // The one that is idle for longest comes first.
+  // The producer that is idle longest comes first.
   private var idle = Vector.empty[Idle]
   private var sweeping = false
 
-  /** Of the caller alone, until it gives it back with [[release]] or [[discard]]. */
+  /** The producer belongs to the caller until it calls [[release]] or [[discard]]. */
   def acquire(settings: ProducerSettings): ResumableProducer = synchronized {
     val found = idle.reverseIterator.find(_.settings == settings)
     found.foreach(f => idle = idle.filterNot(_ eq f))
@@ -37,11 +37,11 @@ private[sink] final class TransactionPool(
     sweepLater()
   }
 
-  /** After an error. */
+  /** Closes a producer after an error. */
   def discard(settings: ProducerSettings, producer: ResumableProducer): Unit =
     try producer.kill()
     catch {
-      case NonFatal(e) => log.warn(s"Closing a producer of Kafka cluster '${settings.cluster}' failed", e)
+      case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
     }
 
   def size: Int = synchronized(idle.size)
@@ -68,7 +68,7 @@ private[sink] object TransactionPool {
 
   private val log = LoggerFactory.getLogger(classOf[TransactionPool])
 
-  /** The one of this JVM. */
+  /** The pool of this JVM. */
   lazy val shared: TransactionPool = new TransactionPool(
     ResumableProducer.create(_),
     SharedProducers.idleMs,
