@@ -8,11 +8,11 @@ import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeTuple, ScalarNode, Seque
 import io.github.dynamickafka.error.Errors
 
 /**
- * A value in a metadata document and where it stands. Every accessor either gives what it says or fails with
- * the place; failures name keys but never print values of a kind that could be a secret.
+ * A value in a metadata document with its location. Every accessor returns a value of the requested type or fails with
+ * the location. Errors contain keys, but no values that could be secrets.
  *
- * @param line 1-based; for a value of a mapping the line of its key
- * @param path the names that lead here, as the error text shows them
+ * @param line 1-based; for a value of a mapping, the line of its key
+ * @param path the path to this value, as shown in error messages
  */
 private[metadata] final class DocumentNode(node: Node, origin: String, val line: Int, path: Vector[String]) {
   import DocumentNode._
@@ -22,19 +22,19 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
   private def failAt(at: Int, reason: String): Nothing =
     throw Errors.metadataInvalid((origin +: s"line $at" +: path).mkString(", "), reason)
 
-  /** The values of a mapping whose keys are given, in the document's order. Another key fails. */
+  /** The values of a mapping with a fixed set of keys, in the order of the document. Fails for any other key. */
   def fields(known: Seq[String]): Map[String, DocumentNode] = {
     val found = pairs.map { case (name, keyLine, value) =>
       if (!known.contains(name)) {
         new DocumentNode(value, origin, keyLine, path :+ s"key '$name'")
-          .fail(s"there is no such key here, the keys are ${list(known)}.${Names.didYouMean(name, known)}")
+          .fail(s"the key is unknown; valid keys are ${list(known)}.${Names.didYouMean(name, known)}")
       }
       name -> new DocumentNode(value, origin, keyLine, path :+ s"key '$name'")
     }
     found.toMap
   }
 
-  /** The values of a mapping whose keys are the user's names for things of one kind, in the document's order. */
+  /** The values of a mapping with user-defined keys of one kind, such as stream ids, in the order of the document. */
   def items(kind: String): Seq[(String, DocumentNode)] =
     pairs.map { case (name, keyLine, value) =>
       name -> new DocumentNode(value, origin, keyLine, named(kind, name))
@@ -46,29 +46,29 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     case _ => fail(s"must be a list, but is $shape")
   }
 
-  /** Text that is written as text: a number or a date that stands for a name is more often a slip. */
+  /** A string. An unquoted number or date is rejected, because as a name it is usually a mistake. */
   def text: String = node match {
     case scalar: ScalarNode if scalar.getTag == Tag.STR => scalar.getValue
     case scalar: ScalarNode if Plain(scalar.getTag) => fail(s"must be text, but is $shape: put it in quotes")
     case _ => fail(s"must be text, but is $shape")
   }
 
-  /** Text, a number, a truth value or a date, as it is written: `0123` stays `0123`, `yes` stays `yes`. */
+  /** The source text of a string, number, boolean or date: `0123` remains `0123`, and `yes` remains `yes`. */
   def scalar: String = node match {
     case scalar: ScalarNode if Plain(scalar.getTag) => scalar.getValue
-    case _ => fail(s"must be text, a number or true or false, but is $shape")
+    case _ => fail(s"must be text, a number, true or false, but is $shape")
   }
 
   /**
-   * `true` or `false`. YAML 1.1 has more words for them, which readers of YAML 1.2 take for text: they are refused, so
-   * that a document means the same to all.
+   * `true` or `false`. Other boolean words of YAML 1.1 are strings in YAML 1.2, so they are rejected: a document must
+   * have the same meaning for all parsers.
    */
   def truth: Boolean = node match {
     case scalar: ScalarNode if scalar.getTag == Tag.BOOL =>
       scalar.getValue match {
         case "true" => true
         case "false" => false
-        case _ => fail("must be written 'true' or 'false'")
+        case _ => fail("must be written as 'true' or 'false'")
       }
     case _ => fail(s"must be true or false, but is $shape")
   }
@@ -76,7 +76,7 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
   def isList: Boolean = node.isInstanceOf[SequenceNode]
   def isMapping: Boolean = node.isInstanceOf[MappingNode]
 
-  /** This node under a name that its own content gives it, as entries of a list have. */
+  /** This node with a name from its own content in the path, for entries of a list. */
   def as(kind: String, name: String): DocumentNode = new DocumentNode(node, origin, line, named(kind, name))
 
   private def named(kind: String, name: String): Vector[String] =
@@ -87,7 +87,7 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
     case _ => fail(s"must be a mapping, but is $shape")
   }
 
-  /** Own keys first, then what `<<` brings and the mapping has not itself, as YAML defines it. */
+  /** The keys of the mapping, then the keys that `<<` merges and the mapping does not have, as defined by YAML. */
   private def merged(mapping: MappingNode, within: Set[Node]): Seq[(String, Int, Node)] = {
     if (within(mapping)) fail("it is merged into itself")
     val (merges, own) = mapping.getValue.asScala.toSeq.partition(_.getKeyNode.getTag == Tag.MERGE)
@@ -96,12 +96,12 @@ private[metadata] final class DocumentNode(node: Node, origin: String, val line:
       val name = keyOf(tuple)
       val keyLine = lineOf(tuple.getKeyNode)
       seen.put(name, (name, keyLine, tuple.getValueNode))
-        .foreach(first => failAt(keyLine, s"key '$name' is given twice, first at line ${first._2}"))
+        .foreach(first => failAt(keyLine, s"key '$name' is duplicate, first used at line ${first._2}"))
     }
     val brought = merges.map(_.getValueNode).flatMap {
       case one: MappingNode => Seq(one)
       case many: SequenceNode => many.getValue.asScala.toSeq.collect { case one: MappingNode => one }
-      case other => failAt(lineOf(other), "'<<' must name a mapping")
+      case other => failAt(lineOf(other), "'<<' must refer to a mapping")
     }
     brought.flatMap(merged(_, within + mapping)).foreach(entry => seen.getOrElseUpdate(entry._1, entry))
     seen.values.toSeq

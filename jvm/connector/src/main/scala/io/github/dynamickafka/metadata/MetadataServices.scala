@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.error.Errors
 
-/** Makes the metadata service that the options name. */
+/** Creates the metadata service of a query. */
 private[dynamickafka] object MetadataServices {
 
   private val Offers: Seq[String] = Seq("file", "static", "single-cluster", "http", "configmap", "jdbc")
@@ -19,9 +19,9 @@ private[dynamickafka] object MetadataServices {
       classOf[KafkaMetadataService].getName
 
   /**
-   * The service, for one query: it may be closed when the query ends, whoever else uses what is behind it.
+   * Creates the service for one query, which closes it when it ends. Closing it does not affect other queries.
    *
-   * @param hadoopConf to reach the file systems of `file`
+   * @param hadoopConf for the file systems of the service `file`
    */
   def create(options: ServiceOptions, hadoopConf: Configuration): KafkaMetadataService =
     options.name.trim.toLowerCase(Locale.ROOT) match {
@@ -54,7 +54,7 @@ private[dynamickafka] object MetadataServices {
       throw Errors.invalidOption(
         ServiceArguments.option("handle"),
         handle,
-        "no service is registered under it in this driver; give the service to the builder again"
+        "no service is registered with this handle in the driver; set the service on the builder again"
       )
     )
     new SharedMetadataService(service)
@@ -64,7 +64,7 @@ private[dynamickafka] object MetadataServices {
     val meant = Names.didYouMean(options.name, Offers)
     invalid(
       options,
-      s"there is no such service, and no such class on the class path. There are $Offered.$meant"
+      s"it is neither a known service nor a class on the class path. Valid values: $Offered.$meant"
     )
   }
 

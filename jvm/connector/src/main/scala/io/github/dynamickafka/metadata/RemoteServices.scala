@@ -5,10 +5,10 @@ import scala.jdk.CollectionConverters._
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.error.Errors
 
-/** The services that ask another system, each from its arguments. All have `timeoutMs` and `ttlMs`. */
+/** Creates the services that call another system. All of them have the arguments `timeoutMs` and `ttlMs`. */
 private[metadata] object RemoteServices {
 
-  /** How long one call may take, where the arguments don't say otherwise. */
+  /** The default time limit of one call. */
   val DefaultTimeoutMs = 10000L
 
   private val Limits = Seq("timeoutMs", "ttlMs")
@@ -43,7 +43,7 @@ private[metadata] object RemoteServices {
     val limit = arguments.long("timeoutMs", DefaultTimeoutMs)
     if (limit == 0)
       throw Errors.invalidOption(ServiceArguments.option("timeoutMs"), "0", "it must be 1 or more")
-    // Clients count in int.
+    // The clients use Int.
     math.min(limit, Int.MaxValue.toLong)
   }
 

@@ -6,11 +6,11 @@ import io.github.dynamickafka.config.{ServiceOptions, Suggestions}
 import io.github.dynamickafka.error.Errors
 
 /**
- * The `metadataService.*` options of a service that this connector brings. Names are read without regard to case
- * and hyphens; what comes after a known prefix is kept to the letter.
+ * The `metadataService.*` options of a built-in service. Names are matched without regard to case and hyphens; the rest
+ * of a name after a known prefix is unchanged.
  *
- * @param known names of single arguments
- * @param prefixes of arguments that the user names, each with its `.`
+ * @param known the names of single arguments
+ * @param prefixes the prefixes of arguments with user-defined names, including the `.`
  */
 private[metadata] final class ServiceArguments(
     options: ServiceOptions,
@@ -26,7 +26,7 @@ private[metadata] final class ServiceArguments(
       ours.getOrElse(throw Errors.unknownOption(option(name), suggestion(name))) -> value
     }
     read.groupBy(_._1).collectFirst { case (name, Seq(_, _, _*)) =>
-      throw Errors.invalidOption(option(name), "...", "it is given twice, in two spellings")
+      throw Errors.invalidOption(option(name), "...", "it is set twice, in two spellings")
     }
     read.toMap.partition { case (name, _) => known.contains(name) }
   }
@@ -35,17 +35,17 @@ private[metadata] final class ServiceArguments(
 
   def required(name: String): String =
     get(name).filterNot(_.isBlank).getOrElse(
-      throw Errors.missingOption(option(name), s"the metadata service '${options.name}' needs it")
+      throw Errors.missingOption(option(name), s"the metadata service '${options.name}' requires it")
     )
 
   /** Zero or more. */
   def long(name: String, default: Long): Long = get(name).fold(default) { text =>
     text.trim.toLongOption.filter(_ >= 0).getOrElse(
-      throw Errors.invalidOption(option(name), text, "it must be a whole number, 0 or more")
+      throw Errors.invalidOption(option(name), text, "it must be an integer of at least 0")
     )
   }
 
-  /** The arguments under a prefix, without it. */
+  /** The arguments with a prefix, without the prefix. */
   def under(prefix: String): Map[String, String] =
     byPrefix.collect { case (name, value) if name.startsWith(prefix) => name.drop(prefix.length) -> value }
 

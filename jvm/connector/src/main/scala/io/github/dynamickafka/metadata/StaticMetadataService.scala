@@ -1,9 +1,10 @@
 package io.github.dynamickafka.metadata
 
 /**
- * Streams that never change.
+ * A service with streams that never change.
  *
- * @param document YAML or JSON in the format of the metadata file
+ * @param document YAML or JSON text in the format of the metadata file
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if the document is invalid
  */
 final class StaticMetadataService(document: String) extends DocumentMetadataService {
   private val parsed = MetadataDocument.parse(document, "the document of the service 'static'")

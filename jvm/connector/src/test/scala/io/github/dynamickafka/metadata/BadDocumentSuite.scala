@@ -34,7 +34,7 @@ class BadDocumentSuite extends AnyFunSuite {
       "duplicate top key",
       "version: 1\nstreams: {}\nstreams: {}",
       3,
-      "'streams' is given twice, first at line 2"
+      "'streams' is duplicate, first used at line 2"
     ),
     Bad("cluster null", withClusters("  blue:"), 3, "cluster 'blue'", "must be a mapping, but is empty"),
     Bad(
@@ -85,20 +85,26 @@ class BadDocumentSuite extends AnyFunSuite {
       withClusters("  blue:\n    properties:\n      a: hunter2\n      b: 1\n      a: 3"),
       7,
       "cluster 'blue'",
-      "'a' is given twice, first at line 5"
+      "'a' is duplicate, first used at line 5"
     ),
-    Bad("bad cluster id", withClusters("  b/lue: {}"), 3, "'b/lue' is a bad id", "1 to 128 letters"),
-    Bad("long cluster id", withClusters(s"  ${"b" * 129}: {}"), 3, "is a bad id"),
+    Bad(
+      "bad cluster id",
+      withClusters("  b/lue: {}"),
+      3,
+      "'b/lue' is not a valid cluster id",
+      "1 to 128 letters"
+    ),
+    Bad("long cluster id", withClusters(s"  ${"b" * 129}: {}"), 3, "is not a valid cluster id"),
     Bad(
       "duplicate cluster",
       withClusters("  blue: {}\n  blue: {}"),
       4,
-      "'blue' is given twice, first at line 3"
+      "'blue' is duplicate, first used at line 3"
     ),
     Bad("blank stream id", "version: 1\nstreams:\n  '': {clusters: {}}", 3, "must not be blank"),
     Bad("null stream", Head, 5, "stream 'orders'", "must be a mapping, but is empty"),
     Bad("stream without clusters", Head + "    {}", 5, "stream 'orders'", "'clusters' is missing"),
-    Bad("duplicate stream", Head + "    clusters: {}\n  orders: {}", 7, "'orders' is given twice"),
+    Bad("duplicate stream", Head + "    clusters: {}\n  orders: {}", 7, "'orders' is duplicate"),
     Bad("unknown key of stream", Head + "    cluster: {}", 6, "stream 'orders'", "Did you mean 'clusters'?"),
     Bad(
       "unknown cluster",
@@ -135,14 +141,14 @@ class BadDocumentSuite extends AnyFunSuite {
       "bad topic",
       inCluster("\n        topics: [a,\n          b b]"),
       9,
-      where :+ "'b b' is a bad topic name": _*
+      where :+ "'b b' is not a valid topic name": _*
     ),
-    Bad("duplicate topic", inCluster(" {topics: [a, a]}"), 7, where :+ "'a' is given twice": _*),
+    Bad("duplicate topic", inCluster(" {topics: [a, a]}"), 7, where :+ "'a' is duplicate": _*),
     Bad(
       "bad state",
       inCluster("\n        topics: [a]\n        state: drained"),
       9,
-      where :+ "'drained' is no state": _*
+      where :+ "'drained' is not a valid state": _*
     ),
     Bad("null state", inCluster("\n        topics: [a]\n        state:"), 9, where :+ "key 'state'": _*),
     Bad(
@@ -161,7 +167,7 @@ class BadDocumentSuite extends AnyFunSuite {
       "write in another spelling",
       inCluster("\n        topics: [a]\n        write: no"),
       9,
-      where :+ "key 'write'" :+ "must be written 'true' or 'false'": _*
+      where :+ "key 'write'" :+ "must be written as 'true' or 'false'": _*
     ),
     Bad("write is a number", inCluster(" {topics: [a], write: 0}"), 7, where :+ "but is a number": _*),
     Bad("null write", inCluster("\n        topics: [a]\n        write:"), 9, where :+ "but is empty": _*),
@@ -170,13 +176,13 @@ class BadDocumentSuite extends AnyFunSuite {
       "two ways",
       inCluster("\n        topics: [a]\n        topic_pattern: a.*"),
       9,
-      where :+ "key 'topic_pattern'" :+ "is given beside 'topics'": _*
+      where :+ "key 'topic_pattern'" :+ "is specified together with 'topics'": _*
     ),
     Bad(
       "pattern and partitions",
       inCluster("\n        topic_pattern: a\n        partitions: {a: [0]}"),
       9,
-      where :+ "is given beside 'topic_pattern'": _*
+      where :+ "is specified together with 'topic_pattern'": _*
     ),
     Bad("blank pattern", inCluster("\n        topic_pattern: ''"), 8, where :+ "regular expression": _*),
     Bad(
@@ -201,7 +207,7 @@ class BadDocumentSuite extends AnyFunSuite {
       "partitions of a bad topic",
       inCluster("\n        partitions: {b b: [0]}"),
       8,
-      where :+ "'b b' is a bad topic name": _*
+      where :+ "'b b' is not a valid topic name": _*
     ),
     Bad(
       "partitions of a topic: none",
@@ -213,39 +219,44 @@ class BadDocumentSuite extends AnyFunSuite {
       "a partition is no number",
       inCluster("\n        partitions:\n          a: [0,\n            x]"),
       10,
-      where :+ "number of a partition": _*
+      where :+ "partition number": _*
     ),
     Bad(
       "a negative partition",
       inCluster("\n        partitions:\n          a:\n          - -1"),
       10,
-      where :+ "from 0 on": _*
+      where :+ "at least 0": _*
     ),
     Bad(
       "a partition twice",
       inCluster("\n        partitions:\n          a: [0, 1,\n            00]"),
       10,
-      where :+ "partition 0 is given twice": _*
+      where :+ "partition 0 is duplicate": _*
     ),
     Bad(
       "times by partition",
       inCluster(" {topics: [a], stopping_offsets: 'timestamp:{\"a\": {\"0\": -1}}'}"),
       7,
-      where :+ "a time in milliseconds": _*
+      where :+ "a timestamp in milliseconds": _*
     ),
     Bad("bad offsets", inCluster(" {topics: [a], starting_offsets: erliest}"), 7, where :+ "'erliest'": _*),
     Bad(
       "negative time",
       inCluster(" {topics: [a], stopping_offsets: -1}"),
       7,
-      where :+ "'-1' cannot be used": _*
+      where :+ "'-1' is invalid": _*
     ),
-    Bad("empty offsets", inCluster(" {topics: [a], starting_offsets: {}}"), 7, where :+ "names no topic": _*),
+    Bad(
+      "empty offsets",
+      inCluster(" {topics: [a], starting_offsets: {}}"),
+      7,
+      where :+ "contains no topic": _*
+    ),
     Bad(
       "offset is no number",
       inCluster("\n        topics: [a]\n        starting_offsets:\n          a:\n            0: x"),
       11,
-      where :+ "topic 'a'" :+ "partition '0'" :+ "whole number": _*
+      where :+ "topic 'a'" :+ "partition '0'" :+ "an integer": _*
     ),
     Bad(
       "offset out of range",
@@ -267,7 +278,7 @@ class BadDocumentSuite extends AnyFunSuite {
       "Flink: duplicate stream",
       "- {streamId: a, clusterMetadataList: []}\n- {streamId: a, clusterMetadataList: []}",
       2,
-      "'a' is given twice"
+      "'a' is duplicate"
     ),
     Bad(
       "Flink: address can't be an id",
@@ -282,7 +293,7 @@ class BadDocumentSuite extends AnyFunSuite {
       "Flink: duplicate cluster",
       "- streamId: a\n  clusterMetadataList:\n  - &x {clusterId: b, bootstrapServers: b, topics: [a]}\n  - *x",
       3,
-      "cluster 'b' is given twice"
+      "cluster 'b' is duplicate"
     ),
     Bad(
       "Flink: no topics",
@@ -292,20 +303,20 @@ class BadDocumentSuite extends AnyFunSuite {
       "cluster 'b'",
       "key 'topics'"
     ),
-    Bad("JSON cut off", "{\"version\": 1,\n \"streams\": {", 2, "no YAML or JSON", "stream end"),
+    Bad("JSON cut off", "{\"version\": 1,\n \"streams\": {", 2, "not valid YAML or JSON", "stream end"),
     Bad("two documents", "version: 1\n---\nversion: 1", 2, "another document"),
-    Bad("tab indentation", "version: 1\nstreams:\n\ta: 1", 3, "no YAML or JSON", "TAB"),
+    Bad("tab indentation", "version: 1\nstreams:\n\ta: 1", 3, "not valid YAML or JSON", "TAB"),
     Bad("control character", "version: 1\nstreams: \u0001", 2, "not allowed"),
     Bad("key that is no text", "version: 1\n? [a]\n: b", 2, "a key must be text"),
     Bad("merge of itself", "version: 1\nstreams: &s\n  <<: *s\n", 2, "merged into itself"),
-    Bad("merge of text", "version: 1\nstreams:\n  <<: text\n", 3, "'<<' must name a mapping"),
+    Bad("merge of text", "version: 1\nstreams:\n  <<: text\n", 3, "'<<' must refer to a mapping"),
     Bad("secret taken for an alias", "version: 1\nclusters: {a: *hunter2 }", 2, "undefined alias"),
     Bad("secret taken for a tag", "version: 1\nclusters: {a: !hunter2!b }", 2, "undefined tag handle"),
     Bad(
       "secret taken for a global tag",
       "version: 1\nclusters: {a: !!hunter2 b}",
       2,
-      "no YAML or JSON",
+      "not valid YAML or JSON",
       "not allowed"
     ),
     Bad("unquoted secret", "version: 1\nclusters:\n  a: hunter2: x", 3, "mapping values")
@@ -339,7 +350,7 @@ class BadDocumentSuite extends AnyFunSuite {
     }.mkString("\n")
     Seq(bomb, "version: '" + "x" * 4000000 + "'\nstreams: {}", "[" * 200).foreach { document =>
       val e = intercept[DynamicKafkaIllegalArgumentException](MetadataDocument.parse(document, "file a"))
-      assert(e.getMessage.contains("no YAML or JSON"), e.getMessage.take(300))
+      assert(e.getMessage.contains("not valid YAML or JSON"), e.getMessage.take(300))
     }
   }
 }

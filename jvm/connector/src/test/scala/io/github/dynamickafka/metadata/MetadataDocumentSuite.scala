@@ -59,7 +59,7 @@ class MetadataDocumentSuite extends AnyFunSuite {
     // Only Java knows its regular expressions, so `validate` cannot say this.
     val e = intercept[Exception](parse(Yaml.replace("topics: [orders]", "topic_pattern: 'orders-('")))
     assert(
-      Seq("line 18", "stream 'orders'", "cluster 'blue'", "no regular expression").forall(
+      Seq("line 18", "stream 'orders'", "cluster 'blue'", "not a valid regular expression").forall(
         e.getMessage.contains
       ),
       e.getMessage
