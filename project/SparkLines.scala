@@ -1,6 +1,6 @@
 import sbt._
 
-/** What one Spark minor needs. Versions that load together; each line is one artifact. */
+/** The compatible versions of the dependencies for one Spark minor version. Each line is one artifact. */
 final case class SparkLine(
     minor: String,
     spark: String,
@@ -13,7 +13,7 @@ final case class SparkLine(
 
 object SparkLines {
 
-  /** The first is the one that is built if nothing is said. PySpark is tested in the version of `spark`. */
+  /** The first line is the default. PySpark is tested in the version of `spark`. */
   val all: Seq[SparkLine] = Seq(
     SparkLine(
       minor = "4.0",
@@ -53,7 +53,10 @@ object SparkLines {
       )
   }
 
-  /** A folder for each line, so that none overwrites another's jars; that of the first is sbt's own. */
+  /**
+   * A separate directory for each line, so that lines do not overwrite each other's jars. The first line uses sbt's
+   * default.
+   */
   def target(base: File): File = {
     val own = base / "target"
     if (current == all.head) own else own / s"line-${current.minor}"
