@@ -4,19 +4,19 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.OffsetsPolicy
 
 /**
- * How one cluster is reached: the Kafka properties that hold for it. For each property, the first of these counts:
+ * The Kafka properties of one cluster. Precedence of each property, highest first:
  *
  *  1. the option `cluster.<id>.kafka.<property>`, or `cluster.<id>.<property>`
- *  1. what the metadata service says about the cluster
+ *  1. the entry of the cluster in the metadata
  *  1. the option `kafka.<property>`
  *  1. the option `clientIdPrefix`, and the defaults of [[ClientDefaults]]
  *
- * Holds secrets; `toString` prints none. Two equal values lead to equal consumers.
+ * Contains secrets, which `toString` omits. Equal values result in equal consumers.
  *
- * @param client the properties of the consumers, with Kafka's names
- * @param admin the properties of an admin client on the driver
- * @param groupId the consumer group as the user named it, which `committed` reads; the consumers' own is in `client`
- * @param groupIdPrefix for the consumers' group ids where the user has named no group
+ * @param client the properties of the consumers, without the prefix `kafka.`
+ * @param admin the properties of the admin clients on the driver
+ * @param groupId the consumer group that the user set, which `committed` reads; `client` has the group of the consumers
+ * @param groupIdPrefix the prefix of the consumers' group ids if the user set no group
  */
 private[dynamickafka] final case class ClusterProperties private (
     clusterId: String,
@@ -27,7 +27,7 @@ private[dynamickafka] final case class ClusterProperties private (
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 
-  /** As options of Spark's own Kafka source. */
+  /** The properties as options of Spark's Kafka source. */
   def sparkOptions: Map[String, String] =
     client.map { case (name, value) => s"${OptionName.Kafka}$name" -> value } ++
       groupIdPrefix.filter(_ => groupId.isEmpty).map("groupIdPrefix" -> _)
@@ -41,9 +41,9 @@ private[dynamickafka] object ClusterProperties {
   private val ClientId = "client.id"
 
   /**
-   * @param knownIds the ids of all clusters that are known, this one among them: they decide which option belongs to
-   *                 which cluster
-   * @param metadata the properties that the metadata service gives for this cluster
+   * @param knownIds the ids of all known clusters, including this one: they determine which option belongs to which
+   *                 cluster
+   * @param metadata the properties of this cluster in the metadata
    */
   def resolve(
       options: ClusterOptions,
@@ -63,7 +63,10 @@ private[dynamickafka] object ClusterProperties {
     )
   }
 
-  /** What has been set for this cluster, by whomever; parameters as for [[resolve]]. */
+  /**
+   * The properties that are set for this cluster in options or metadata, without defaults. Parameters as in
+   * [[resolve]].
+   */
   private[config] def chosen(
       options: ClusterOptions,
       clusterId: String,
@@ -78,14 +81,14 @@ private[dynamickafka] object ClusterProperties {
     named ++ canonical(options.shared) ++ (canonical(metadata) -- ignored) ++ canonical(own)
   }
 
-  /** Properties of the metadata that have no place in this query; others that use the cluster may need them. */
+  /** Properties of the metadata that this query does not support. Other users of the cluster may need them. */
   def ignored(
       metadata: Map[String, String],
       table: OptionTable = SourceOptionSpecs.table
   ): Seq[String] =
     canonical(metadata).keys.filter(table.unsupported.kafkaPropertyNames).toSeq.sorted
 
-  /** The text of `cluster.<id>.<name>` for an option of this connector. */
+  /** The text of the option `cluster.<id>.<name>` of this connector. */
   def connectorOption(
       options: ClusterOptions,
       clusterId: String,
@@ -96,7 +99,7 @@ private[dynamickafka] object ClusterProperties {
       case (key, value) if OptionName.normalize(key) == OptionName.normalize(name) => value
     }
 
-  /** As [[connectorOption]], parsed. */
+  /** The parsed value of [[connectorOption]]. */
   def connectorValue[T](
       options: ClusterOptions,
       clusterId: String,
@@ -106,7 +109,9 @@ private[dynamickafka] object ClusterProperties {
     connectorOption(options, clusterId, knownIds, spec.name)
       .map(spec.parse(_, s"${OptionName.Cluster}$clusterId.${spec.name}"))
 
-  /** As [[connectorValue]]; JSON without cluster level is about this cluster, and none can be about another. */
+  /**
+   * Like [[connectorValue]]. JSON without cluster level applies to this cluster; JSON for another cluster is an error.
+   */
   def offsets(
       options: ClusterOptions,
       clusterId: String,
@@ -116,7 +121,7 @@ private[dynamickafka] object ClusterProperties {
     connectorValue(options, clusterId, knownIds, spec)
       .map(ofCluster(clusterId, _, s"${OptionName.Cluster}$clusterId.${spec.name}"))
 
-  /** Keys of `cluster.*` options that are about no cluster that is known: one may come, or the id is mistyped. */
+  /** Keys of `cluster.*` options of no known cluster: the cluster may be added later, or the id has a typo. */
   def unmatched(options: ClusterOptions, knownIds: Iterable[String]): Seq[String] =
     options.perCluster.keys.filter(ClusterKeys.split(
       _,
@@ -131,7 +136,11 @@ private[dynamickafka] object ClusterProperties {
   ): OffsetsPolicy = {
     def own(byCluster: OffsetsPolicy.ByCluster) = {
       byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
-        throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
+        throw Errors.invalidOption(
+          writtenAs,
+          other,
+          s"the JSON may only contain offsets of cluster '$clusterId'."
+        )
       }
       byCluster.map { case (_, topics) => clusterId -> topics }
     }
@@ -151,13 +160,13 @@ private[dynamickafka] object ClusterProperties {
       ClusterKeys.split(key, knownIds, options.table).collect { case (`clusterId`, name) => name -> value }
     }
 
-  /** The Kafka property that a name below `cluster.<id>.` means; None: it is an option of this connector. */
+  /** The Kafka property of a name after `cluster.<id>.`; None if the name is an option of this connector. */
   private def property(clusterId: String, name: String, table: OptionTable): Option[String] =
     OptionName
       .afterPrefix(name, OptionName.Kafka)
       .orElse(Option.when(table.find(name).isEmpty)(checked(clusterId, name, table)))
 
-  /** The name itself, if it can mean anything below `cluster.<id>.`. */
+  /** Returns the name if it is valid after `cluster.<id>.`, or throws. */
   def checked(clusterId: String, name: String, table: OptionTable): String =
     if (table.find(name).isDefined || KafkaProperties.isPlausible(name)) name
     else {

@@ -6,7 +6,7 @@ import scala.util.matching.Regex
 
 import io.github.dynamickafka.offset.OffsetsPolicy
 
-/** Every option of the source. Parsing, suggestions and `docs/options.md` come from here and nowhere else. */
+/** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs {
   import OptionType._
 
@@ -15,7 +15,7 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "required",
-    "Who knows the streams: `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class " +
+    "The metadata service: `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class " +
       "that implements `KafkaMetadataService`. Its arguments are the options `metadataService.<argument>`."
   )
 
@@ -24,7 +24,7 @@ private[dynamickafka] object SourceOptionSpecs {
     names,
     None,
     "this or `streamPattern`",
-    "The streams to read."
+    "The ids of the streams to read."
   )
 
   val StreamPattern: OptionSpec[Regex] = OptionSpec(
@@ -32,7 +32,8 @@ private[dynamickafka] object SourceOptionSpecs {
     regex,
     None,
     "this or `streamIds`",
-    "Reads every stream whose whole id matches. Streams enter and leave as they match."
+    "A Java regular expression. The query reads every stream whose whole id matches; streams are added and removed " +
+      "as the set of matching ids changes."
   )
 
   val StartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -40,10 +41,10 @@ private[dynamickafka] object SourceOptionSpecs {
     startingOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "Where a new query starts, in streaming as in batch; a query with a checkpoint goes on where it was. JSON gives " +
-      "offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}` (-2 earliest, -1 latest); " +
-      "the level of the cluster can be left out where there is one cluster. `committed` reads the offsets of " +
-      "`commitGroupId`, else of `kafka.group.id`.",
+    "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
+      "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
+      "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
+      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set.",
     perCluster = true
   )
 
@@ -52,8 +53,9 @@ private[dynamickafka] object SourceOptionSpecs {
     epochMs,
     None,
     "-",
-    "Starts every partition at its first record of this time or later, at its end where there is none. Goes before " +
-      "`startingOffsetsByTimestamp` and `startingOffsets`.",
+    "The start position as a timestamp: each partition starts at its first record with this timestamp or a later one, " +
+      "or at its latest offset if there is no such record. Takes precedence over `startingOffsetsByTimestamp` and " +
+      "`startingOffsets`.",
     perCluster = true
   )
 
@@ -62,8 +64,8 @@ private[dynamickafka] object SourceOptionSpecs {
     timestamps,
     None,
     "-",
-    "As `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
-      "Goes before `startingOffsets`.",
+    "Same as `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
+      "Takes precedence over `startingOffsets`.",
     perCluster = true
   )
 
@@ -72,7 +74,7 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> None, "earliest" -> Some(OffsetsPolicy.Earliest), "latest" -> Some(OffsetsPolicy.Latest)),
     Some(None),
     "`fail`",
-    "Where `committed` starts a partition for which the group has no offset."
+    "The position that `committed` uses for a partition without a committed offset of the group. `fail` fails the query."
   )
 
   val NewClusterStartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -80,8 +82,8 @@ private[dynamickafka] object SourceOptionSpecs {
     enteringOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "Where a cluster starts that appears while the query runs. `earliest` skips nothing that was published before " +
-      "its discovery."
+    "The start position of a cluster that is added while the query runs. `earliest` includes records that were " +
+      "produced before the cluster was discovered."
   )
 
   val NewTopicStartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -89,18 +91,18 @@ private[dynamickafka] object SourceOptionSpecs {
     enteringOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "As `newClusterStartingOffsets`, for a topic that appears in a cluster that is already read. New partitions " +
-      "of a known topic are always read from their beginning."
+    "The start position of a topic that is added to a cluster that the query already reads. New partitions of a " +
+      "known topic are always read from their earliest offset."
   )
 
   val EndingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
     "endingOffsets",
     endingOffsets,
     None,
-    "streaming: no end; batch: `latest`",
-    "Where reading ends; -1 is latest in JSON. A streaming query stays up and idles at its ends, and with " +
-      "`Trigger.AvailableNow` it ends there. `latest` is what is there when the query, or the cluster, first starts. " +
-      "A partition that is not named has no end.",
+    "streaming: none; batch: `latest`",
+    "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
+      "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
+      "the cluster first starts. A partition that JSON does not name has no stopping offset.",
     perCluster = true
   )
 
@@ -109,8 +111,9 @@ private[dynamickafka] object SourceOptionSpecs {
     epochMs,
     None,
     "-",
-    "Ends every partition before its first record of this time or later; until there is one, a streaming query reads " +
-      "on. Goes before `endingOffsetsByTimestamp` and `endingOffsets`.",
+    "The stopping position as a timestamp: each partition stops before its first record with this timestamp or a later " +
+      "one. Until there is such a record, a streaming query keeps reading. Takes precedence over " +
+      "`endingOffsetsByTimestamp` and `endingOffsets`.",
     perCluster = true
   )
 
@@ -119,16 +122,16 @@ private[dynamickafka] object SourceOptionSpecs {
     timestamps,
     None,
     "-",
-    "As `endingTimestamp`, by cluster, topic and partition. Goes before `endingOffsets`.",
+    "Same as `endingTimestamp`, by cluster, topic and partition. Takes precedence over `endingOffsets`.",
     perCluster = true
   )
 
   val DiscoveryIntervalMs: OptionSpec[Long] = OptionSpec(
     "streamMetadataDiscoveryIntervalMs",
-    duration(min = 1, minusOne = Some("only at start")),
+    duration(min = 1, minusOne = Some("only at the start of the query")),
     Some(30000L),
     "`30000`",
-    "How often the metadata service is asked what has changed; `-1`: only at start."
+    "The interval between two polls of the metadata service. `-1`: the metadata is read only at the start of the query."
   )
 
   val DiscoveryFailureThreshold: OptionSpec[Int] = OptionSpec(
@@ -136,17 +139,17 @@ private[dynamickafka] object SourceOptionSpecs {
     int(min = 0),
     Some(10),
     "`10`",
-    "Consecutive failures of the metadata service that are tolerated, with the last good answer in use; the next " +
-      "one fails the query."
+    "The number of consecutive failures of the metadata service that the query tolerates, using the last valid metadata " +
+      "meanwhile. One more consecutive failure fails the query."
   )
 
   val RemovedClusterRetentionMs: OptionSpec[Long] = OptionSpec(
     "streamMetadataRemovedClusterRetentionMs",
-    duration(min = 0, minusOne = Some("for ever")),
+    duration(min = 0, minusOne = Some("forever")),
     Some(-1L),
     "`-1`",
-    "How long the offsets of a removed cluster or topic are kept, so that it resumes exactly there if it comes back; " +
-      "`-1`: for ever, `0`: they are forgotten by the batch that retires it."
+    "How long the offsets of a removed cluster or topic are retained. If it is added again within this time, reading " +
+      "resumes from these offsets. `-1`: forever; `0`: the batch that removes it drops the offsets."
   )
 
   val RemovedClusterPolicy: OptionSpec[Boolean] = OptionSpec(
@@ -154,8 +157,8 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("stop" -> false, "drain" -> true),
     Some(false),
     "`stop`",
-    "What happens to a cluster or topic that leaves the metadata: `stop` reads no more of it, `drain` reads it up to " +
-      "the end that it has at that moment."
+    "What happens when a cluster or topic is removed from the metadata: `stop` stops reading it with the next batch; " +
+      "`drain` reads it up to its latest offsets at the time of the removal."
   )
 
   val AllowMissingStreams: OptionSpec[Boolean] = OptionSpec(
@@ -163,8 +166,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether a stream of `streamIds` that the metadata service does not know counts as removed. Otherwise it counts " +
-      "as a failure of the service, and nothing is removed."
+    "Whether a subscribed stream that the metadata service does not return, or returns without a cluster, counts as " +
+      "removed; the same applies to a `streamPattern` that matches no stream. If `false`, this counts as a failure of " +
+      "the service, and nothing is removed."
   )
 
   val AllowDuplicateClusters: OptionSpec[Boolean] = OptionSpec(
@@ -172,8 +176,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether two cluster ids may lead to the same Kafka cluster and share a topic, which is then read twice. For " +
-      "different clusters that tell the same `cluster.id`, for example behind proxies."
+    "Whether two cluster ids may refer to Kafka clusters with the same `cluster.id` and share a topic. Intended for " +
+      "different clusters that report the same `cluster.id`, for example behind proxies. If they are the same cluster, " +
+      "the topic is read twice."
   )
 
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(
@@ -181,16 +186,16 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> false, "skip" -> true),
     Some(false),
     "`fail`",
-    "What happens when a cluster cannot be reached: `fail` fails the query, `skip` keeps the cluster's offsets, goes " +
-      "on with the others and asks it again."
+    "What happens when a cluster is unreachable: `fail` fails the query; `skip` keeps the offsets of the cluster, " +
+      "continues with the other clusters and retries."
   )
 
   val ClusterFailureTimeoutMs: OptionSpec[Long] = OptionSpec(
     "clusterFailureTimeoutMs",
-    duration(min = 1, minusOne = Some("never")),
+    duration(min = 1, minusOne = Some("forever")),
     Some(-1L),
     "`-1`",
-    "With `clusterFailurePolicy=skip`: how long a cluster may be away before the query fails; `-1`: for ever."
+    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable before the query fails. `-1`: forever."
   )
 
   val ClusterRequestTimeoutMs: OptionSpec[Long] = OptionSpec(
@@ -198,8 +203,10 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1),
     Some(60000L),
     "`60000`",
-    "How long one cluster may take for its answers in a trigger, and the metadata service for one call. Kafka's " +
-      "own time-outs on the driver are derived from it."
+    "The time limit for all requests of the driver to one cluster in a trigger, and for one poll of the metadata " +
+      "service. The timeouts of the driver's Kafka clients are derived from it. Tasks do not use it: a task of the " +
+      "source fails if a cluster returns no data for `spark.network.timeout` (120 s by default), and a task of the sink " +
+      "uses the timeouts of the Kafka producer."
   )
 
   val UnreachableReplayPolicy: OptionSpec[Boolean] = OptionSpec(
@@ -207,8 +214,9 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> false, "skip" -> true),
     Some(false),
     "`fail`",
-    "What happens at a restart when a batch that was logged but not finished needs a cluster that cannot be " +
-      "reached: `skip` gives its records up and logs their offsets as lost."
+    "What happens at a restart when a batch that was logged but not completed requires a cluster that is no longer in " +
+      "the metadata and is unreachable: `fail` fails the query; `skip` skips the records, which are lost, and logs " +
+      "their offsets."
   )
 
   val FailOnDataLoss: OptionSpec[Boolean] = OptionSpec(
@@ -216,8 +224,8 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(true),
     "`true`",
-    "Whether the query fails when records that it has not read are gone: expired, or their topic was deleted or made " +
-      "anew."
+    "Whether the query fails when unread records are lost: because they have expired, or because their topic was " +
+      "deleted or recreated. If `false`, the query logs a warning and continues with the records that are available."
   )
 
   val MaxOffsetsPerTrigger: OptionSpec[Long] = OptionSpec(
@@ -225,8 +233,8 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "no limit",
-    "The most records of a batch, over all clusters together, shared by how far each partition is behind. For one " +
-      "cluster: the most records of that cluster.",
+    "The maximum number of records in a batch, over all clusters, distributed over the partitions in proportion to " +
+      "their lag. Set for one cluster: the maximum number of records of that cluster.",
     perCluster = true
   )
 
@@ -235,8 +243,8 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "-",
-    "The fewest records, over all clusters together, that start a batch. The first batch, `AvailableNow` and a change " +
-      "of the topology don't wait for them."
+    "The minimum number of records, over all clusters, that starts a batch. The first batch, `Trigger.AvailableNow` and " +
+      "a change of the topology do not wait for this number."
   )
 
   val MaxTriggerDelay: OptionSpec[Long] = OptionSpec(
@@ -244,7 +252,7 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1),
     Some(TimeUnit.MINUTES.toMillis(15)),
     "`15m`",
-    "With `minOffsetsPerTrigger`: the longest wait for them."
+    "With `minOffsetsPerTrigger`: the maximum time to wait for this number of records."
   )
 
   val MinPartitions: OptionSpec[Int] = OptionSpec(
@@ -252,8 +260,8 @@ private[dynamickafka] object SourceOptionSpecs {
     int(min = 1),
     None,
     "-",
-    "The fewest tasks of a batch, over all clusters together, where there are as many records: large ranges of " +
-      "offsets are split."
+    "The minimum number of tasks of a batch, over all clusters, if the batch has at least as many records. Large offset " +
+      "ranges are split."
   )
 
   val MaxRecordsPerPartition: OptionSpec[Long] = OptionSpec(
@@ -261,7 +269,7 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "-",
-    "The most records of one task: larger ranges of offsets are split."
+    "The maximum number of records of one task. Larger offset ranges are split."
   )
 
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
@@ -269,16 +277,17 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether rows have the column `headers`."
+    "Whether rows contain the record headers, in the column `headers`."
   )
 
   val ClientIdPrefix: OptionSpec[String] = OptionSpec(
     "clientIdPrefix",
     text,
     None,
-    "a name of its own for each client",
-    "How the `client.id` of all clients starts; `-<cluster id>` follows. All clients of a cluster share it then, which is " +
-      "what quotas and request logs of brokers go by. Without effect on a cluster with `kafka.client.id`."
+    "a unique id for each client",
+    "The prefix of the `client.id` of all clients; `-<cluster id>` is appended. All clients of a cluster then share one " +
+      "`client.id`, for example for the quotas and request logs of the brokers. Has no effect on a cluster with " +
+      "`kafka.client.id`."
   )
 
   val GroupIdPrefix: OptionSpec[String] = OptionSpec(
@@ -286,8 +295,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "no group",
-    "How the group ids of consumers start; `-<cluster id>` follows. Consumers commit nothing and need no group, so " +
-      "without it they have none. Without effect on a cluster with `kafka.group.id`."
+    "The prefix of the group id of consumers; `-<cluster id>` is appended. Consumers commit no offsets and need no " +
+      "group, so without this option they have none. Has no effect on a cluster with `kafka.group.id`."
   )
 
   val CommitOffsets: OptionSpec[Boolean] = OptionSpec(
@@ -295,8 +304,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether the offsets of each finished batch are committed on each cluster, for tools that show lag: to the group " +
-      "`commitGroupId`, else to `kafka.group.id`. The checkpoint stays what counts."
+    "Whether the offsets of each completed batch are committed to a consumer group on each cluster, for lag monitoring " +
+      "tools: to the group `commitGroupId`, or to `kafka.group.id` if it is not set. A query always resumes from its " +
+      "checkpoint, not from these offsets."
   )
 
   val CommitGroupId: OptionSpec[String] = OptionSpec(
@@ -304,8 +314,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "-",
-    "The consumer group that `startingOffsets=committed` reads and `commitOffsets` writes, the same name on each " +
-      "cluster. Without it, `kafka.group.id` is the group."
+    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name " +
+      "on each cluster. If it is not set, `kafka.group.id` is used."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(
