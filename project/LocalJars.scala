@@ -2,11 +2,11 @@ import sbt.Keys._
 import sbt._
 
 /**
- * The connector and what it needs beside Spark, in one folder: for sessions that are given jars by path, as the
- * demo's and the tests' are. Users who name the coordinate get the same jars through `spark.jars.packages`.
+ * Copies the connector and its dependencies that are not part of Spark to one directory, for sessions that get jars by
+ * path, as in the demo and the tests. `spark.jars.packages` with the coordinate resolves to the same jars.
  */
 object LocalJars {
-  val localJars = taskKey[File]("Copies the connector's jar and those it needs beside Spark to target/jars")
+  val localJars = taskKey[File]("Copies the connector's jar and its dependencies that are not part of Spark to target/jars")
 
   private val besideSpark =
     Seq("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2")

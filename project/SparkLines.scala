@@ -1,6 +1,6 @@
 import sbt._
 
-/** What one Spark minor needs. Versions that load together; each line is one artifact. */
+/** The compatible versions of the dependencies for one Spark minor version. Each line is one artifact. */
 final case class SparkLine(
     minor: String,
     spark: String,
@@ -60,7 +60,10 @@ object SparkLines {
       )
   }
 
-  /** A folder for each line, so that none overwrites another's jars; that of the first is sbt's own. */
+  /**
+   * A separate directory for each line, so that lines do not overwrite each other's jars. The first line uses sbt's
+   * default.
+   */
   def target(base: File): File = {
     val own = base / "target"
     if (current == all.head) own else own / s"line-${current.minor}"

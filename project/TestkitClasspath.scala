@@ -1,7 +1,7 @@
 import sbt.Keys._
 import sbt._
 
-/** Everything that `java -cp` needs to run the testkit without a build tool, in a file. */
+/** Writes the class path for `java -cp` to a file, to run the testkit without a build tool. */
 object TestkitClasspath {
   val testkitClasspath = taskKey[File]("Writes the class path of the testkit's server to a file")
 

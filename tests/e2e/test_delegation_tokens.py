@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.harness.scene import Scene
 
-SPARKS = "Spark's own Kafka reader reads"
+SPARKS = "using Spark's Kafka reader"
 
 
 def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:

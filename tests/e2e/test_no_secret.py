@@ -41,7 +41,7 @@ def test_no_secret_in_checkpoint_log_plan_or_error(scene: Scene) -> None:
     metadata.without("orders", "blue").write()
     until("blue is retained", lambda: "blue" in query.checkpoint.last().get("retained", {}))
     metadata.write_text(metadata.path.read_text().replace('"sasl.jaas.config"', '"sasl.jaas.config": {}, "x"'))
-    until("the failed poll", lambda: "failed, 1 in a row" in doomed.log())
+    until("the failed poll", lambda: "failed, consecutive failures: 1" in doomed.log())
     metadata.write()
     scene.brokers["red"].kill()
     try:

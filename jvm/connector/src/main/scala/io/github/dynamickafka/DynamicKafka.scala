@@ -2,15 +2,21 @@ package io.github.dynamickafka
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
-/** The entry for Scala users. Everything that it does can be done with options of `format("dynamic-kafka")` as well. */
+/**
+ * The entry point of the Scala API. It only sets options: everything is also available through options of
+ * `format("dynamic-kafka")`.
+ */
 object DynamicKafka {
 
   /** The name of the data source. */
   val Format = "dynamic-kafka"
 
-  /** Reads streams: name the metadata service and the streams, then `load()`. */
+  /** A builder for reading streams: set the metadata service and the streams, then call `load()` or `loadBatch()`. */
   def builder(spark: SparkSession): DynamicKafkaReaderBuilder = new DynamicKafkaReaderBuilder(spark)
 
-  /** Writes to a stream: name the metadata service and the stream, then `start(checkpoint)` or `save()`. */
+  /**
+   * A builder for writing to a stream: set the metadata service and the stream, then call `start(checkpoint)` or
+   * `save()`.
+   */
   def writer(frame: DataFrame): DynamicKafkaWriterBuilder = new DynamicKafkaWriterBuilder(frame)
 }

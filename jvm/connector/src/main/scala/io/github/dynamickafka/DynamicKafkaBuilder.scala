@@ -11,8 +11,8 @@ import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**
- * What the builders of reads and of writes have in common. Every method is a way to set options of the data source, which
- * `options()` shows; setting something again replaces it. Not thread-safe.
+ * The common part of the builders for reading and writing. Every method sets options of the data source, which
+ * `options()` returns. A later value replaces an earlier one. Not thread-safe.
  *
  * @tparam B the builder itself, which every setter returns
  */
@@ -21,7 +21,10 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
 
   private val chosen = new BuilderOptions(table)
 
-  /** A service that lives in this JVM: it is used as it is, and a restarted application sets it again. */
+  /**
+   * Sets a metadata service object of this JVM. Several queries may use the object, and it is not closed when they end.
+   * An application must set it again after a restart, because the checkpoint does not contain it.
+   */
   def setKafkaMetadataService(service: KafkaMetadataService): B =
     setKafkaMetadataService(
       ServiceRegistry.Spec.name,
@@ -29,6 +32,8 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
     )
 
   /**
+   * Sets the metadata service by name. The options are checked by `load()`, `start()` or `save()`.
+   *
    * @param name `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class that implements
    *             `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
@@ -39,7 +44,11 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   def setKafkaMetadataService(name: String, arguments: ju.Map[String, String]): B =
     setKafkaMetadataService(name, arguments.asScala.toMap)
 
-  /** A Kafka property of all clusters, with or without the prefix `kafka.`, or an option of the data source. */
+  /**
+   * Sets a Kafka property of all clusters, with or without the prefix `kafka.`, or an option of the data source.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION if the key is neither
+   */
   def setProperty(key: String, value: String): B = change(_.setProperty(key, value))
 
   def setProperties(properties: Map[String, String]): B =
@@ -50,27 +59,41 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
       String.valueOf(key) -> String.valueOf(value)
     }.toMap)
 
-  /** A Kafka property of one cluster, with or without the prefix `kafka.`, or an option that a cluster can have. */
+  /**
+   * Sets a Kafka property of one cluster, with or without the prefix `kafka.`, or an option that can be set for one
+   * cluster. Takes precedence over the metadata and over properties of all clusters.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if the cluster id is
+   *         invalid, UNKNOWN_OPTION if the key is unknown
+   */
   def setClusterProperty(clusterId: String, key: String, value: String): B =
     change(_.setClusterProperty(clusterId, key, value))
 
-  /** As milliseconds or with a unit: `10s`. -1: the metadata is read only at start. */
+  /**
+   * Sets the interval between two polls of the metadata service, in milliseconds or with a unit as in `10s`. The
+   * default is 30 seconds. -1: the metadata is read only at the start of the query.
+   */
   def setMetadataDiscoveryInterval(interval: String): B =
     setOption(SourceOptionSpecs.DiscoveryIntervalMs.name, interval)
   def setMetadataDiscoveryInterval(ms: Long): B = setMetadataDiscoveryInterval(ms.toString)
   def setMetadataDiscoveryInterval(interval: jt.Duration): B =
     setMetadataDiscoveryInterval(interval.toMillis)
 
-  /** An infinite one means that the metadata is read only at start. */
+  /** With an infinite duration, the metadata is read only at the start of the query. */
   def setMetadataDiscoveryInterval(interval: Duration): B = interval match {
     case finite: FiniteDuration => setMetadataDiscoveryInterval(finite.toMillis)
     case _ => setMetadataDiscoveryInterval(-1L)
   }
 
-  /** Any option of the data source, as it is. */
+  /** Sets any option of the data source, without a check of its name or value. */
   def setOption(name: String, value: String): B = change(_.set(name, value))
 
-  /** What has been set, as options of the data source. */
+  /**
+   * The options of the data source that were set.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if two names differ only
+   *         in case, which Spark treats as one option
+   */
   def options(): Map[String, String] = chosen.toMap
 
   private[dynamickafka] def change(set: BuilderOptions => Unit): B = {

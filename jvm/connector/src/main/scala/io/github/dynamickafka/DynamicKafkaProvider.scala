@@ -16,7 +16,10 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
-/** What `format("dynamic-kafka")` names. Options are checked here, when the DataFrame is made or the query started. */
+/**
+ * The data source `format("dynamic-kafka")`. Checks the options when Spark creates the DataFrame, or starts the query
+ * or job that writes.
+ */
 final class DynamicKafkaProvider extends DataSourceRegister with TableProvider with SessionConfigSupport {
 
   private var schemaAsked = false
@@ -26,7 +29,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   /** Session defaults: `spark.datasource.dynamic-kafka.<option>`. */
   override def keyPrefix(): String = shortName()
 
-  /** So that Spark asks for a schema where it reads, and gives one where it writes. */
+  /** True, so that Spark calls `inferSchema` for a read, and passes the schema of the DataFrame for a write. */
   override def supportsExternalMetadata(): Boolean = true
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
@@ -49,7 +52,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     }
   }
 
-  /** Spark makes the same call for a read with a schema of the user and for a write: only the options differ. */
+  /** Spark makes the same call for a read with a user-specified schema and for a write: only the options differ. */
   private def reads(options: CaseInsensitiveStringMap): Boolean = {
     def has(spec: OptionSpec[_] => Boolean, table: OptionTable) =
       options.keySet.asScala.exists(table.find(_).exists(spec))
@@ -68,15 +71,15 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     DynamicKafkaTable.schema(parsed.includeHeaders)
   }
 
-  /** A schema of the user that reads; it can only be the one that there is. */
+  /** Accepts a user-specified schema only if it is the schema of the source. */
   private def withUserSchema(schema: StructType, options: CaseInsensitiveStringMap): Table = {
     val own = readSchema(options)
     if (schema != own)
       throw Errors.invalidOption(
         "schema",
         schema.simpleString,
-        s"rows of this data source have a schema of their own: ${own.simpleString}. Leave it out. " +
-          "To write, name the stream with 'streamId' in the place of 'streamIds' or 'streamPattern'."
+        s"this data source has a fixed schema: ${own.simpleString}. Remove the user-specified schema. " +
+          "To write, set the stream with 'streamId' instead of 'streamIds' or 'streamPattern'."
       )
     new DynamicKafkaTable(own)
   }

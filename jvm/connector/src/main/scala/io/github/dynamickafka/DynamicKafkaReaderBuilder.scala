@@ -9,44 +9,69 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
 
-/** Builds a DataFrame over streams: name the metadata service and the streams, then `load()`. Not thread-safe. */
+/**
+ * Builds a DataFrame of the records of streams: set the metadata service and the streams, then call `load()` or
+ * `loadBatch()`. The rows have the columns of Spark's Kafka source, then `cluster` and `stream`. Not thread-safe.
+ *
+ * Settings that Flink's `DynamicKafkaSourceBuilder` (FLIP-246) also has use the same method names.
+ */
 final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession)
     extends DynamicKafkaBuilder[DynamicKafkaReaderBuilder](SourceOptionSpecs.table) {
   import SourceOptionSpecs._
 
+  /**
+   * Sets the ids of the streams to read. Not allowed together with `setStreamPattern`.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if an id is empty or
+   *         contains ';' or ',', or if a pattern is set
+   */
   def setStreamIds(ids: String*): DynamicKafkaReaderBuilder = change(_.setStreamIds(ids))
   def setStreamIds(ids: Set[String]): DynamicKafkaReaderBuilder = setStreamIds(ids.toSeq.sorted: _*)
   def setStreamIds(ids: ju.Collection[String]): DynamicKafkaReaderBuilder =
     setStreamIds(ids.asScala.toSeq: _*)
 
-  /** Streams whose whole id matches. */
+  /** Reads the streams whose whole id matches a Java regular expression. Not allowed together with `setStreamIds`. */
   def setStreamPattern(regex: String): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
 
-  /** @param regex without flags: they have no place in an option. Write them into the expression, as in `(?i)orders` */
+  /** @param regex a pattern without flags. Embed flags in the expression instead, as in `(?i)orders` */
   def setStreamPattern(regex: Pattern): DynamicKafkaReaderBuilder = change(_.setStreamPattern(regex))
 
+  /**
+   * Sets the start position of a new query. A query with a checkpoint resumes from its checkpoint. Default: earliest.
+   */
   def setStartingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
     change(_.replace(starting, offsets.startingOptions))
 
-  /** In the forms of the option `startingOffsets`. */
+  /** Sets the start position in a text form of the option `startingOffsets`. */
   def setStartingOffsets(offsets: String): DynamicKafkaReaderBuilder =
     change(_.replace(starting, Seq(StartingOffsets.name -> offsets)))
 
+  /** Sets the stopping offsets. Default: none for a streaming DataFrame, the latest offsets for a batch DataFrame. */
   def setEndingOffsets(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder =
     change(_.replace(ending, offsets.endingOptions))
 
-  /** In the forms of the option `endingOffsets`. */
+  /** Sets the stopping offsets in a text form of the option `endingOffsets`. */
   def setEndingOffsets(offsets: String): DynamicKafkaReaderBuilder =
     change(_.replace(ending, Seq(EndingOffsets.name -> offsets)))
 
-  /** The name that Flink has for `setEndingOffsets`. */
+  /** Same as `setEndingOffsets`, with the name that Flink uses. */
   def setBounded(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
 
-  /** A streaming DataFrame. */
+  /**
+   * Returns a streaming DataFrame.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option is unknown, missing or
+   *         invalid
+   */
   def load(): DataFrame = spark.readStream.format(DynamicKafka.Format).options(options()).load()
 
-  /** A batch DataFrame: what is there now, or up to the ending offsets. */
+  /**
+   * Returns a batch DataFrame, up to the latest offsets at the time of execution or up to the stopping offsets.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option is unknown, missing or
+   *         invalid
+   */
   def loadBatch(): DataFrame = spark.read.format(DynamicKafka.Format).options(options()).load()
 
   private def starting = Seq(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp)

@@ -7,50 +7,57 @@ import org.apache.spark.sql.{DataFrame, Row}
 import io.github.dynamickafka.config.SinkOptionSpecs
 
 /**
- * Writes a DataFrame to the clusters of a stream: name the metadata service and the stream, then `start(checkpoint)` for a
- * streaming DataFrame, or `save()` for a batch one. Not thread-safe.
+ * Writes a DataFrame to the clusters of a stream: set the metadata service and the stream, then call
+ * `start(checkpoint)` for a streaming DataFrame or `save()` for a batch DataFrame. Not thread-safe.
  */
 final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
     extends DynamicKafkaBuilder[DynamicKafkaWriterBuilder](SinkOptionSpecs.table) {
   import SinkOptionSpecs._
 
-  /** The stream of rows that do not name one in a column `stream`. */
+  /** Sets the stream to write to. A value in the column `stream` of a row takes precedence. */
   def setStreamId(id: String): DynamicKafkaWriterBuilder = setOption(StreamId.name, id)
 
-  /** @param routing `key` (default), `first` or `all`: which of the stream's clusters a record goes to */
+  /** @param routing which clusters of the stream a record is written to: `key` (default), `first` or `all` */
   def setClusterRouting(routing: String): DynamicKafkaWriterBuilder = setOption(Routing.name, routing)
 
   /** @param guarantee `none`, `at-least-once` (default) or `exactly-once` */
   def setDeliveryGuarantee(guarantee: String): DynamicKafkaWriterBuilder =
     setOption(Guarantee.name, guarantee)
 
-  /** How transactional ids start, for ACLs. Only `exactly-once` has them. */
+  /** Sets the prefix of transactional ids, for ACLs. Used only with `exactly-once`. Default: `dynamic-kafka`. */
   def setTransactionalIdPrefix(prefix: String): DynamicKafkaWriterBuilder =
     setOption(TransactionalIdPrefix.name, prefix)
 
-  /** @param partitioner `default`, `fixed`, `round-robin`, or the name of a class that implements Kafka's `Partitioner` */
+  /**
+   * @param partitioner `default`, `fixed`, `round-robin`, or the name of a class that implements Kafka's `Partitioner`
+   */
   def setPartitioner(partitioner: String): DynamicKafkaWriterBuilder =
     setOption(SinkOptionSpecs.Partitioner.name, partitioner)
 
-  /** @param partitioner has a constructor without parameters, and is on the class path of the executors */
+  /** @param partitioner a class with a constructor without parameters, on the class path of the executors */
   def setPartitioner(partitioner: Class[_ <: Partitioner]): DynamicKafkaWriterBuilder =
     setPartitioner(partitioner.getName)
 
   /**
-   * Starts a query that writes a streaming DataFrame, with Spark's own trigger.
+   * Starts a query that writes a streaming DataFrame, with Spark's default trigger.
    *
-   * @param checkpoint the query's checkpoint location, any URI that Hadoop can write
+   * @param checkpoint the checkpoint location of the query, a URI of a file system that Hadoop supports
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option or a column is invalid
    */
   def start(checkpoint: String): StreamingQuery =
     writeStream().option(CheckpointLocation.name, checkpoint).start()
 
   /**
-   * Spark's own writer with these options, for a trigger, an output mode or a name of the query. It needs the option
-   * `checkpointLocation` before its `start()`.
+   * Returns Spark's `DataStreamWriter` with these options, to set a trigger, an output mode or a query name. Set the
+   * option `checkpointLocation` before you call `start()`.
    */
   def writeStream(): DataStreamWriter[Row] =
     frame.writeStream.format(DynamicKafka.Format).options(options())
 
-  /** Writes a batch DataFrame, and returns when it is written. */
+  /**
+   * Writes a batch DataFrame, and returns when it is written.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if an option or a column is invalid
+   */
   def save(): Unit = frame.write.format(DynamicKafka.Format).options(options()).mode("append").save()
 }

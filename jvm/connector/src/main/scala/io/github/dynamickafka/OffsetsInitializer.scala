@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import io.github.dynamickafka.config.SourceOptionSpecs
 
-/** Where reading starts or ends. Immutable. */
+/** A start or stopping position for `setStartingOffsets` and `setEndingOffsets`. Immutable. */
 final class OffsetsInitializer private (kind: String, value: String, fallback: Option[String]) {
 
   private[dynamickafka] def startingOptions: Seq[(String, String)] = options("starting")
@@ -23,28 +23,34 @@ final class OffsetsInitializer private (kind: String, value: String, fallback: O
 object OffsetsInitializer {
   private val mapper = new ObjectMapper()
 
-  /** The first record that Kafka still holds. */
+  /** The earliest available offset of each partition. Valid only as a start position. */
   def earliest(): OffsetsInitializer = plain("earliest")
 
-  /** After the last record. */
+  /** The latest offset of each partition, which is the offset after its last record. */
   def latest(): OffsetsInitializer = plain("latest")
 
-  /** What a consumer group has committed; the query fails over a partition without a committed offset. */
+  /** The committed offsets of a consumer group. The query fails if a partition has no committed offset. */
   def committedOffsets(): OffsetsInitializer = committedOffsets("fail")
 
   /**
-   * What a consumer group has committed: the one of the option `commitGroupId`, else of `kafka.group.id`.
+   * The committed offsets of a consumer group: the group of the option `commitGroupId`, or of `kafka.group.id` if it is
+   * not set.
    *
-   * @param fallback for partitions without a committed offset: `fail`, `earliest` or `latest`
+   * @param fallback the position of a partition without a committed offset: `fail`, `earliest` or `latest`
    */
   def committedOffsets(fallback: String): OffsetsInitializer =
     new OffsetsInitializer("Offsets", "committed", Some(fallback))
 
-  /** The first record of this time or later, in milliseconds since 1970; the end where there is none. */
+  /**
+   * The first record of each partition with this timestamp or a later one. As a start position, it is the latest offset
+   * if there is no such record.
+   *
+   * @param epochMs milliseconds since 1970-01-01 UTC
+   */
   def timestamp(epochMs: Long): OffsetsInitializer =
     new OffsetsInitializer("Timestamp", epochMs.toString, None)
 
-  /** By cluster id, topic and partition; -2 is earliest and -1 latest. */
+  /** Offsets by cluster id, topic and partition. -2 is earliest (only as a start position), -1 is latest. */
   def offsets(byCluster: Map[String, Map[String, Map[Int, Long]]]): OffsetsInitializer = {
     val sorted = new ju.TreeMap[String, ju.Map[String, ju.Map[Int, Long]]]
     byCluster.foreach { case (cluster, topics) =>

@@ -7,9 +7,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
- * Times what a trigger does to a composite offset, without Kafka and without Spark's engine:
- * `OffsetBenchmark <clusters> <partitions> <rounds>`. Prints JSON with the nanoseconds of each round after as
- * many rounds of warming up.
+ * Measures the operations of a trigger on a composite offset, without Kafka and Spark's engine: `OffsetBenchmark
+ * <clusters> <partitions> <rounds>`. Prints JSON with the nanoseconds of each round, after the same number of warm-up
+ * rounds.
  */
 object OffsetBenchmark {
   private val Topics = 4
@@ -32,7 +32,7 @@ object OffsetBenchmark {
     println(mapper.writeValueAsString(root))
   }
 
-  /** `total` partitions spread over clusters and their topics as evenly as can be. */
+  /** `total` partitions, evenly distributed over clusters and their topics. */
   private def positions(clusters: Int, total: Int): SortedMap[String, Positions] = {
     def share(of: Int, among: Int, index: Int) = of / among + (if (index < of % among) 1 else 0)
     SortedMap.from((0 until clusters).map { c =>
@@ -72,7 +72,7 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     "between" -> (() => OffsetRange.between(start, end))
   )
 
-  /** The last results, where a compiler can't tell that nobody reads them. */
+  /** The last results, volatile so that the compiler cannot eliminate the computation. */
   @volatile var sink: Any = null
 
   def round(): Map[String, Long] = parts.map { case (name, part) =>

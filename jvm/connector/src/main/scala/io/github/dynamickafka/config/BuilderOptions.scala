@@ -9,14 +9,17 @@ import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{KafkaProperties, Redaction}
 
-/** The options that a builder collects: one value for each, in the order in which they were set. */
+/** The options that a builder collects: one value per option, in the order in which they were set. */
 private[dynamickafka] final class BuilderOptions(table: OptionTable) {
   import SourceOptionSpecs._
 
-  /** By the name that decides which option it is; then as it was written. */
+  /** By normalized name: the name and the value as the user wrote them. */
   private val entries = mutable.LinkedHashMap.empty[String, (String, String)]
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException if Spark would lose an option */
+  /**
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+   *         if two names differ only in case, which Spark treats as one option
+   */
   def toMap: Map[String, String] = {
     val all = entries.values.toSeq
     all.groupBy { case (name, _) => name.toLowerCase(Locale.ROOT) }.values.filter(_.size > 1).foreach {
@@ -25,8 +28,8 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
         throw Errors.invalidOption(
           names.last,
           Redaction.Redacted,
-          s"Spark takes it for '${names.head}', because it knows no upper and lower case in options. Tell clusters " +
-            "apart by more than that, or give these settings in the metadata."
+          s"Spark treats option names as case-insensitive and would not distinguish it from '${names.head}'. Use cluster " +
+            "ids that differ in more than case, or set these properties in the metadata."
         )
     }
     all.toMap
@@ -51,7 +54,11 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
   def setStreamIds(ids: Seq[String]): Unit = {
     refuseBoth(StreamIds, ids.mkString(", "), StreamPattern)
     ids.find(id => id.trim.isEmpty || id.exists(";,".contains(_))).foreach { id =>
-      throw Errors.invalidOption(StreamIds.name, id, "it is no stream id: it is empty, or holds ';' or ','.")
+      throw Errors.invalidOption(
+        StreamIds.name,
+        id,
+        "it is not a valid stream id: it is empty, or contains ';' or ','."
+      )
     }
     set(StreamIds.name, ids.mkString(";"))
   }
@@ -66,12 +73,12 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
       throw Errors.invalidOption(
         StreamPattern.name,
         regex.pattern,
-        "flags of a pattern have no place in an option: write them into the expression, as in '(?i)orders'."
+        "an option cannot contain the flags of a pattern: embed them in the expression, as in '(?i)orders'."
       )
     setStreamPattern(regex.pattern)
   }
 
-  /** Sets options in the place of others, as a time in the place of offsets. */
+  /** Sets options and removes the ones that they replace, for example offsets by a timestamp. */
   def replace(others: Seq[OptionSpec[_]], options: Seq[(String, String)]): Unit = {
     others.foreach(other => entries.remove(other.key))
     options.foreach { case (name, value) => set(name, value) }
@@ -88,7 +95,7 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
       throw Errors.invalidOption(
         s"${OptionName.Cluster}$clusterId.$key",
         Redaction.Redacted,
-        s"'$clusterId' is no cluster id: those have 1 to 128 letters, digits, '.', '_' and '-'."
+        s"'$clusterId' is not a valid cluster id: a cluster id has 1 to 128 letters, digits, '.', '_' and '-'."
       )
     val isOurs = OptionName.afterPrefix(key, OptionName.Kafka).isDefined || table.find(key).isDefined
     val name = ClusterScope.checked(clusterId, key, table)
@@ -100,7 +107,7 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
       throw Errors.invalidOption(
         spec.name,
         value,
-        s"'${other.name}' is set as well, and only one of the two can be."
+        s"'${other.name}' is also set, but only one of the two options is allowed."
       )
 
   private def keyOf(name: String): String = table.find(name).map(_.key).getOrElse {

@@ -4,19 +4,19 @@ import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, Redaction}
 
 /**
- * How one cluster is reached: the Kafka properties that hold for it. For each property, the first of these counts:
+ * The Kafka properties of one cluster. Precedence of each property, highest first:
  *
  *  1. the option `cluster.<id>.kafka.<property>`, or `cluster.<id>.<property>`
- *  1. what the metadata service says about the cluster
+ *  1. the entry of the cluster in the metadata
  *  1. the option `kafka.<property>`
  *  1. the option `clientIdPrefix`, and the defaults of [[ClientDefaults]]
  *
- * Holds secrets; `toString` prints none. Two equal values lead to equal consumers.
+ * Contains secrets, which `toString` omits. Equal values result in equal consumers.
  *
- * @param client the properties of the consumers, with Kafka's names
- * @param admin the properties of an admin client on the driver
- * @param groupId the consumer group as the user named it, which `committed` reads; the consumers' own is in `client`
- * @param groupIdPrefix for the consumers' group ids where the user has named no group
+ * @param client the properties of the consumers, without the prefix `kafka.`
+ * @param admin the properties of the admin clients on the driver
+ * @param groupId the consumer group that the user set, which `committed` reads; `client` has the group of the consumers
+ * @param groupIdPrefix the prefix of the consumers' group ids if the user set no group
  */
 private[dynamickafka] final case class ClusterProperties private (
     clusterId: String,
@@ -27,7 +27,7 @@ private[dynamickafka] final case class ClusterProperties private (
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 
-  /** As options of Spark's own Kafka source. */
+  /** The properties as options of Spark's Kafka source. */
   def sparkOptions: Map[String, String] =
     client.map { case (name, value) => s"${OptionName.Kafka}$name" -> value } ++
       groupIdPrefix.filter(_ => groupId.isEmpty).map("groupIdPrefix" -> _)

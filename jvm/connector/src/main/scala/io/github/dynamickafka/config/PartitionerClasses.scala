@@ -2,7 +2,7 @@ package io.github.dynamickafka.config
 
 import org.apache.kafka.clients.producer.Partitioner
 
-/** Whether a class of the user can stand for Kafka's partitioner. */
+/** Checks the class of a custom partitioner. */
 private[config] object PartitionerClasses {
 
   def problem(name: String): Option[String] =
@@ -13,6 +13,6 @@ private[config] object PartitionerClasses {
         s"'$name' does not implement ${classOf[Partitioner].getName}"
       )
     } catch {
-      case _: ClassNotFoundException | _: LinkageError => Some(s"there is no class '$name' on the class path")
+      case _: ClassNotFoundException | _: LinkageError => Some(s"the class path has no class '$name'")
     }
 }

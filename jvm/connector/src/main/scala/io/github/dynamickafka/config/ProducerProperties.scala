@@ -3,10 +3,11 @@ package io.github.dynamickafka.config
 import io.github.dynamickafka.kafka.{ClientDefaults, Redaction}
 
 /**
- * How one cluster is written to; the precedence is that of [[ClusterProperties]]. Holds secrets; `toString` prints none.
+ * The Kafka properties of one cluster for writing, with the precedence of [[ClusterProperties]]. Contains secrets,
+ * which `toString` omits.
  *
- * @param client the properties of the producers, with Kafka's names
- * @param admin the properties of an admin client on the driver
+ * @param client the properties of the producers, without the prefix `kafka.`
+ * @param admin the properties of the admin clients on the driver
  */
 private[dynamickafka] final case class ProducerProperties private (
     clusterId: String,

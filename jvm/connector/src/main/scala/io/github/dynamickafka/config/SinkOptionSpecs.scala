@@ -2,7 +2,7 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 
-/** Every option of the sink, as [[SourceOptionSpecs]] has those of the source. */
+/** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SinkOptionSpecs {
   import OptionType._
 
@@ -13,7 +13,7 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     None,
     "this or a column `stream`",
-    "The stream to write to, for rows that do not name one in a column `stream`."
+    "The id of the stream to write to. A value in the column `stream` of a row takes precedence."
   )
 
   val Routing: OptionSpec[ClusterRouting] = OptionSpec(
@@ -21,9 +21,9 @@ private[dynamickafka] object SinkOptionSpecs {
     oneOf("key" -> ClusterRouting.Key, "first" -> ClusterRouting.First, "all" -> ClusterRouting.All),
     Some(ClusterRouting.Key),
     "`key`",
-    "Which of the stream's clusters that take writes a record goes to: `key` to one, told by a hash of the key (without " +
-      "a key, each task of a batch takes one in turn); `first` to the first one in the metadata; `all` to every one. A " +
-      "row's own `cluster` goes before that."
+    "Which of the writable clusters of the stream a record is written to. `key`: one cluster, chosen by a hash of the " +
+      "key; for records without a key, each task of a batch uses one cluster, chosen in turn. `first`: the first " +
+      "cluster in the metadata. `all`: every cluster. A value in the column `cluster` of a row takes precedence."
   )
 
   val Guarantee: OptionSpec[DeliveryGuarantee] = OptionSpec(
@@ -35,9 +35,9 @@ private[dynamickafka] object SinkOptionSpecs {
     ),
     Some(DeliveryGuarantee.AtLeastOnce),
     "`at-least-once`",
-    "`none`: records are sent and nobody waits for them; `at-least-once`: a batch is done when every record is " +
-      "acknowledged; `exactly-once`: a batch appears once on every cluster, or not at all, for readers with " +
-      "`read_committed`. A streaming query needs `checkpointLocation` as an option for that."
+    "`none`: fire and forget, acknowledgements are not awaited. `at-least-once`: a batch is complete when every record " +
+      "is acknowledged. `exactly-once`: for consumers with isolation level `read_committed`, a batch appears once on " +
+      "every cluster or not at all; a streaming query then requires `checkpointLocation` as an option."
   )
 
   val TransactionalIdPrefix: OptionSpec[String] = OptionSpec(
@@ -45,7 +45,8 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     Some("dynamic-kafka"),
     "`dynamic-kafka`",
-    "How transactional ids start, for ACLs (`exactly-once`). The query's id and what makes an attempt unique follow."
+    "With `exactly-once`: the prefix of transactional ids, for ACLs. The id of the query and a suffix that is unique for " +
+      "each task attempt are appended."
   )
 
   val Partitioner: OptionSpec[PartitionerChoice] = OptionSpec(
@@ -56,16 +57,17 @@ private[dynamickafka] object SinkOptionSpecs {
     ),
     Some(PartitionerChoice.Default),
     "`default`",
-    "Which partition a record without `partition` goes to: `default` is Kafka's own way; `fixed`: one partition for each " +
-      "task; `round-robin`: all in turn; or a class that implements Kafka's `Partitioner`."
+    "How the partition of a record is chosen if the row has no `partition`. `default`: the default partitioner of the " +
+      "Kafka producer; `fixed`: one partition per task; `round-robin`: all partitions in turn; or the name of a class " +
+      "that implements Kafka's `Partitioner`."
   )
 
   val DeadLetterTopic: OptionSpec[String] = OptionSpec(
     "deadLetterTopic",
     text,
     None,
-    "a row that cannot be routed fails the batch",
-    "The topic that rows go to which cannot be routed, on the row's cluster. Headers `dynamic-kafka-...` tell why."
+    "none: a row that cannot be routed fails the batch",
+    "The topic, on the cluster of the row, for rows that cannot be routed. Headers `dynamic-kafka-...` contain the reason."
   )
 
   val DeadLetterCluster: OptionSpec[String] = OptionSpec(
@@ -73,7 +75,7 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     None,
     "-",
-    "The cluster whose `deadLetterTopic` takes rows that have no cluster."
+    "The cluster whose `deadLetterTopic` receives rows for which no cluster is known."
   )
 
   val CommitTimeoutMs: OptionSpec[Long] = OptionSpec(
@@ -81,8 +83,9 @@ private[dynamickafka] object SinkOptionSpecs {
     duration(min = 1),
     Some(60000L),
     "`60000`",
-    "How long the transactions of a decided batch may take to be committed before the query fails (`exactly-once`). The " +
-      "decision stands: the next start of the query commits what is left."
+    "With `exactly-once`: the time limit for committing the transactions of a batch after the decision to commit it. When " +
+      "it expires, the query fails. The decision remains valid: the next start of the query commits the pending " +
+      "transactions."
   )
 
   val PartialCommitPolicy: OptionSpec[Boolean] = OptionSpec(
@@ -90,10 +93,10 @@ private[dynamickafka] object SinkOptionSpecs {
     oneOf("fail" -> false, "replay-lost-partitions" -> true),
     Some(false),
     "`fail`",
-    "What happens at a start when Kafka has aborted some transactions of a decided batch after others were committed, " +
-      "because an outage was longer than `transaction.timeout.ms`: `fail` tells what is missing, " +
-      "`replay-lost-partitions` writes the tasks' missing part again, and needs a query whose batches can be repeated " +
-      "partition by partition."
+    "What happens at the start of a query if Kafka aborted some transactions of a batch after others were committed, " +
+      "because an outage was longer than `transaction.timeout.ms`. `fail` fails the query and lists the missing " +
+      "transactions. `replay-lost-partitions` writes only the missing parts again; it requires that each run of a batch " +
+      "gives every task the same rows."
   )
 
   val CheckpointLocation: OptionSpec[String] = OptionSpec(
@@ -101,8 +104,8 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     None,
     "-",
-    "Spark's own option. With `exactly-once` the journal of decisions is kept there. Spark does not tell a sink of a " +
-      "location that comes from `spark.sql.streaming.checkpointLocation`."
+    "Spark's option. With `exactly-once`, the journal of the sink is stored in this location. Spark does not pass a " +
+      "location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.config
 
-/** What the writing query asked for, parsed and checked. Holds Kafka properties, so `toString` tells only the stream. */
+/**
+ * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
+ * and the delivery guarantee.
+ */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
     streamId: Option[String],
@@ -35,7 +38,7 @@ private[dynamickafka] object PartitionerChoice {
   case object Fixed extends PartitionerChoice
   case object RoundRobin extends PartitionerChoice
 
-  /** An implementation of Kafka's `Partitioner`, made by the producers. */
+  /** An implementation of Kafka's `Partitioner`, which the producers instantiate. */
   final case class OfClass(name: String) extends PartitionerChoice
 
   def parse(text: String): Either[String, PartitionerChoice] = text match {
@@ -44,21 +47,23 @@ private[dynamickafka] object PartitionerChoice {
     case word if word.equalsIgnoreCase("round-robin") => Right(RoundRobin)
     case name =>
       PartitionerClasses.problem(name).toLeft(OfClass(name)).left.map(problem =>
-        s"it is none of 'default', 'fixed', 'round-robin', and no partitioner: $problem."
+        s"it is neither 'default', 'fixed' nor 'round-robin', nor a partitioner: $problem."
       )
   }
 }
 
 /**
- * @param topic on the cluster of the row
- * @param cluster for rows that have none
+ * The destination of rows that cannot be routed.
+ *
+ * @param topic the topic, on the cluster of the row
+ * @param cluster the cluster for rows without a known cluster
  */
 private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster: Option[String])
 
 /**
- * What is for exactly-once only.
+ * Options of exactly-once delivery.
  *
- * @param checkpointLocation as Spark passes it on, which is where the journal is
+ * @param checkpointLocation the option of the query, where the journal is stored
  * @param replayLost `partialCommitPolicy=replay-lost-partitions`
  */
 private[dynamickafka] final case class TransactionOptions(

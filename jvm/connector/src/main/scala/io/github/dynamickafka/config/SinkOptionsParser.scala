@@ -9,7 +9,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
 
-/** Turns the options of a writing query into [[SinkOptions]]; as [[SourceOptionsParser]] for the source. */
+/** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */
 private[dynamickafka] object SinkOptionsParser {
   import SinkOptionSpecs._
 
@@ -51,7 +51,7 @@ private[dynamickafka] object SinkOptionsParser {
     )
   }
 
-  /** Spark passes the name of a query on as an option. */
+  /** Spark passes the name of a query as an option. */
   private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
     options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
   )
@@ -62,12 +62,12 @@ private[dynamickafka] object SinkOptionsParser {
       throw Errors.invalidOption(
         DeadLetterCluster.name,
         id,
-        s"it would have no effect: '${DeadLetterTopic.name}' names the topic, and is not set."
+        s"it has no effect, because '${DeadLetterTopic.name}' is not set."
       )
     raw.find(DeadLetterTopic).map(DeadLetterOptions(_, cluster))
   }
 
-  /** Kafka refuses it as well, but only when a task makes its producer. */
+  /** Kafka rejects these values too, but only when a task creates its producer. */
   private def checkAcks(raw: RawOptions): Unit = {
     val written = raw.kafka.map { case (name, value) => (s"kafka.$name", name, value) } ++
       raw.cluster.map { case (key, value) => (s"cluster.$key", key, value) }
@@ -75,9 +75,9 @@ private[dynamickafka] object SinkOptionsParser {
       def is(property: String) = key.toLowerCase(Locale.ROOT).split("kafka\\.").last.endsWith(property)
       def refuse(reason: String) = throw Errors.invalidOption(writtenAs, value, reason)
       if (is("enable.idempotence") && value.trim.equalsIgnoreCase("false"))
-        refuse("transactions ('deliveryGuarantee' is 'exactly-once') need idempotence.")
+        refuse("'deliveryGuarantee' is 'exactly-once', and transactions require idempotence.")
       if (key.toLowerCase(Locale.ROOT).split('.').last == "acks" && !Set("all", "-1")(value.trim))
-        refuse("transactions ('deliveryGuarantee' is 'exactly-once') need 'all'.")
+        refuse("'deliveryGuarantee' is 'exactly-once', and transactions require 'all'.")
     }
   }
 }

@@ -7,7 +7,7 @@ import scala.util.matching.Regex
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
-/** Every option of the source. Parsing, suggestions and `docs/options.md` come from here and nowhere else. */
+/** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs {
   import OptionType._
 
@@ -25,7 +25,7 @@ private[dynamickafka] object SourceOptionSpecs {
     names,
     None,
     "this or `streamPattern`",
-    "The streams to read."
+    "The ids of the streams to read."
   )
 
   val StreamPattern: OptionSpec[Regex] = OptionSpec(
@@ -33,7 +33,8 @@ private[dynamickafka] object SourceOptionSpecs {
     regex,
     None,
     "this or `streamIds`",
-    "Reads every stream whose whole id matches. Streams enter and leave as they match."
+    "A Java regular expression. The query reads every stream whose whole id matches; streams are added and removed " +
+      "as the set of matching ids changes."
   )
 
   val StartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -41,10 +42,10 @@ private[dynamickafka] object SourceOptionSpecs {
     startingOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "Where a new query starts, in streaming as in batch; a query with a checkpoint goes on where it was. JSON gives " +
-      "offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}` (-2 earliest, -1 latest); " +
-      "the level of the cluster can be left out where there is one cluster. `committed` reads the offsets of " +
-      "`commitGroupId`, else of `kafka.group.id`.",
+    "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
+      "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
+      "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
+      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set.",
     perCluster = true
   )
 
@@ -53,8 +54,9 @@ private[dynamickafka] object SourceOptionSpecs {
     epochMs,
     None,
     "-",
-    "Starts every partition at its first record of this time or later, at its end where there is none. Goes before " +
-      "`startingOffsetsByTimestamp` and `startingOffsets`.",
+    "The start position as a timestamp: each partition starts at its first record with this timestamp or a later one, " +
+      "or at its latest offset if there is no such record. Takes precedence over `startingOffsetsByTimestamp` and " +
+      "`startingOffsets`.",
     perCluster = true
   )
 
@@ -63,8 +65,8 @@ private[dynamickafka] object SourceOptionSpecs {
     timestamps,
     None,
     "-",
-    "As `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
-      "Goes before `startingOffsets`.",
+    "Same as `startingTimestamp`, by cluster, topic and partition: `{\"blue\": {\"orders\": {\"0\": 1767225600000}}}`. " +
+      "Takes precedence over `startingOffsets`.",
     perCluster = true
   )
 
@@ -73,7 +75,7 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> None, "earliest" -> Some(OffsetsPolicy.Earliest), "latest" -> Some(OffsetsPolicy.Latest)),
     Some(None),
     "`fail`",
-    "Where `committed` starts a partition for which the group has no offset."
+    "The position that `committed` uses for a partition without a committed offset of the group. `fail` fails the query."
   )
 
   val NewClusterStartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -81,8 +83,8 @@ private[dynamickafka] object SourceOptionSpecs {
     enteringOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "Where a cluster starts that appears while the query runs. `earliest` skips nothing that was published before " +
-      "its discovery."
+    "The start position of a cluster that is added while the query runs. `earliest` includes records that were " +
+      "produced before the cluster was discovered."
   )
 
   val NewTopicStartingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
@@ -90,18 +92,18 @@ private[dynamickafka] object SourceOptionSpecs {
     enteringOffsets,
     Some(OffsetsPolicy.Earliest),
     "`earliest`",
-    "As `newClusterStartingOffsets`, for a topic that appears in a cluster that is already read. New partitions " +
-      "of a known topic are always read from their beginning."
+    "The start position of a topic that is added to a cluster that the query already reads. New partitions of a " +
+      "known topic are always read from their earliest offset."
   )
 
   val EndingOffsets: OptionSpec[OffsetsPolicy] = OptionSpec(
     "endingOffsets",
     endingOffsets,
     None,
-    "streaming: no end; batch: `latest`",
-    "Where reading ends; -1 is latest in JSON. A streaming query stays up and idles at its ends, and with " +
-      "`Trigger.AvailableNow` it ends there. `latest` is what is there when the query, or the cluster, first starts. " +
-      "A partition that is not named has no end.",
+    "streaming: none; batch: `latest`",
+    "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
+      "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
+      "the cluster first starts. A partition that JSON does not name has no stopping offset.",
     perCluster = true
   )
 
@@ -110,8 +112,9 @@ private[dynamickafka] object SourceOptionSpecs {
     epochMs,
     None,
     "-",
-    "Ends every partition before its first record of this time or later; until there is one, a streaming query reads " +
-      "on. Goes before `endingOffsetsByTimestamp` and `endingOffsets`.",
+    "The stopping position as a timestamp: each partition stops before its first record with this timestamp or a later " +
+      "one. Until there is such a record, a streaming query keeps reading. Takes precedence over " +
+      "`endingOffsetsByTimestamp` and `endingOffsets`.",
     perCluster = true
   )
 
@@ -120,16 +123,16 @@ private[dynamickafka] object SourceOptionSpecs {
     timestamps,
     None,
     "-",
-    "As `endingTimestamp`, by cluster, topic and partition. Goes before `endingOffsets`.",
+    "Same as `endingTimestamp`, by cluster, topic and partition. Takes precedence over `endingOffsets`.",
     perCluster = true
   )
 
   val DiscoveryIntervalMs: OptionSpec[Long] = OptionSpec(
     "streamMetadataDiscoveryIntervalMs",
-    duration(min = 1, minusOne = Some("only at start")),
+    duration(min = 1, minusOne = Some("only at the start of the query")),
     Some(30000L),
     "`30000`",
-    "How often the metadata service is asked what has changed; `-1`: only at start."
+    "The interval between two polls of the metadata service. `-1`: the metadata is read only at the start of the query."
   )
 
   val DiscoveryFailureThreshold: OptionSpec[Int] = OptionSpec(
@@ -137,17 +140,17 @@ private[dynamickafka] object SourceOptionSpecs {
     int(min = 0),
     Some(10),
     "`10`",
-    "Consecutive failures of the metadata service that are tolerated, with the last good answer in use; the next " +
-      "one fails the query."
+    "The number of consecutive failures of the metadata service that the query tolerates, using the last valid metadata " +
+      "meanwhile. One more consecutive failure fails the query."
   )
 
   val RemovedClusterRetentionMs: OptionSpec[Long] = OptionSpec(
     "streamMetadataRemovedClusterRetentionMs",
-    duration(min = 0, minusOne = Some("for ever")),
+    duration(min = 0, minusOne = Some("forever")),
     Some(-1L),
     "`-1`",
-    "How long the offsets of a removed cluster or topic are kept, so that it resumes exactly there if it comes back; " +
-      "`-1`: for ever, `0`: they are forgotten by the batch that retires it."
+    "How long the offsets of a removed cluster or topic are retained. If it is added again within this time, reading " +
+      "resumes from these offsets. `-1`: forever; `0`: the batch that removes it drops the offsets."
   )
 
   val RemovedClusterPolicy: OptionSpec[Boolean] = OptionSpec(
@@ -155,8 +158,8 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("stop" -> false, "drain" -> true),
     Some(false),
     "`stop`",
-    "What happens to a cluster or topic that leaves the metadata: `stop` reads no more of it, `drain` reads it up to " +
-      "the end that it has at that moment."
+    "What happens when a cluster or topic is removed from the metadata: `stop` stops reading it with the next batch; " +
+      "`drain` reads it up to its latest offsets at the time of the removal."
   )
 
   val AllowMissingStreams: OptionSpec[Boolean] = OptionSpec(
@@ -164,8 +167,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether a stream of `streamIds` that the metadata service does not know counts as removed. Otherwise it counts " +
-      "as a failure of the service, and nothing is removed."
+    "Whether a subscribed stream that the metadata service does not return, or returns without a cluster, counts as " +
+      "removed; the same applies to a `streamPattern` that matches no stream. If `false`, this counts as a failure of " +
+      "the service, and nothing is removed."
   )
 
   val AllowDuplicateClusters: OptionSpec[Boolean] = OptionSpec(
@@ -173,8 +177,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether two cluster ids may lead to the same Kafka cluster and share a topic, which is then read twice. For " +
-      "different clusters that tell the same `cluster.id`, for example behind proxies."
+    "Whether two cluster ids may refer to Kafka clusters with the same `cluster.id` and share a topic. Intended for " +
+      "different clusters that report the same `cluster.id`, for example behind proxies. If they are the same cluster, " +
+      "the topic is read twice."
   )
 
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(
@@ -182,16 +187,16 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> false, "skip" -> true),
     Some(false),
     "`fail`",
-    "What happens when a cluster cannot be reached: `fail` fails the query, `skip` keeps the cluster's offsets, goes " +
-      "on with the others and asks it again."
+    "What happens when a cluster is unreachable: `fail` fails the query; `skip` keeps the offsets of the cluster, " +
+      "continues with the other clusters and retries."
   )
 
   val ClusterFailureTimeoutMs: OptionSpec[Long] = OptionSpec(
     "clusterFailureTimeoutMs",
-    duration(min = 1, minusOne = Some("never")),
+    duration(min = 1, minusOne = Some("forever")),
     Some(-1L),
     "`-1`",
-    "With `clusterFailurePolicy=skip`: how long a cluster may be away before the query fails; `-1`: for ever."
+    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable before the query fails. `-1`: forever."
   )
 
   val ClusterRequestTimeoutMs: OptionSpec[Long] = OptionSpec(
@@ -199,8 +204,10 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1),
     Some(60000L),
     "`60000`",
-    "How long one cluster may take for its answers in a trigger, and the metadata service for one call. Kafka's " +
-      "own time-outs on the driver are derived from it."
+    "The time limit for all requests of the driver to one cluster in a trigger, and for one poll of the metadata " +
+      "service. The timeouts of the driver's Kafka clients are derived from it. Tasks do not use it: a task of the " +
+      "source fails if a cluster returns no data for `spark.network.timeout` (120 s by default), and a task of the sink " +
+      "uses the timeouts of the Kafka producer."
   )
 
   val UnreachableReplayPolicy: OptionSpec[Boolean] = OptionSpec(
@@ -208,8 +215,9 @@ private[dynamickafka] object SourceOptionSpecs {
     oneOf("fail" -> false, "skip" -> true),
     Some(false),
     "`fail`",
-    "What happens at a restart when a batch that was logged but not finished needs a cluster that cannot be " +
-      "reached: `skip` gives its records up and logs their offsets as lost."
+    "What happens at a restart when a batch that was logged but not completed requires a cluster that is no longer in " +
+      "the metadata and is unreachable: `fail` fails the query; `skip` skips the records, which are lost, and logs " +
+      "their offsets."
   )
 
   val FailOnDataLoss: OptionSpec[Boolean] = OptionSpec(
@@ -217,8 +225,8 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(true),
     "`true`",
-    "Whether the query fails when records that it has not read are gone: expired, or their topic was deleted or made " +
-      "anew."
+    "Whether the query fails when unread records are lost: because they have expired, or because their topic was " +
+      "deleted or recreated. If `false`, the query logs a warning and continues with the records that are available."
   )
 
   val MaxOffsetsPerTrigger: OptionSpec[Long] = OptionSpec(
@@ -226,8 +234,8 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "no limit",
-    "The most records of a batch, over all clusters together, shared by how far each partition is behind. For one " +
-      "cluster: the most records of that cluster.",
+    "The maximum number of records in a batch, over all clusters, distributed over the partitions in proportion to " +
+      "their lag. Set for one cluster: the maximum number of records of that cluster.",
     perCluster = true
   )
 
@@ -236,8 +244,8 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "-",
-    "The fewest records, over all clusters together, that start a batch. The first batch, `AvailableNow` and a change " +
-      "of the topology don't wait for them."
+    "The minimum number of records, over all clusters, that starts a batch. The first batch, `Trigger.AvailableNow` and " +
+      "a change of the topology do not wait for this number."
   )
 
   val MaxTriggerDelay: OptionSpec[Long] = OptionSpec(
@@ -245,7 +253,7 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1),
     Some(TimeUnit.MINUTES.toMillis(15)),
     "`15m`",
-    "With `minOffsetsPerTrigger`: the longest wait for them."
+    "With `minOffsetsPerTrigger`: the maximum time to wait for this number of records."
   )
 
   val MinPartitions: OptionSpec[Int] = OptionSpec(
@@ -253,8 +261,8 @@ private[dynamickafka] object SourceOptionSpecs {
     int(min = 1),
     None,
     "-",
-    "The fewest tasks of a batch, over all clusters together, where there are as many records: large ranges of " +
-      "offsets are split."
+    "The minimum number of tasks of a batch, over all clusters, if the batch has at least as many records. Large offset " +
+      "ranges are split."
   )
 
   val MaxRecordsPerPartition: OptionSpec[Long] = OptionSpec(
@@ -262,7 +270,7 @@ private[dynamickafka] object SourceOptionSpecs {
     long(min = 1),
     None,
     "-",
-    "The most records of one task: larger ranges of offsets are split."
+    "The maximum number of records of one task. Larger offset ranges are split."
   )
 
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
@@ -270,16 +278,17 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether rows have the column `headers`."
+    "Whether rows contain the record headers, in the column `headers`."
   )
 
   val ClientIdPrefix: OptionSpec[String] = OptionSpec(
     "clientIdPrefix",
     text,
     None,
-    "a name of its own for each client",
-    "How the `client.id` of all clients starts; `-<cluster id>` follows. All clients of a cluster share it then, which is " +
-      "what quotas and request logs of brokers go by. Without effect on a cluster with `kafka.client.id`."
+    "a unique id for each client",
+    "The prefix of the `client.id` of all clients; `-<cluster id>` is appended. All clients of a cluster then share one " +
+      "`client.id`, for example for the quotas and request logs of the brokers. Has no effect on a cluster with " +
+      "`kafka.client.id`."
   )
 
   val GroupIdPrefix: OptionSpec[String] = OptionSpec(
@@ -287,8 +296,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "no group",
-    "How the group ids of consumers start; `-<cluster id>` follows. Consumers commit nothing and need no group, so " +
-      "without it they have none. Without effect on a cluster with `kafka.group.id`."
+    "The prefix of the group id of consumers; `-<cluster id>` is appended. Consumers commit no offsets and need no " +
+      "group, so without this option they have none. Has no effect on a cluster with `kafka.group.id`."
   )
 
   val CommitOffsets: OptionSpec[Boolean] = OptionSpec(
@@ -296,8 +305,9 @@ private[dynamickafka] object SourceOptionSpecs {
     boolean,
     Some(false),
     "`false`",
-    "Whether the offsets of each finished batch are committed on each cluster, for tools that show lag: to the group " +
-      "`commitGroupId`, else to `kafka.group.id`. The checkpoint stays what counts."
+    "Whether the offsets of each completed batch are committed to a consumer group on each cluster, for lag monitoring " +
+      "tools: to the group `commitGroupId`, or to `kafka.group.id` if it is not set. A query always resumes from its " +
+      "checkpoint, not from these offsets."
   )
 
   val CommitGroupId: OptionSpec[String] = OptionSpec(
@@ -305,8 +315,8 @@ private[dynamickafka] object SourceOptionSpecs {
     text,
     None,
     "-",
-    "The consumer group that `startingOffsets=committed` reads and `commitOffsets` writes, the same name on each " +
-      "cluster. Without it, `kafka.group.id` is the group."
+    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name " +
+      "on each cluster. If it is not set, `kafka.group.id` is used."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(

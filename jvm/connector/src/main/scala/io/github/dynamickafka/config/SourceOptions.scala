@@ -7,7 +7,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.option.OptionTable
 import io.github.dynamickafka.topology.OffsetsPolicy
 
-/** What the query asked for, parsed and checked. Holds Kafka properties, so `toString` tells only the subscription. */
+/** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
 private[dynamickafka] final case class SourceOptions(
     service: ServiceOptions,
     subscription: Subscription,
@@ -26,11 +26,13 @@ private[dynamickafka] final case class SourceOptions(
 
 private[dynamickafka] object SourceOptions {
 
-  /** Throws a named error for the first option that is unknown, missing or wrong. */
+  /** Throws an error for the first option that is unknown, missing or invalid. */
   def parse(options: CaseInsensitiveStringMap): SourceOptions = SourceOptionsParser.parse(options)
 }
 
 /**
+ * The metadata service.
+ *
  * @param name `file`, `http`, ..., or a class name
  * @param arguments the `metadataService.*` options without that prefix, keys as the user wrote them
  */
@@ -53,9 +55,11 @@ private[dynamickafka] object Subscription {
 }
 
 /**
- * @param intervalMs between polls; -1: only at start
- * @param failureThreshold consecutive failures that are tolerated
- * @param callTimeoutMs limit of one call of the service
+ * How the metadata service is polled.
+ *
+ * @param intervalMs the interval between polls; -1: the metadata is read only at the start of the query
+ * @param failureThreshold the number of consecutive failures that are tolerated
+ * @param callTimeoutMs the time limit of one poll, with all its calls of the service
  */
 private[dynamickafka] final case class DiscoveryOptions(
     intervalMs: Long,
@@ -65,12 +69,12 @@ private[dynamickafka] final case class DiscoveryOptions(
 )
 
 /**
- * Where what is new starts. Per-cluster values from the metadata or from `cluster.<id>.startingOffsets` win.
+ * Starting and stopping offsets. Values of one cluster, in `cluster.<id>.*` options or in the metadata, take
+ * precedence.
  *
- * @param committedFallback what `committed` means for a partition without an offset, wherever it is written; None:
- *                          it fails
+ * @param committedFallback the position that `committed` uses for a partition without a committed offset; None: fails
  * @param commitGroupId the group that `committed` reads; None: the `kafka.group.id` of each cluster
- * @param commit whether finished batches are committed to that group
+ * @param commit whether the offsets of completed batches are committed to this group
  */
 private[dynamickafka] final case class OffsetsOptions(
     starting: OffsetsPolicy,
@@ -82,7 +86,7 @@ private[dynamickafka] final case class OffsetsOptions(
     commit: Boolean = false
 ) {
 
-  /** For a policy of one cluster or of the metadata: `committed` falls back as the query says. */
+  /** Adds the fallback of the query to a `committed` policy of one cluster or of the metadata. */
   def withFallback(policy: OffsetsPolicy): OffsetsPolicy = policy match {
     case OffsetsPolicy.Committed(None) => OffsetsPolicy.Committed(committedFallback)
     case other => other
@@ -90,15 +94,15 @@ private[dynamickafka] final case class OffsetsOptions(
 }
 
 /**
- * How clusters are reached.
+ * Connections to the clusters, and the handling of unreachable clusters.
  *
  * @param skipUnreachable `clusterFailurePolicy=skip`
- * @param failureTimeoutMs `clusterFailureTimeoutMs`; -1: never
- * @param requestTimeoutMs limit for all answers of one cluster in one trigger
+ * @param failureTimeoutMs `clusterFailureTimeoutMs`; -1: no limit
+ * @param requestTimeoutMs `clusterRequestTimeoutMs`: the limit for all requests to one cluster in one trigger
  * @param skipUnreachableReplay `unreachableReplayPolicy=skip`
  * @param shared the `kafka.*` options without that prefix
- * @param perCluster the `cluster.*` options without that prefix, letter case and hyphens as the user wrote them
- * @param table the options that there are, to tell one from a Kafka property
+ * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
+ * @param table the options of the source or the sink, to distinguish options from Kafka properties
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,

@@ -9,8 +9,8 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * Turns the options of a query into [[SourceOptions]], or throws the error that tells what is wrong with one of
- * them. Pure, but for a warning about secrets. No option is ignored: one that has no effect is refused.
+ * Parses the options of a query into [[SourceOptions]], or throws an error for the first invalid option. Pure, except
+ * for a log warning about secrets. No option is ignored: an option that has no effect is rejected.
  */
 private[dynamickafka] object SourceOptionsParser {
   import SourceOptionSpecs._
@@ -55,7 +55,7 @@ private[dynamickafka] object SourceOptionsParser {
       throw Errors.invalidOption(
         MinOffsetsPerTrigger.name,
         l.toString,
-        s"it is more than '${MaxOffsetsPerTrigger.name}', $m."
+        s"it is greater than '${MaxOffsetsPerTrigger.name}', which is $m."
       )
     LimitOptions(
       maxOffsetsPerTrigger = most,
@@ -74,12 +74,12 @@ private[dynamickafka] object SourceOptionsParser {
         throw Errors.invalidOption(
           StreamPattern.name,
           regex.regex,
-          s"'${StreamIds.name}' is set as well, and only one of the two can be."
+          s"'${StreamIds.name}' is also set, but only one of the two options is allowed."
         )
       case (None, None) =>
         throw Errors.missingOption(
           StreamIds.name,
-          s"name the streams to read, or give a '${StreamPattern.name}' that their ids match."
+          s"set it to the ids of the streams to read, or set '${StreamPattern.name}' to a pattern of the ids."
         )
     }
 
@@ -112,7 +112,7 @@ private[dynamickafka] object SourceOptionsParser {
     )
   }
 
-  /** `committed` needs a group, and a group needs something that reads its offsets. */
+  /** Checks that `committed` has a consumer group, and that `commitGroupId` has an effect. */
   private def checkGroup(raw: RawOptions, offsets: OffsetsOptions): Unit = {
     val values = Seq(
       StartingOffsets.name -> offsets.starting,
@@ -127,21 +127,21 @@ private[dynamickafka] object SourceOptionsParser {
       throw Errors.invalidOption(
         CommitOffsets.name,
         "true",
-        s"there is no consumer group to commit to: set '${CommitGroupId.name}' or 'kafka.group.id'."
+        s"no consumer group is set to commit the offsets to: set '${CommitGroupId.name}' or 'kafka.group.id'."
       )
     committed.headOption match {
       case Some(name) if offsets.commitGroupId.isEmpty && !hasKafkaGroup =>
         throw Errors.invalidOption(
           name,
           "committed",
-          s"there is no consumer group to read offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
+          s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
       case None if raw.isSet(CommitGroupId) && !offsets.commit =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
-          s"it would have no effect: it is read where '${StartingOffsets.name}' is 'committed', and committed to where " +
-            s"'${CommitOffsets.name}' is true."
+          s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
+            s"'${CommitOffsets.name}' is 'true'."
         )
       case _ =>
     }

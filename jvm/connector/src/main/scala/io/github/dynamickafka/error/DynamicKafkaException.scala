@@ -7,9 +7,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.{ErrorClassesJsonReader, SparkThrowable}
 
 /**
- * What every error of this connector is: a named condition `DYNAMIC_KAFKA.<SUBCLASS>` with parameters, which
- * PySpark shows through `getCondition()` and `getMessageParameters()`. The texts are in
- * `error/dynamic-kafka-error-conditions.json`.
+ * An error of this connector: a condition `DYNAMIC_KAFKA.<SUBCLASS>` with parameters, which PySpark returns from
+ * `getCondition()` and `getMessageParameters()`. The messages are in `error/dynamic-kafka-error-conditions.json`.
  */
 sealed trait DynamicKafkaError extends SparkThrowable { self: Throwable =>
   private[dynamickafka] def condition: String
@@ -20,7 +19,7 @@ sealed trait DynamicKafkaError extends SparkThrowable { self: Throwable =>
   override def getSqlState: String = ErrorConditions.sqlState(condition)
 }
 
-/** The user's input cannot be used: an option, a metadata document. PySpark: `IllegalArgumentException`. */
+/** An invalid option, column or metadata document. In PySpark: `IllegalArgumentException`. */
 final class DynamicKafkaIllegalArgumentException private[dynamickafka] (
     private[dynamickafka] val condition: String,
     private[dynamickafka] val parameters: Map[String, String],
@@ -28,7 +27,7 @@ final class DynamicKafkaIllegalArgumentException private[dynamickafka] (
 ) extends IllegalArgumentException(ErrorConditions.text(condition, parameters), cause)
     with DynamicKafkaError
 
-/** Something went wrong while the query ran: an outage, lost records. */
+/** A failure while a query runs, such as an unreachable cluster or lost records. */
 final class DynamicKafkaRuntimeException private[dynamickafka] (
     private[dynamickafka] val condition: String,
     private[dynamickafka] val parameters: Map[String, String],

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.error
 
-/** One factory a condition; nothing else makes these exceptions. Values given here are shown to users: no secrets. */
+/**
+ * The factories of all errors, one per condition; no other code creates these exceptions. Users see the parameters, so
+ * they must not contain secrets.
+ */
 private[dynamickafka] object Errors {
 
   type IllegalArgument = DynamicKafkaIllegalArgumentException
@@ -12,14 +15,14 @@ private[dynamickafka] object Errors {
       Map("option" -> option, "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"))
     )
 
-  /** @param value as the user wrote it; give a placeholder where it could be a secret */
+  /** @param value as the user wrote it, or a placeholder if it may be a secret */
   def invalidOption(option: String, value: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("INVALID_OPTION", Map("option" -> option, "value" -> value, "reason" -> reason), cause)
 
   def missingOption(option: String, reason: String): IllegalArgument =
     illegal("MISSING_OPTION", Map("option" -> option, "reason" -> reason))
 
-  /** @param where the place: file and line, stream, cluster and key as far as they are known */
+  /** @param where the location: file and line, stream, cluster and key, as far as they are known */
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("METADATA_INVALID", Map("where" -> where, "reason" -> reason), cause)
 
@@ -33,7 +36,7 @@ private[dynamickafka] object Errors {
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
     ofCluster("CLUSTER_UNREACHABLE", cluster, bootstrap, reason, cause)
 
-  /** It has told so, or the client has found out by itself: no time-out. */
+  /** The cluster rejected the client, or the client rejected the cluster or its own credentials. Never a timeout. */
   def clusterAuthenticationFailed(
       cluster: String,
       bootstrap: String,
@@ -77,7 +80,7 @@ private[dynamickafka] object Errors {
   def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
     runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
 
-  /** @param column of the DataFrame that is to be written */
+  /** @param column the column of the DataFrame to write */
   def invalidColumn(column: String, reason: String): IllegalArgument =
     illegal("INVALID_COLUMN", Map("column" -> column, "reason" -> reason))
 
@@ -94,7 +97,7 @@ private[dynamickafka] object Errors {
     )
   }
 
-  /** @param what that was to be written or asked: a topic, a transaction */
+  /** @param what the target of the request: a topic, a transaction, broker settings */
   def writeFailed(
       cluster: String,
       bootstrap: String,
@@ -108,7 +111,6 @@ private[dynamickafka] object Errors {
       cause
     )
 
-  /** @param option that leads out of it, if one does */
   def exactlyOnceRefused(reason: String): IllegalArgument =
     illegal("EXACTLY_ONCE_REFUSED", Map("reason" -> reason))
 

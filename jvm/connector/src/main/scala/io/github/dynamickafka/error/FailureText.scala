@@ -1,6 +1,6 @@
 package io.github.dynamickafka.error
 
-/** An exception in one text, for a log line or for the reason in another exception. */
+/** The message of an exception, for a log line or for the reason in another exception. */
 private[dynamickafka] object FailureText {
 
   private val MaxLength = 2000
@@ -8,7 +8,7 @@ private[dynamickafka] object FailureText {
   def of(e: Throwable): String = {
     val text = e match {
       case invalid: DynamicKafkaIllegalArgumentException if invalid.condition.endsWith(".METADATA_INVALID") =>
-        s"the metadata cannot be used, ${invalid.parameters("where")}: ${invalid.parameters("reason")}"
+        s"the metadata is invalid, ${invalid.parameters("where")}: ${invalid.parameters("reason")}"
       case python: PythonServiceException => python.getMessage
       case other => chain(other).map(named).distinct.mkString(", caused by ")
     }
@@ -18,7 +18,7 @@ private[dynamickafka] object FailureText {
   private def named(e: Throwable): String =
     e.getClass.getSimpleName + Option(e.getMessage).fold("")(m => s": $m")
 
-  /** An exception often says what failed and its cause why; what is deeper is for the stack trace. */
+  /** The message often states what failed, and the message of the cause states why. Deeper causes are omitted. */
   private def chain(e: Throwable): Seq[Throwable] = e +: Option(e.getCause).filter(_ ne e).toSeq
 }
 

@@ -2,24 +2,24 @@ package io.github.dynamickafka.kafka
 
 import java.net.URI
 
-/** Addresses of services as texts may show them: what could be a credential is left out. */
+/** Addresses of services for logs and error messages, without credentials. */
 private[dynamickafka] object AddressText {
 
-  /** Scheme, host, port and path; of a query nothing but that there is one. */
+  /** Scheme, host, port and path; a query is replaced by a placeholder. */
   def http(uri: URI): String = {
     val port = if (uri.getPort < 0) "" else s":${uri.getPort}"
     val query = if (uri.getRawQuery == null) "" else s"?${Redaction.Redacted}"
     s"${uri.getScheme}://${uri.getHost}$port${Option(uri.getRawPath).getOrElse("")}$query"
   }
 
-  /** Driver, hosts and path of a JDBC url; only the driver, if the url has a form that may hide more. */
+  /** Driver, hosts and path of a JDBC URL; only the driver if the URL may contain credentials elsewhere. */
   def jdbc(url: String): String = url match {
     case Plain(address) if !url.contains('@') => address
     case Driver(driver) => s"$driver${Redaction.Redacted}"
     case _ => Redaction.Redacted
   }
 
-  /** What a JDBC url has of credentials, to keep it out of texts that others write. */
+  /** The credentials in a JDBC URL, to redact them in messages of drivers. */
   def credentials(url: String): Map[String, String] = {
     val parameters = Parameter.findAllMatchIn(url).map(m => s"url.${m.group(1)}" -> m.group(2))
     val user = UserInfo.findAllMatchIn(url).flatMap(_.group(1).split("[:/]", 2)).zipWithIndex

@@ -17,15 +17,15 @@ import org.apache.kafka.common.errors.{
 import io.github.dynamickafka.error.Errors
 
 /**
- * Which of our errors it is that a Kafka client tells: the cluster refuses who asks, refuses what is asked, or does
- * not answer. The first two are known at once, the last one after a time-out. Any thread.
+ * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the
+ * cluster is unreachable. The first two fail immediately, the last one after a timeout. Thread-safe.
  */
 private[dynamickafka] object ClusterFailure {
 
   /**
-   * @param error as the client threw it
-   * @param reason what users are told of it, without secrets
-   * @param cause likewise
+   * @param error the exception of the client
+   * @param reason the message for users, without secrets
+   * @param cause the cause of the new error, without secrets
    */
   def apply(
       cluster: String,
@@ -42,7 +42,7 @@ private[dynamickafka] object ClusterFailure {
     } else Errors.clusterUnreachable(cluster, bootstrapServers, reason, cause)
   }
 
-  /** @param properties of the client that threw it; their secrets are taken out of all texts */
+  /** @param properties the properties of the client, whose secrets are redacted in all messages */
   def apply(cluster: String, properties: Map[String, String], error: Throwable): Errors.Runtime =
     apply(
       cluster,
@@ -52,7 +52,7 @@ private[dynamickafka] object ClusterFailure {
       Redaction.scrub(error, properties)
     )
 
-  /** What the error and its causes say, each thing once. Not yet without secrets. */
+  /** The messages of the error and its causes, without repetitions. Secrets are not redacted yet. */
   def text(error: Throwable): String = chain(error).map(ofOne).foldLeft("") {
     case ("", next) => next
     case (told, next) => if (told.contains(next)) told else s"$told: $next"
@@ -60,20 +60,21 @@ private[dynamickafka] object ClusterFailure {
 
   private def ofOne(error: Throwable): String = error match {
     case e: TopicAuthorizationException if !e.unauthorizedTopics.isEmpty =>
-      s"no right to topic ${e.unauthorizedTopics.asScala.toSeq.sorted.map(t => s"'$t'").mkString(", ")}"
-    case e: GroupAuthorizationException if e.groupId != null => s"no right to group '${e.groupId}'"
-    // Only of commits, which come from outside of the group.
-    case _: UnknownMemberIdException => "the group has members of its own, and takes offsets from nobody else"
-    // All that the cluster tells of it; the rest is in its own log.
+      s"not authorized to access topic ${e.unauthorizedTopics.asScala.toSeq.sorted.map(t => s"'$t'").mkString(", ")}"
+    case e: GroupAuthorizationException if e.groupId != null =>
+      s"not authorized to access group '${e.groupId}'"
+    // Only for commits, which come from outside of the group.
+    case _: UnknownMemberIdException => "the group has active members, so only they can commit offsets"
+    // The alert is all that the cluster sends; the details are in the log of the broker.
     case e: SSLException if String.valueOf(e.getMessage).matches(CertificateAlert) =>
-      s"${e.getMessage}: the cluster does not accept the client's certificate, which has expired, is missing, or is " +
-        "of an authority that the cluster does not trust"
+      s"${e.getMessage}: the cluster rejected the client's certificate, which has expired, is missing, or was issued " +
+        "by an authority that the cluster does not trust"
     case other => Option(other.getMessage).getOrElse(other.getClass.getSimpleName)
   }
 
   private val CertificateAlert = "Received fatal alert: .*certificate.*"
 
-  /** A store that does not open, or a log-in that fails before anything is sent, is no other fault to a user. */
+  /** Includes errors before a request is sent, such as a key store that cannot be opened: the remedy is the same. */
   private def isAuthentication(error: Throwable): Boolean =
     error.isInstanceOf[AuthenticationException] || error.isInstanceOf[GeneralSecurityException]
 

@@ -7,16 +7,16 @@ import javax.crypto.Mac
 import javax.crypto.spec.SecretKeySpec
 
 /**
- * Consumer group ids that are equal only for the same cluster and the same Kafka properties.
+ * Consumer group ids that are unique for a cluster and its Kafka properties.
  *
- * Spark's executors keep consumers by group id and topic partition, and when they find one with other properties
- * they fail the task with all properties in the text, passwords too. So a group id that a user gives for several
- * clusters is told apart, and so are the properties of a cluster before and after a change.
+ * The executors of Spark cache consumers by group id and topic partition. If a cached consumer has different
+ * properties, the task fails with a message that contains all properties, including passwords. So the group id that a
+ * user sets for several clusters must differ by cluster, and must change when the properties of a cluster change.
  */
 private[dynamickafka] object GroupIds {
   private val Algorithm = "HmacSHA256"
 
-  /** New in each process: nobody can try passwords against a group id that was seen in Kafka or in a log. */
+  /** Random for each process, so that a group id in Kafka or in a log cannot be used to guess passwords. */
   private val key: Array[Byte] = {
     val bytes = new Array[Byte](32)
     new SecureRandom().nextBytes(bytes)
@@ -29,7 +29,7 @@ private[dynamickafka] object GroupIds {
     (clusterId +: properties.toSeq.sorted.flatMap { case (name, value) => Seq(name, value) }).foreach {
       part =>
         val bytes = part.getBytes(UTF_8)
-        // With its length, so that no two lists of parts are the same bytes.
+        // The length makes the encoding of the list unambiguous.
         mac.update(s"${bytes.length}:".getBytes(UTF_8))
         mac.update(bytes)
     }

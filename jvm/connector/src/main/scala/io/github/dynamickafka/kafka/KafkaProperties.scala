@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.config.ConfigDef
 import org.apache.kafka.common.config.ConfigDef.Type
 
-/** What Kafka's own clients tell about their properties. */
+/** The definitions of the properties of the Kafka clients. */
 private[dynamickafka] object KafkaProperties {
 
   private val types: Map[String, Type] = Seq(
@@ -30,18 +30,18 @@ private[dynamickafka] object KafkaProperties {
   def isKnown(name: String): Boolean = types.contains(name.toLowerCase(Locale.ROOT))
 
   /**
-   * Whether a name without the prefix `kafka.` can be meant as a Kafka property. Log-in modules, config providers
-   * and the like have properties that Kafka does not know, all of them with a dot.
+   * Whether a name without the prefix `kafka.` may be a Kafka property. Plug-ins such as login modules and config
+   * providers have properties that Kafka does not define; all of these names contain a dot.
    */
   def isPlausible(name: String): Boolean = isKnown(name) || name.contains('.')
 
-  /** Kafka's properties in Kafka's case, so that two spellings of one property meet; others to the letter. */
+  /** Known properties in lower case, so that two spellings are one property; other names unchanged. */
   def canonical(name: String): String = if (isKnown(name)) name.toLowerCase(Locale.ROOT) else name
 
-  /** Kafka itself hides the value. */
+  /** Whether Kafka redacts the value. */
   def isPassword(name: String): Boolean = typeOf(name).contains(Type.PASSWORD)
 
-  // Kafka warns of a property that another kind of client has; of one that nobody knows it may be told.
+  // A client logs a warning for a property that it does not use. Unknown properties may belong to a plug-in.
   def suitsAdmin(name: String): Boolean = ofAdmin(name) || !isKnown(name)
   def suitsConsumer(name: String): Boolean = ofConsumer(name) || !isKnown(name)
   def suitsProducer(name: String): Boolean = ofProducer(name) || !isKnown(name)

@@ -28,13 +28,13 @@ private[dynamickafka] object Redaction {
     }.toMap
   }
 
-  /** What must not be replaced in a text even where it is a value: it would hide more than it protects. */
+  /** Shorter values are not replaced in a text, because they occur in ordinary words too. */
   private val shortestSecret = 4
   private val JaasOption = """(\w[\w.]*)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""".r
   private val harmlessJaasOptions =
     Set("clientid", "keytab", "principal", "refreshkrb5config", "scope", "servicename", "username")
 
-  /** Whether this property may be printed and stored with its value. A reference like `${file:...}` may not. */
+  /** Whether the value of this property may be printed and stored. A reference such as `${file:...}` may not. */
   def isSafe(property: String, value: String): Boolean =
     !value.contains("${") && harmless.get(property.toLowerCase(Locale.ROOT)).exists(_.matches(value.trim))
 
@@ -42,22 +42,22 @@ private[dynamickafka] object Redaction {
   def safe(properties: Map[String, String]): Map[String, String] =
     properties.filter { case (name, value) => isSafe(name, value) }
 
-  /** All names, in order; values only where they may be seen. */
+  /** All properties in order of their names, with the values of unsafe properties redacted. */
   def show(properties: Map[String, String]): String =
     properties.toSeq.sorted
       .map { case (name, value) => s"$name=${if (isSafe(name, value)) value else Redacted}" }
       .mkString(", ")
 
   /**
-   * A text that others wrote, such as an exception's, without the secrets among the values of these properties and
-   * without the passwords inside their JAAS configurations.
+   * Redacts a text of a library, such as the message of an exception: removes the unsafe values of these properties and
+   * the passwords in their JAAS configurations.
    */
   def scrub(text: String, properties: Map[String, String]): String =
     if (text == null) null
-    // Longest first: a secret that is part of another must not leave the rest of it behind.
+    // Longest first: a secret may contain another secret.
     else secrets(properties).toSeq.sortBy(s => (-s.length, s)).foldLeft(text)(_.replace(_, Redacted))
 
-  /** The error itself, or where it or one of its causes tells a secret, one that stands for it and tells none. */
+  /** Returns the error unchanged, or a redacted copy if its message or that of a cause contains a secret. */
   def scrub(error: Throwable, properties: Map[String, String]): Throwable = {
     val chain = Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(longestChain).toSeq
     if (chain.forall(e => scrub(e.toString, properties) == e.toString)) error
@@ -86,7 +86,7 @@ private[dynamickafka] object Redaction {
       .findAllMatchIn(value)
       .filterNot(m => harmlessJaasOptions(m.group(1).toLowerCase(Locale.ROOT)))
       .flatMap(m => m.subgroups.drop(1).filter(_ != null))
-      // Where the text was printed as it was meant, without the escapes of the JAAS syntax.
+      // The text may contain the value without the escapes of the JAAS syntax.
       .flatMap(secret => Seq(secret, secret.replaceAll("\\\\(.)", "$1")))
       .toSet
 }

@@ -7,20 +7,21 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.common.config.{AbstractConfig, ConfigDef, ConfigException, ConfigTransformer}
 
 /**
- * Kafka's `${provider:path:key}` references in values that the connector itself uses, such as the headers of a
- * metadata service. (Those in properties of Kafka clients are resolved by the clients.)
+ * Resolves Kafka's `${provider:path:key}` references in values that the connector itself uses, such as the headers of a
+ * metadata service. The Kafka clients resolve the references in their own properties.
  *
- * Kafka's own classes find the values, through its providers `file`, `env` and `dir`, as far as the JVM's property
+ * The values come from Kafka's providers `file`, `env` and `dir`, as far as the system property
  * `org.apache.kafka.automatic.config.providers` allows them.
  */
 private[dynamickafka] object SecretReferences {
   private val pattern = ConfigTransformer.DEFAULT_PATTERN
 
   /**
-   * The values with all references replaced. Looks anew on each call, so a secret that was changed is used from the
-   * next call on. What is returned is not to be kept, nor to be printed.
+   * Returns the values with all references replaced. Each call resolves the references again, so a changed secret is
+   * used from the next call on. The result must not be cached or printed.
    *
-   * @throws org.apache.kafka.common.config.ConfigException a reference leads nowhere. It is told, and no value
+   * @throws org.apache.kafka.common.config.ConfigException if a reference cannot be resolved. The message contains the
+   *         reference but no value
    */
   def resolve(values: Map[String, String]): Map[String, String] = {
     val found = values.values.flatMap(pattern.matcher(_).results().iterator.asScala.map(_.group)).toSet
@@ -35,11 +36,11 @@ private[dynamickafka] object SecretReferences {
   private def lookUp(references: Set[String]): Map[String, String] = {
     val asked = ClientDefaults.configProviders.toMap ++ references.map(r => r -> r)
     val answer = new AbstractConfig(new ConfigDef, asked.asJava, false).originals.asScala
-    // Kafka leaves a reference as it is where there is no such provider, file or key.
+    // Kafka leaves a reference unchanged if the provider, the file or the key does not exist.
     references.map { reference =>
       answer.get(reference).map(_.toString).filter(_ != reference) match {
         case Some(target) => reference -> target
-        case None => throw new ConfigException(s"nothing is found under the reference $reference")
+        case None => throw new ConfigException(s"the reference $reference cannot be resolved")
       }
     }.toMap
   }

@@ -5,19 +5,23 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 /**
- * What a stream has on one cluster. Immutable. `toString` prints no property but the bootstrap servers.
+ * The metadata of a stream on one cluster. Immutable. `toString` shows only the bootstrap servers of the properties.
  *
- * The topics are told in one of three ways: `topics`, `topicPattern` or `partitions`.
+ * Exactly one of `topics`, `topicPattern` and `partitions` must be set. The connector validates the values when it uses
+ * them: invalid metadata counts as a failure of the metadata service (METADATA_INVALID).
  *
- * @param topics topics of the stream on this cluster; none where they are told in another way
- * @param properties Kafka client properties, without the `kafka.` prefix; `bootstrap.servers` is required
- * @param startingOffsets where the topics start when they are new to the query, in the forms of the option
- *                        `startingOffsets`; null: the query's option decides
- * @param stoppingOffsets where reading ends, in the forms of the option `endingOffsets`; null: the option decides
- * @param state `active` or `draining`
- * @param topicPattern a Java regular expression: every topic whose whole name matches, as topics come and go; null: none
- * @param partitions some partitions of topics, by topic; null: none
- * @param write whether the stream is written to this cluster; reading it does not depend on this
+ * @param topics the topics of the stream on this cluster; empty if `topicPattern` or `partitions` is set
+ * @param properties Kafka client properties, without the prefix `kafka.`; `bootstrap.servers` is required
+ * @param startingOffsets the start position of topics that are new to the query, in a text form of the option
+ *                        `startingOffsets`; null: the option of the query applies
+ * @param stoppingOffsets the stopping offsets, in a text form of the option `endingOffsets`; null: the option of the
+ *                        query applies
+ * @param state `active` or `draining`. A draining cluster is read up to its current latest offsets, and takes no writes
+ * @param topicPattern a Java regular expression that selects every topic whose whole name matches, including topics
+ *                     that are created later; null: none
+ * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream; null:
+ *                   none
+ * @param write whether the stream is written to this cluster; does not affect reads
  */
 final class ClusterMetadata(
     topics: ju.Collection[String],
@@ -78,7 +82,7 @@ final class ClusterMetadata(
   def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
   def isWrite: Boolean = write
 
-  /** The same, which takes writes or does not. */
+  /** A copy with another value of `write`. */
   def withWrite(write: Boolean): ClusterMetadata = new ClusterMetadata(
     topicSet,
     propertyMap,
@@ -112,11 +116,11 @@ object ClusterMetadata {
   val Active = "active"
   val Draining = "draining"
 
-  /** Every topic whose whole name matches this Java regular expression. */
+  /** Selects every topic whose whole name matches this Java regular expression. */
   def ofPattern(topicPattern: String, properties: ju.Map[_, _]): ClusterMetadata =
     new ClusterMetadata(ju.List.of(), properties, null, null, Active, topicPattern, null)
 
-  /** These partitions, by topic. */
+  /** Selects partitions by topic and partition number. */
   def ofPartitions(
       partitions: ju.Map[String, _ <: ju.Collection[Integer]],
       properties: ju.Map[_, _]

@@ -3,28 +3,41 @@ package io.github.dynamickafka.metadata
 import java.{util => ju}
 
 /**
- * Tells which streams exist and which clusters, topics and properties each has at this moment.
+ * Returns the existing streams, with the current clusters, topics and properties of each stream.
  *
- * The names and meaning are those of Flink's `KafkaMetadataService` (FLIP-246). The connector calls it on a
- * thread of its own, never two calls at once and never on the query's thread, with a time limit per call; it
- * keeps the last good answer. So an implementation throws when it does not know: an empty or shortened answer
- * means what it says only for [[isClusterActive]].
+ * The names and their meaning are those of Flink's `KafkaMetadataService` (FLIP-246). The connector polls the service
+ * every `streamMetadataDiscoveryIntervalMs` (default 30000) on a dedicated thread, never concurrently and never on the
+ * thread of the query. A poll, with all its calls, that takes longer than `clusterRequestTimeoutMs` (default 60000)
+ * counts as a failure, and no further call is made until it returns. The connector keeps the last valid metadata.
  *
- * An implementation that is named by its class in the option `metadataService` has a constructor that takes a
- * `java.util.Map[String, String]` (the `metadataService.*` options without that prefix, keys as the user wrote
- * them), or one without parameters.
+ * An implementation must throw an exception if it cannot determine the complete answer. Any exception counts as a
+ * failure: nothing is removed, and more than `streamMetadataDiscoveryFailureThreshold` (default 10) consecutive
+ * failures fail the query with METADATA_UNAVAILABLE. An empty answer and a missing subscribed stream id also count as
+ * failures, unless `allowMissingStreams` is true. A partial answer is not recognized in all cases: clusters and topics
+ * that it omits, and streams that only `streamPattern` selects, count as removed.
+ *
+ * An implementation that is set by its class name in the option `metadataService` must have a public constructor that
+ * takes a `java.util.Map[String, String]` (the options `metadataService.*` without that prefix, keys as the user wrote
+ * them), or a public constructor without parameters.
  */
 trait KafkaMetadataService extends AutoCloseable with Serializable {
 
-  /** All streams there are. Called for a subscription by pattern. */
+  /**
+   * Returns all existing streams. Called for a subscription with `streamPattern`. Neither the set nor a stream may be
+   * null.
+   */
   def getAllStreams(): ju.Set[KafkaStream]
 
   /**
-   * The streams of these ids, by id. A stream that is not known is left out of the answer, which the connector
-   * counts as a failure of the call (or as a removal with `allowMissingStreams=true`).
+   * Returns the streams with these ids, by id. Called for a subscription with `streamIds`. An unknown stream is absent
+   * from the result. The connector treats this as a failure of the poll, or as a removal of the stream if
+   * `allowMissingStreams` is true.
    */
   def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream]
 
-  /** False: the cluster is treated as removed, whatever [[describeStreams]] says; its offsets are retained. */
+  /**
+   * Returns whether the cluster is active. Called for each cluster of the subscribed streams. If false, the cluster
+   * counts as removed for reads, even if a stream contains it, and its offsets are retained. It takes no writes.
+   */
   def isClusterActive(clusterId: String): Boolean
 }

@@ -5,10 +5,12 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 /**
- * A logical stream and the clusters it lives on, as the metadata service tells it. Immutable.
+ * A logical stream and its metadata on each of its clusters, as returned by the metadata service. Immutable. Has the
+ * names of Flink's `KafkaStream` (FLIP-246).
  *
- * @param streamId the name that users subscribe to
- * @param clusterMetadataMap by cluster id, in the service's order
+ * @param streamId the id that users subscribe to
+ * @param clusterMetadataMap the metadata by cluster id. The iteration order determines the first cluster for
+ *                           `clusterRouting=first`
  */
 final class KafkaStream(val streamId: String, clusterMetadataMap: ju.Map[String, ClusterMetadata])
     extends Serializable {

@@ -1,18 +1,18 @@
 package io.github.dynamickafka.offset
 
 /**
- * Shares a trigger's budget over all partitions of all clusters by lag. Pure.
+ * Distributes the budget of a trigger over all partitions of all clusters in proportion to their lag. Pure.
  *
- * Never more than the budget, never past what is available, and nobody starves: each partition with lag gets
- * at least one record when the budget allows, and where it does not, the turn moves on from trigger to trigger.
+ * The result never exceeds the budget or the lag, and no partition starves: each partition with lag gets at least one
+ * record if the budget allows, otherwise the partitions take turns from trigger to trigger.
  */
 private[dynamickafka] object BudgetShare {
 
   /**
-   * @param lags records waiting, by partition, in a stable order; at least 0
-   * @param budget for all of them together
-   * @param turn a number that grows from trigger to trigger
-   * @return how many records of each, in the same order
+   * @param lags the number of unread records of each partition, in a stable order; at least 0
+   * @param budget the maximum number of records of all partitions
+   * @param turn a number that increases from trigger to trigger
+   * @return the number of records to read of each partition, in the same order
    */
   def apply(lags: IndexedSeq[Long], budget: Long, turn: Long): IndexedSeq[Long] = {
     val waiting = lags.indices.filter(lags(_) > 0)
@@ -29,13 +29,13 @@ private[dynamickafka] object BudgetShare {
       budget: Int,
       turn: Long
   ): IndexedSeq[Long] = {
-    // Turn n begins where turn n - 1 ended, as long as the same partitions wait.
+    // Turn n starts at the partition after the last one of turn n - 1, as long as the same partitions have lag.
     val first = (BigInt(turn) * budget).mod(waiting.size).toInt
     val served = Iterator.tabulate(budget)(k => waiting((first + k) % waiting.size)).toSet
     lags.indices.map(i => if (served(i)) 1L else 0L)
   }
 
-  /** One for everybody, the rest in proportion to the lag, what rounding leaves to the largest remainders. */
+  /** One record for each partition, the rest in proportion to the lag, with the largest remainders rounded up. */
   private def byLag(
       lags: IndexedSeq[Long],
       waiting: IndexedSeq[Int],

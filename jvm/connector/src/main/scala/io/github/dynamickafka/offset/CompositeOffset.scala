@@ -5,17 +5,17 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.connector.read.streaming.Offset
 
 /**
- * Position in all clusters at once: what Spark writes into its offset log. Everything that is needed to plan
- * a batch again is in the offsets at its two ends.
+ * The positions in all clusters, which Spark writes to its offset log. The start and end offsets of a batch contain
+ * everything that is required to plan the batch again.
  *
- * An offset is 1 + the last one that was read, as in Spark's Kafka source: the next one to read.
+ * A position is the next offset to read, which is 1 + the last offset that was read, as in Spark's Kafka source.
  *
- * @param clusters by cluster id, where reading is
- * @param entered positions at which partitions enter (or return, or are set anew after lost records) with the
- *                batch that ends here. They win over the start of the batch
- * @param retained positions of what has left the topology
- * @param draining last targets of what is read to its end and then left
- * @param ends where reading ends for good, by cluster and topic
+ * @param clusters the current positions by cluster id
+ * @param entered positions at which partitions enter in the batch that ends here (or return, or are reset after lost
+ *                records). They take precedence over the start offset of the batch
+ * @param retained positions of clusters and topics that have left the topology
+ * @param draining drain targets: the offsets up to which draining topics are read
+ * @param ends stopping offsets by cluster and topic
  */
 private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
@@ -25,12 +25,12 @@ private[dynamickafka] final case class CompositeOffset(
     ends: StoppingOffsets.ByCluster = StoppingOffsets.none
 ) extends Offset {
 
-  /** Canonical: equal offsets give equal text. Spark compares offsets by it. */
+  /** Canonical, so that equal offsets have equal text, because Spark compares offsets by their text. */
   override lazy val json: String = CompositeOffsetJson.write(this)
 
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
 
-  /** True where a batch that ends here instead of at `start` would change nothing that lasts. */
+  /** Whether a batch from `start` to this offset would read nothing and change no persistent state. */
   def sameAs(start: CompositeOffset): Boolean =
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
       draining == start.draining && ends == start.ends
@@ -45,12 +45,12 @@ private[dynamickafka] object CompositeOffset {
 }
 
 /**
- * Positions of topics of one cluster that have left the topology.
+ * The positions of topics of one cluster that have left the topology.
  *
- * @param since when the last of them left, epoch milliseconds; the retention counts from here
- * @param drained topics that left because they were read to their drain target while the metadata still
- *                names them as draining: they stay away until it says something else, also when
- *                their positions have been forgotten
+ * @param since when the last of them left, in epoch milliseconds; the retention time starts here
+ * @param drained topics that left because they reached their drain target, while the metadata still lists them as
+ *                draining. They are not read again until their state in the metadata changes, even if their positions
+ *                have been dropped
  */
 private[dynamickafka] final case class Retained(
     since: Long,

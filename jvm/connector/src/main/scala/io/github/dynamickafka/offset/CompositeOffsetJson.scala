@@ -12,9 +12,8 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.error.Errors
 
 /**
- * The one codec of composite offsets, version 1 (`docs/semantics.md`). Written on one line, keys in stable
- * order, sections that are empty left out. Reading is strict: an unknown version or section is refused, since
- * to overlook one could lose records.
+ * The codec of composite offsets, version 1 (`docs/semantics.md`). Writes one line with keys in a stable order and
+ * without empty sections. Rejects an unknown version or section, because ignoring it could lose records.
  */
 private[dynamickafka] object CompositeOffsetJson {
 
@@ -64,7 +63,7 @@ private[dynamickafka] object CompositeOffsetJson {
     out.toString
   }
 
-  /** One cluster's positions as Spark's own Kafka offset JSON: `{"orders":{"0":42,"1":7}}`. */
+  /** The positions of one cluster in the JSON format of Spark's Kafka source: `{"orders":{"0":42,"1":7}}`. */
   def writePositions(positions: Positions): String = {
     val out = new StringWriter
     val json = mapper.getFactory.createGenerator(out)
@@ -121,8 +120,8 @@ private[dynamickafka] object CompositeOffsetJson {
     if (!root.isObject) throw Errors.invalidOffset(s"not a JSON object: ${shorten(text)}")
     root.get("version") match {
       case null if looksLikePlainKafka(root) => throw Errors.plainKafkaCheckpoint("this query's checkpoint")
-      case null => throw Errors.invalidOffset(s"no field 'version': ${shorten(text)}")
-      // A topic named "version" in an offset of Spark's own source.
+      case null => throw Errors.invalidOffset(s"field 'version' is missing: ${shorten(text)}")
+      // A topic named "version" in an offset of Spark's Kafka source.
       case topic if topic.isObject => throw Errors.plainKafkaCheckpoint("this query's checkpoint")
       case version if version.isInt && version.intValue == CompositeOffset.Version => ()
       case other => throw Errors.unknownOffsetVersion(other.asText, CompositeOffset.Version)
@@ -130,7 +129,7 @@ private[dynamickafka] object CompositeOffsetJson {
     fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
       throw Errors.invalidOffset(s"unknown section '$name' in version ${CompositeOffset.Version}")
     }
-    if (!root.has("clusters")) throw Errors.invalidOffset("no section 'clusters'")
+    if (!root.has("clusters")) throw Errors.invalidOffset("section 'clusters' is missing")
     CompositeOffset(
       clusters = readByCluster(root, "clusters"),
       entered = readByCluster(root, "entered"),
@@ -163,7 +162,7 @@ private[dynamickafka] object CompositeOffsetJson {
         }.foreach {
           case (name, _) => throw Errors.invalidOffset(s"unknown field '$name' in $where")
         }
-        if (!entry.has("topics")) throw Errors.invalidOffset(s"no field 'topics' in $where")
+        if (!entry.has("topics")) throw Errors.invalidOffset(s"field 'topics' is missing in $where")
         cluster -> Retained(
           since = number(entry.get("since"), s"$where.since"),
           positions = readPositions(entry.get("topics"), s"$where.topics"),
@@ -186,8 +185,8 @@ private[dynamickafka] object CompositeOffsetJson {
     fields(obj(entry, where)).find { case (name, _) => !Set("by", "offsets")(name) }.foreach {
       case (name, _) => throw Errors.invalidOffset(s"unknown field '$name' in $where")
     }
-    if (!entry.path("by").isTextual) throw Errors.invalidOffset(s"no text 'by' in $where")
-    if (!entry.has("offsets")) throw Errors.invalidOffset(s"no field 'offsets' in $where")
+    if (!entry.path("by").isTextual) throw Errors.invalidOffset(s"text field 'by' is missing in $where")
+    if (!entry.has("offsets")) throw Errors.invalidOffset(s"field 'offsets' is missing in $where")
     TopicEnds(entry.get("by").textValue, readPartitions(entry.get("offsets"), s"$where.offsets"))
   }
 
@@ -209,7 +208,7 @@ private[dynamickafka] object CompositeOffsetJson {
 
   private def number(node: JsonNode, where: String): Long =
     if (node != null && node.isIntegralNumber && node.canConvertToLong && node.longValue >= 0) node.longValue
-    else throw Errors.invalidOffset(s"$where is not a number of at least 0: $node")
+    else throw Errors.invalidOffset(s"$where is not an integer of at least 0: $node")
 
   private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
     node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)

@@ -2,20 +2,20 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-/** What a cluster answered when it was asked for a trigger. */
+/** The response of a cluster in a trigger. */
 private[dynamickafka] sealed trait ClusterView extends Product with Serializable
 
 private[dynamickafka] object ClusterView {
 
-  /** No usable answer, and the query goes on without it. */
+  /** The cluster is unreachable, and the query continues without it. */
   case object Unreachable extends ClusterView
 
   /**
-   * @param ends end offsets of all partitions of the topics that were asked for
-   * @param earliest first offsets that are still there, likewise
-   * @param entering entering positions of the topics that enter; where a partition is not named: its earliest
-   * @param missing topics that the cluster does not have
-   * @param endings ends of partitions for which none was fixed before; where a partition is not named, it has none
+   * @param ends the latest offsets of all partitions of the requested topics
+   * @param earliest the earliest offsets of these partitions
+   * @param entering the start positions of topics that enter; a partition that is absent starts at its earliest offset
+   * @param missing requested topics that the cluster does not have
+   * @param endings the stopping offsets that were resolved now; a partition that is absent has none
    */
   final case class Reachable(
       ends: Positions,
@@ -26,7 +26,7 @@ private[dynamickafka] object ClusterView {
   ) extends ClusterView
 }
 
-/** Records that cannot be read any more; `failOnDataLoss` decides what it means. */
+/** Records that are no longer available. `failOnDataLoss` determines whether the query fails. */
 private[dynamickafka] sealed trait Loss extends Product with Serializable {
   def cluster: String
   def topic: String
@@ -35,26 +35,26 @@ private[dynamickafka] sealed trait Loss extends Product with Serializable {
 
 private[dynamickafka] object Loss {
   final case class TopicGone(cluster: String, topic: String) extends Loss {
-    def text: String = s"the cluster has no topic '$topic' any more, while the metadata still names it"
+    def text: String = s"topic '$topic' no longer exists on the cluster, but the metadata still lists it"
   }
   final case class PartitionGone(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
-    def text: String = s"partition $partition, read up to offset $known, is not there any more"
+    def text: String = s"partition $partition, which was read up to offset $known, no longer exists"
   }
   final case class Expired(cluster: String, topic: String, partition: Int, known: Long, earliest: Long)
       extends Loss {
     def text: String =
-      s"partition $partition: the next record to read was offset $known, the first that is still there is $earliest"
+      s"partition $partition: the next offset to read is $known, but the earliest available offset is $earliest"
   }
   final case class Recreated(cluster: String, topic: String, partition: Int, known: Long, end: Long)
       extends Loss {
     def text: String =
-      s"partition $partition: the next record to read was offset $known, but the partition ends at $end, " +
-        "so the topic was probably deleted and made anew"
+      s"partition $partition: the next offset to read is $known, but the latest offset of the partition is $end, " +
+        "so the topic was probably deleted and recreated"
   }
   final case class Truncated(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
     def text: String =
-      s"partition $partition: its log was cut below offset $known, the next one to read, as after an unclean election " +
-        "of its leader, so what was read before and what comes now need not fit"
+      s"partition $partition: the log was truncated below offset $known, the next offset to read, for example by an " +
+        "unclean leader election, so records that were already read may be missing or replaced in the log"
   }
   final case class OutOfRange(
       cluster: String,
@@ -65,14 +65,14 @@ private[dynamickafka] object Loss {
       end: Long
   ) extends Loss {
     def text: String =
-      s"partition $partition is to start at offset $asked, which is not within what is there: $first to $end"
+      s"partition $partition: the start offset $asked is out of the range of available offsets, $first to $end"
   }
 }
 
 /**
- * One partition of a trigger: from where, to where at the most.
+ * The range of one partition that a trigger can read, before limits.
  *
- * @param enters true where `from` is not the start of the batch and so has to be logged
+ * @param enters true if `from` differs from the position at the start of the batch, so that it must be logged
  */
 private[dynamickafka] final case class Span(
     cluster: String,
@@ -86,11 +86,11 @@ private[dynamickafka] final case class Span(
 }
 
 /**
- * The next composite offset from a [[Transition]] and the clusters' answers. Pure.
+ * Computes the next composite offset from a [[Transition]] and the responses of the clusters. Pure.
  *
- * @param spans what can be read, before limits
- * @param losses positions that Kafka no longer serves; the spans begin where records are still there
- * @param waiting topics (by cluster) that the metadata names, Kafka does not have and the query never read
+ * @param spans the ranges that can be read, before limits
+ * @param losses positions that Kafka no longer serves; the spans start at the first available record
+ * @param waiting (cluster, topic) pairs of the metadata that do not exist in Kafka and were never read
  */
 private[dynamickafka] final case class NextOffset(
     spans: IndexedSeq[Span],
@@ -102,7 +102,7 @@ private[dynamickafka] final case class NextOffset(
     ends: StoppingOffsets.ByCluster = StoppingOffsets.none
 ) {
 
-  /** The offset when `granted(i)` records of `spans(i)` are read. */
+  /** The offset after reading `granted(i)` records of `spans(i)`. */
   def offset(granted: IndexedSeq[Long]): CompositeOffset = {
     val to = spans.iterator.zip(granted.iterator).map { case (s, n) =>
       (s.cluster, s.topic, s.partition, s.from + n)
@@ -145,8 +145,8 @@ private[dynamickafka] object NextOffset {
   }
 
   /**
-   * @param notBack what would return but cannot yet: it stays retained
-   * @param judged topics whose ends are told by `ends`; of others they stay as they were
+   * @param notBack positions that should return but cannot yet, and stay retained
+   * @param judged topics whose stopping offsets are in `ends`; those of other topics do not change
    */
   private final case class Part(
       spans: Seq[Span] = Nil,
@@ -159,7 +159,7 @@ private[dynamickafka] object NextOffset {
       ends: StoppingOffsets.ByTopic = SortedMap.empty
   )
 
-  /** An end outlives its partition's absence, and is forgotten with its position. */
+  /** A stopping offset is kept while its partition is absent, and is dropped together with its position. */
   private def ends(
       start: CompositeOffset,
       parts: SortedMap[String, Part],
@@ -179,7 +179,7 @@ private[dynamickafka] object NextOffset {
     if (positions.isEmpty) None
     else start.retained.get(id).map(kept => Retained(kept.since, positions))
 
-  /** Carried forward: keeps its offset, its targets, and what is retained of it. */
+  /** An unreachable cluster keeps its positions, its drain targets and its retained positions. */
   private def unreachable(id: String, start: CompositeOffset, work: ClusterTransition): Part =
     Part(
       carried = work.staying,
@@ -222,7 +222,7 @@ private[dynamickafka] object NextOffset {
       )
     }
 
-    /** Spans and losses of one topic, and the partitions that are carried since Kafka has them no more. */
+    /** The spans and losses of one topic, and the positions of partitions that no longer exist in Kafka. */
     private def partitions(topic: String): (Seq[Span], Seq[Loss], Seq[(Int, Long)]) = {
       val known = positions.of(topic)
       val ends = view.ends.of(topic)
@@ -237,7 +237,7 @@ private[dynamickafka] object NextOffset {
           case _ => (Some(span(topic, p, at, enters = work.returning.get(topic, p).isDefined)), None, None)
         }
       }
-      // A draining topic is read to the ends it had, so partitions that it gets later are not for us.
+      // A draining topic is read up to its drain targets, so partitions that are added later are not read.
       val fresh =
         if (work.targets.topics(topic)) Nil else (ends.keySet -- known.keySet).toSeq.map(enter(topic, _))
       (old.flatMap(_._1) ++ fresh.map(_._1), old.flatMap(_._2) ++ fresh.flatMap(_._2), old.flatMap(_._3))
@@ -256,12 +256,12 @@ private[dynamickafka] object NextOffset {
       }
     }
 
-    /** A topic that drains and is gone has nothing left to be read: it has reached its target. */
+    /** A draining topic that no longer exists has no records to read: it has reached its target. */
     private def whereTheyAre(topics: Set[String]): Positions = work.staying.filterTopics(topics)
 
     /**
-     * A target past the end would never be reached: the topic was made anew while it drained, or it has got an end
-     * where reading stops.
+     * Lowers a drain target that would never be reached, because the topic was recreated while it drained, or because
+     * it has a stopping offset below the target.
      */
     private def reachable(targets: Positions): Positions =
       Positions.from(targets.iterator.map { case (topic, p, target) =>

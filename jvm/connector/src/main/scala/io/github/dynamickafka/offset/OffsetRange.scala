@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.error.Errors
 
-/** Records `from` (inclusive) to `until` (exclusive) of one partition. */
+/** The records of one partition from offset `from` (inclusive) to `until` (exclusive). */
 private[dynamickafka] final case class OffsetRange(topic: String, partition: Int, from: Long, until: Long) {
   def size: Long = until - from
   override def toString: String = s"$topic-$partition [$from, $until)"
@@ -13,17 +13,19 @@ private[dynamickafka] final case class OffsetRange(topic: String, partition: Int
 private[dynamickafka] object OffsetRange {
 
   /**
-   * What the batch between two composite offsets reads, by cluster; ranges without a record are left out.
-   * Depends on nothing else, so a logged batch is the same each time it is planned (invariant 2).
+   * The non-empty ranges, by cluster, that the batch between two composite offsets reads. They depend on nothing else,
+   * so that a logged batch is the same each time it is planned (invariant 2 in `docs/architecture.md`).
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    // An offset keeps the entering positions of the batch that it ended.
+    // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
     if (start == end) SortedMap.empty
     else end.clusters.map { case (cluster, until) =>
       val from = start.position(cluster) ++ end.entered.getOrElse(cluster, Positions.empty)
       cluster -> until.iterator.map { case (topic, partition, last) =>
         val first = from.get(topic, partition).getOrElse {
-          throw Errors.invalidOffset(s"cluster '$cluster', $topic-$partition has an end but no start")
+          throw Errors.invalidOffset(
+            s"cluster '$cluster', $topic-$partition has an end offset but no start offset"
+          )
         }
         if (first > last) {
           throw Errors.invalidOffset(

@@ -3,8 +3,8 @@ package io.github.dynamickafka.offset
 import scala.collection.immutable.SortedMap
 
 /**
- * Offsets of the partitions of one cluster, by topic. Immutable; topics and partitions in their natural
- * order, which is the order that is written. A topic without a partition is not kept.
+ * The offsets of the partitions of one cluster, by topic. Immutable. Topics and partitions are in their natural order,
+ * which is also the order of the JSON. Topics without partitions are omitted.
  */
 private[dynamickafka] final case class Positions private (byTopic: SortedMap[String, SortedMap[Int, Long]]) {
 
@@ -34,7 +34,7 @@ private[dynamickafka] final case class Positions private (byTopic: SortedMap[Str
   /** Without the partitions of `that`. */
   def --(that: Positions): Positions = filter((topic, p) => that.get(topic, p).isEmpty)
 
-  /** Both; where a partition is in both, the offset of `that`. */
+  /** The union; for a partition in both, the offset of `that`. */
   def ++(that: Positions): Positions =
     that.byTopic.foldLeft(this) { case (all, (topic, partitions)) =>
       all.withTopic(topic, all.of(topic) ++ partitions)

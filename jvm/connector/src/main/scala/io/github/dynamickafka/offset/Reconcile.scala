@@ -5,10 +5,10 @@ import scala.collection.immutable.SortedMap
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
- * What a topology means for the positions that a query has: what stays, enters, leaves, returns, drains.
+ * The effect of a topology on the positions of a query: which topics stay, enter, leave, return or drain.
  *
- * @param clusters what is to be read now, by cluster id
- * @param retained what is kept for a return, expired entries gone
+ * @param clusters the topics to read now, by cluster id
+ * @param retained positions that are kept for a return, without expired ones
  */
 private[dynamickafka] final case class Transition(
     clusters: SortedMap[String, ClusterTransition],
@@ -16,15 +16,15 @@ private[dynamickafka] final case class Transition(
 )
 
 /**
- * One cluster of a [[Transition]]. The partitions of the first three are disjoint.
+ * One cluster of a [[Transition]]. The partitions of `staying`, `returning` and `entering` are disjoint.
  *
- * @param staying topics that are being read, where reading is
- * @param returning topics that come back, at their retained positions
- * @param entering topics without a position, and where they start
- * @param targets last targets of draining topics that have one
- * @param newlyDraining topics whose end offsets of now become their last target
- * @param ending topics that end somewhere
- * @param only topics of which not all partitions are read, and which are
+ * @param staying topics that are already read, with their current positions
+ * @param returning topics that return, with their retained positions
+ * @param entering topics without a position, with their start positions
+ * @param targets drain targets of draining topics that have one
+ * @param newlyDraining topics that start to drain: their current latest offsets become their drain targets
+ * @param ending topics with a stopping position
+ * @param only topics of which only some partitions are read, with these partitions
  */
 private[dynamickafka] final case class ClusterTransition(
     staying: Positions,
@@ -39,15 +39,15 @@ private[dynamickafka] final case class ClusterTransition(
   def drains(topic: String): Boolean = newlyDraining(topic) || targets.topics(topic)
 }
 
-/** Pure: knows neither Spark nor a Kafka client. */
+/** Computes the [[Transition]] from a composite offset to a topology. Pure: uses neither Spark nor a Kafka client. */
 private[dynamickafka] object Reconcile {
 
   /**
-   * @param retentionMs how long positions of what has left are kept; -1: for ever, 0: not at all
-   * @param drainRemoved what leaves the topology is read to its end first
-   * @param entry where a topic starts that has no position: cluster id, the topic's name and metadata, and
-   *              whether other topics of the cluster are known already
-   * @param ending where a topic ends, if it does: cluster id and the topic's metadata
+   * @param retentionMs how long positions of removed clusters and topics are retained; -1: forever, 0: not at all
+   * @param drainRemoved whether clusters and topics that leave the topology are drained first
+   * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata
+   *              of the topic, and whether other topics of the cluster are already known
+   * @param ending returns the stopping position of a topic, if any, given the cluster id and the metadata of the topic
    */
   final case class Rules(
       retentionMs: Long,
@@ -76,17 +76,18 @@ private[dynamickafka] object Reconcile {
   ): (ClusterTransition, Option[Retained]) = {
     val named = topology.clusters.get(id).fold(SortedMap.empty[String, TopologyTopic])(_.topics)
     def isDraining(topic: String) = named.get(topic).exists(_.draining)
-    // Partitions that are not read any more leave as topics do.
+    // Partitions that the metadata no longer selects leave in the same way as topics.
     def reads(topic: String, p: Int) = named.get(topic).forall(_.reads(p))
     val live = start.position(id).filter(reads)
     val dropped = start.position(id) -- live
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
     val kept = start.retained.get(id).map { r =>
-      // That a topic was drained outlasts its offsets: while it is still draining, it has not left and come back.
+      // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
       if (expired(r.since, now, rules.retentionMs)) r.copy(positions = Positions.empty) else r
     }
 
-    // Topics that are being read: active again cancels a target; gone or draining ones go to their target.
+    // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
+    // left the metadata with `drainRemoved`, is read up to its drain target.
     def toItsEnd(topic: String) = isDraining(topic) || (!named.contains(topic) && rules.drainRemoved)
     def reachedTarget(topic: String) = {
       val target = oldTargets.of(topic)
@@ -96,12 +97,12 @@ private[dynamickafka] object Reconcile {
       if (toItsEnd(topic)) !reachedTarget(topic) else named.contains(topic)
     }
 
-    // Topics that are named and not being read: they return, enter, or stay away since they were drained.
+    // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained.
     val absent = named.keySet.toSet -- live.topics
     val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
     val returnable = kept.fold(Positions.empty)(_.positions.filter(reads))
     val (back, fresh) = (absent -- away).partition(returnable.topics)
-    // A topic with a target is read up to there, and nothing else of it.
+    // A topic with a drain target is read up to the target only: its other partitions do not return.
     val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
     val returning = returnable.filterTopics(t => back(t) || (stay(t) && !targets.topics(t)))
     val clusterIsKnown = start.position(id).nonEmpty || kept.exists(_.positions.nonEmpty)
@@ -146,7 +147,7 @@ private[dynamickafka] object Reconcile {
     val drained = (kept.fold(Set.empty[String])(_.drained) ++ leaving.topics).filter(isDraining)
     if (all.isEmpty && drained.isEmpty) None
     else {
-      // The youngest counts: rather kept too long than forgotten too early.
+      // The retention time of all positions restarts with the newest one: retaining too long loses no records.
       val since = if (fresh.nonEmpty) now else kept.fold(now)(_.since)
       Some(Retained(since, all, drained))
     }

@@ -5,18 +5,18 @@ import scala.collection.immutable.SortedMap
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * Where partitions of one topic end, which is fixed for the life of the query.
+ * The stopping offsets of one topic, which are resolved once for the lifetime of the query.
  *
- * @param by in which words the ends were asked for: where these change, so do the ends
- * @param offsets by partition: the first one that is not read. A partition that is not named has no end
+ * @param by the text of the policy that they were resolved from: if the policy changes, they are resolved again
+ * @param offsets by partition, exclusive. A partition that is absent has no stopping offset
  */
 private[dynamickafka] final case class TopicEnds(by: String, offsets: SortedMap[Int, Long])
 
 /**
- * What one topic asks of its ends.
+ * The stopping offsets of one topic in a trigger.
  *
- * @param policy for partitions whose end is not fixed; None: they have no end
- * @param fixed ends of before, which stay
+ * @param policy resolves the stopping offset of partitions without a fixed one; None: they have no stopping offset
+ * @param fixed stopping offsets that were resolved before, which do not change
  */
 private[dynamickafka] final case class Ending(
     policy: Option[OffsetsPolicy],
@@ -24,7 +24,7 @@ private[dynamickafka] final case class Ending(
     fixed: SortedMap[Int, Long]
 )
 
-/** StoppingOffsets by cluster and topic. Pure. */
+/** Stopping offsets by cluster and topic. Pure. */
 private[dynamickafka] object StoppingOffsets {
   type ByTopic = SortedMap[String, TopicEnds]
   type ByCluster = SortedMap[String, ByTopic]
@@ -32,9 +32,9 @@ private[dynamickafka] object StoppingOffsets {
   val none: ByCluster = SortedMap.empty[String, ByTopic]
 
   /**
-   * @param policy what options and metadata say of the end of this topic, if they do
-   * @param before its ends so far
-   * @param alone no other cluster is known: an answer without the level of the cluster is about this one
+   * @param policy the stopping position of this topic in options and metadata, if any
+   * @param before the stopping offsets that were resolved before
+   * @param alone whether no other cluster is known, so that offsets without cluster level apply to this one
    */
   def of(
       cluster: String,
@@ -50,10 +50,10 @@ private[dynamickafka] object StoppingOffsets {
       if alone || same.isDefined || !anyCluster(asked)
     } yield Ending(Some(asked), by, same.fold(SortedMap.empty[Int, Long])(_.offsets))
 
-  /** For a topic that the metadata no longer names: it ends where it did. */
+  /** For a topic that is no longer in the metadata: its stopping offsets do not change. */
   def kept(before: Option[TopicEnds]): Option[Ending] = before.map(e => Ending(None, e.by, e.offsets))
 
-  /** None where it says nothing of this topic. */
+  /** None if the policy does not contain this topic. */
   private def wording(cluster: String, topic: String, policy: OffsetsPolicy): Option[String] = {
     def of(all: OffsetsPolicy.ByCluster) = all
       .get(cluster)

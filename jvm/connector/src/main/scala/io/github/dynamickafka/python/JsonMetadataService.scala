@@ -12,9 +12,9 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
- * A service written in Python as the SPI sees it.
+ * Adapts a metadata service written in Python to the SPI.
  *
- * Its calls can't be interrupted while Python runs, which the watcher's time limit allows for.
+ * Its calls cannot be interrupted while Python code runs. The time limit of the watcher does not rely on interruption.
  */
 private[dynamickafka] final class JsonMetadataService(python: PythonMetadataService)
     extends KafkaMetadataService {
@@ -37,7 +37,7 @@ private[dynamickafka] final class JsonMetadataService(python: PythonMetadataServ
   override def close(): Unit = called("close")(python.close())
 
   private def parse(json: String, method: String): MetadataDocument = {
-    val origin = s"the answer of $method()"
+    val origin = s"the return value of $method()"
     if (json == null) throw Errors.metadataInvalid(origin, "it is None")
     MetadataDocument.parse(json, origin)
   }
@@ -51,8 +51,8 @@ private[dynamickafka] object JsonMetadataService {
   private val mapper = new ObjectMapper
 
   /**
-   * The Python exception as Python prints it last, `ValueError: no such table`, without the traceback that py4j
-   * puts before it. Another text is left as it is.
+   * The last line of the Python exception, such as `ValueError: no such table`, without the traceback that py4j
+   * includes. A text without traceback is returned unchanged.
    */
   private[dynamickafka] def pythonText(e: Throwable): String = {
     val text = Option(e.getMessage).getOrElse(e.toString)

@@ -1,15 +1,15 @@
 package io.github.dynamickafka.python
 
 /**
- * What a metadata service written in Python implements over py4j. Strings only, so that an answer is one round
- * trip: streams travel as the JSON form of the metadata file.
+ * The interface that a metadata service written in Python implements over py4j. It passes streams as JSON in the format
+ * of the metadata file, so that a call takes one round trip.
  */
 trait PythonMetadataService {
 
-  /** `{"version": 1, "clusters": {...}, "streams": {...}}` with all streams. */
+  /** Returns `{"version": 1, "clusters": {...}, "streams": {...}}` with all streams. */
   def getAllStreams(): String
 
-  /** The same, with the streams of these ids that there are. */
+  /** Returns the same format, with the existing streams of these ids. */
   def describeStreams(idsAsJsonArray: String): String
 
   def isClusterActive(id: String): Boolean

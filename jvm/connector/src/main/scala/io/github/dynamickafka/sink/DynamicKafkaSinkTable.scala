@@ -17,7 +17,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.sink.row.InputColumns
 
-/** The streams as something to write to. One is made for each query and job. */
+/** The table for writing to streams. Spark creates one for each query and job. */
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
     options: ju.Map[String, String]
@@ -36,7 +36,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
     TableCapability.ACCEPT_ANY_SCHEMA
   )
 
-  /** Of the last batch: `SinkProgress.metrics`. */
+  /** The metrics of the last batch, in `SinkProgress.metrics`. */
   override def metrics(): ju.Map[String, String] = synchronized {
     sinks.values.flatMap(_.metrics).toMap.asJava
   }
@@ -45,7 +45,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = synchronized {
     val sink = sinks.getOrElse(
       info.queryId, {
-        // For a streaming query, the session's defaults are only in those of the table; for a job, in both.
+        // For a streaming query, only the options of the table contain the session defaults; for a job, both do.
         val all = new ju.HashMap[String, String](options)
         info.options.asCaseSensitiveMap.asScala.foreach { case (name, value) =>
           all.keySet.removeIf(_.equalsIgnoreCase(name))
@@ -67,9 +67,9 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 private[dynamickafka] object DynamicKafkaSinkTable {
 
   /**
-   * What can be told before a query starts: its options and columns, and that the metadata service can be made.
+   * Checks the options, the columns, and that the metadata service can be created, before a query starts.
    *
-   * @return what writes
+   * @return the parsed options
    */
   def check(options: CaseInsensitiveStringMap, schema: StructType): SinkOptions = {
     val parsed = SinkOptionsParser.parse(options)
@@ -77,7 +77,7 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
-        "it names the stream to write to; or give the DataFrame a column 'stream'."
+        "set it to the stream to write to, or add a column 'stream' to the DataFrame."
       )
     MetadataServices.create(parsed.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
     parsed

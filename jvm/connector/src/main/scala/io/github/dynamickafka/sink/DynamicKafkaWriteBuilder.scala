@@ -5,8 +5,8 @@ import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactor
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 
 /**
- * For a batch job, and anew for each batch of a streaming query. All output modes of streaming queries append: what comes
- * out of the query is what is written, as in Spark's own Kafka sink.
+ * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
+ * in Spark's Kafka sink.
  */
 private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
     extends WriteBuilder
@@ -22,7 +22,7 @@ private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
   }
 }
 
-/** Messages of tasks that have not succeeded are null. */
+/** The messages of successful tasks; those of other tasks are null. */
 private[sink] object Messages {
   def of(messages: Array[WriterCommitMessage]): Seq[transaction.TaskTransactions] =
     messages.toSeq.collect { case t: transaction.TaskTransactions => t }
@@ -33,7 +33,7 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     sink.streaming().factory()
 
-  /** Which attempt of a task counts matters only where the others' records are not to be seen. */
+  /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
   override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
@@ -57,7 +57,7 @@ private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
   override def commit(messages: Array[WriterCommitMessage]): Unit = {
-    // Where it throws, Spark calls abort.
+    // If this throws, Spark calls abort.
     if (sink.isExactlyOnce) run.commit(0L, Messages.of(messages))
     run.close()
   }

@@ -4,18 +4,18 @@ import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.streaming.StreamingQueryListener.QueryTerminatedEvent
 
-/** Spark does not tell a sink that its query is over; its listeners are told. */
+/** Detects the termination of a query with a listener, because Spark does not notify a sink. */
 private[sink] object QueryEnd {
 
-  /** What Spark has as the job group of a query is the id of its run. */
+  /** Spark uses the run id of a query as its job group. */
   private val RunId = "spark.jobGroup.id"
 
-  /** To be called on the query's thread. */
+  /** Must be called on the thread of the query. */
   def whenOver(spark: SparkContext, queryId: String)(close: => Unit): Unit = {
     val runId = spark.getLocalProperty(RunId)
     spark.addSparkListener(new SparkListener {
       override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
-        // The event of an earlier run of the query may come late.
+        // The event of an earlier run of the query may arrive late.
         case over: QueryTerminatedEvent if over.id.toString == queryId && over.runId.toString == runId =>
           spark.removeSparkListener(this)
           close

@@ -11,9 +11,10 @@ import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.time.Clock
 
 /**
- * The sink of one query or job, which lives as long as Spark's table for it: Spark asks for a new `Write` for each batch.
+ * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
+ * batch.
  *
- * @param queryId of the streaming query, which stays the same over restarts; of a job, one of its own
+ * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
  */
 private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns, queryId: String) {
   import QuerySink._
@@ -22,7 +23,7 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
-  /** The run of the streaming query, from its first batch to its end. */
+  /** The run of the streaming query, from its first batch to its termination. */
   def streaming(): SinkRun = synchronized {
     run.getOrElse {
       refuseContinuous()
@@ -37,16 +38,16 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
 
   def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 
-  /** A run of its own for a job. */
+  /** The run of a job. */
   def job(): SinkRun = {
     val place = options.transactions.checkpointLocation
     if (isExactlyOnce && place.isEmpty)
       log.warn(
-        "Without '{}' there is no journal: if the driver dies while it commits this job's transactions, a part of " +
-          "them stays",
+        "Without '{}' the sink has no journal: if the driver fails while it commits the transactions of this job, only a " +
+          "part of them is committed",
         SinkOptionSpecs.CheckpointLocation.name
       )
-    // One answer of the metadata service, and no polling.
+    // No polling: a job reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
     val kept = place.filter(_ => isExactlyOnce)
     new SinkRun(
@@ -63,15 +64,17 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
 
   private def checkpoint: String = options.transactions.checkpointLocation.getOrElse(
     throw Errors.exactlyOnceRefused(
-      s"its journal has to be in the query's checkpoint, and Spark tells a sink of that only if it is set as an option " +
-        s"of the query. Set '${SinkOptionSpecs.CheckpointLocation.name}'."
+      s"the journal must be in the checkpoint of the query, and Spark passes its location to a sink only if it is set as an " +
+        s"option of the query. Set '${SinkOptionSpecs.CheckpointLocation.name}'."
     )
   )
 
-  /** There, an epoch is not a batch that is planned again when it fails. */
+  /** In continuous processing, a failed epoch is not planned again with the same records. */
   private def refuseContinuous(): Unit =
     if (isExactlyOnce && SparkSession.active.sparkContext.getLocalProperty(EpochCoordinator) != null)
-      throw Errors.exactlyOnceRefused("continuous processing has no batches that could be decided about.")
+      throw Errors.exactlyOnceRefused(
+        "continuous processing has no batches that could be committed atomically."
+      )
 
   private def hadoop: Configuration = SparkSession.active.sparkContext.hadoopConfiguration
 

@@ -23,12 +23,12 @@ import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteTopology
 
 /**
- * What a writing query keeps from batch to batch, which Spark gives a new `Write` each time. Of the query's thread, but
- * for [[close]].
+ * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
+ * only by the thread of the query, except for [[close]].
  *
- * @param journal where decisions are kept; None: nowhere
+ * @param journal the journal of decisions; None: there is no journal
  * @param ofStreams whether it is a streaming query
- * @param earlier journals of jobs that were there before
+ * @param earlier journals of earlier jobs
  */
 private[sink] final class SinkRun(
     options: SinkOptions,
@@ -43,7 +43,7 @@ private[sink] final class SinkRun(
 
   private val watcher = MetadataWatcher.forWriting(
     MetadataServices.create(options.service, hadoop),
-    // Which streams rows name is not known before they are there.
+    // The streams in the column are not known before the rows are read.
     if (columns.hasStream) Subscription.Pattern(".*".r) else Subscription.Ids(options.streamId.toSeq),
     options.discovery,
     options.service.name
@@ -71,7 +71,7 @@ private[sink] final class SinkRun(
   private var plan: Option[SinkPlan] = None
   private var startedNanos = 0L
 
-  /** For the batch that starts now, with the topology of this moment. */
+  /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
     val first = plan.isEmpty
     val topology = current()
@@ -138,7 +138,7 @@ private[sink] final class SinkRun(
       throw Errors.invalidOption(
         SinkOptionSpecs.DeadLetterCluster.name,
         id,
-        s"there is no such cluster; the metadata has ${known.toSeq.sorted.mkString(", ")}."
+        s"the cluster is not in the metadata, which has ${known.toSeq.sorted.mkString(", ")}."
       )
     val scope = new ClusterScope(options.clusters, known)
     val properties = topology.clusters.map { case (id, cluster) =>
@@ -163,7 +163,7 @@ private[sink] final class SinkRun(
 
 /**
  * @param producers by cluster id
- * @param timeoutMs the shortest `transaction.timeout.ms` of a cluster
+ * @param timeoutMs the shortest `transaction.timeout.ms` of all clusters
  */
 private[sink] final case class SinkPlan(
     topology: WriteTopology,

@@ -6,8 +6,9 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.commit.Clusters
 
 /**
- * How long transactions live: as the user has said, else as long as the brokers allow, up to [[TransactionTimeouts.Default]].
- * Each cluster is asked once for its maximum, which also shows that it can be reached.
+ * Determines the transaction timeout: the value of the user or, by default, the maximum of the brokers, up to
+ * [[TransactionTimeouts.Default]]. Each cluster is asked once for its maximum, which also verifies that it is
+ * reachable.
  */
 private[sink] final class TransactionTimeouts(clusters: Clusters) {
   import TransactionTimeouts._
@@ -24,11 +25,12 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {
     def refuse(reason: String) = throw Errors.invalidOption(OptionName.Kafka + Property, text, reason)
-    val chosen = text.trim.toLongOption.filter(_ > 0).getOrElse(refuse("it is no time in milliseconds."))
+    val chosen =
+      text.trim.toLongOption.filter(_ > 0).getOrElse(refuse("it is not a positive number of milliseconds."))
     max.filter(_ < chosen).foreach { most =>
       refuse(
-        s"cluster '$id' allows $most at most ('transaction.max.timeout.ms' of its brokers). Lower it, for this cluster with " +
-          s"'cluster.$id.kafka.$Property', or raise the brokers'."
+        s"the maximum of cluster '$id' is $most ('transaction.max.timeout.ms' of its brokers). Lower the value, for this " +
+          s"cluster with 'cluster.$id.kafka.$Property', or raise the maximum of the brokers."
       )
     }
     chosen
@@ -38,7 +40,7 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
 private[sink] object TransactionTimeouts {
   val Property = "transaction.timeout.ms"
 
-  /** Fifteen minutes, which is what brokers allow if nobody has set them otherwise. */
+  /** 15 minutes, the default maximum of brokers. */
   private val KafkaDefaultMax = 900000L
   private val Default = KafkaDefaultMax
 }

@@ -22,11 +22,11 @@ import io.github.dynamickafka.sink.transaction.{
 import io.github.dynamickafka.topology.WriteStream
 
 /**
- * All that the tasks of one batch need: one topology for all of them. Holds secrets, as the options of Spark's own Kafka
- * sink do.
+ * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains
+ * secrets, like the options of Spark's Kafka sink.
  *
  * @param producers by cluster id
- * @param exactlyOnce what is for that guarantee only
+ * @param exactlyOnce settings of exactly-once delivery
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
@@ -41,7 +41,7 @@ private[sink] final case class WriterFactory(
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
 
-  /** For a batch write, whose one batch is number 0. */
+  /** For a job, whose only batch has number 0. */
   override def createWriter(partitionId: Int, taskId: Long): DataWriter[InternalRow] =
     createWriter(partitionId, taskId, 0L)
 
@@ -51,8 +51,8 @@ private[sink] final case class WriterFactory(
       case Some(t) if t.lastCommitted.exists(_ > epochId) =>
         throw Errors.journalConflict(
           t.journal,
-          s"it has batch ${t.lastCommitted.getOrElse(0L)} as written, and the query is at batch $epochId: a part of the " +
-            "checkpoint is older than the rest."
+          s"according to the journal, batch ${t.lastCommitted.getOrElse(0L)} is written, but the query is at batch $epochId: " +
+            "a part of the checkpoint is older than the rest."
         )
       case _ => writer(partitionId, epochId)
     }
@@ -85,9 +85,9 @@ private[sink] final case class WriterFactory(
 private[sink] object WriterFactory {
 
   /**
-   * @param lastCommitted the last batch that is written already
-   * @param replay the parts of a batch that are to be written again
-   * @param journal where it is, for error texts
+   * @param lastCommitted the last batch that is already written
+   * @param replay the parts of a batch that must be written again
+   * @param journal the path of the journal, for error messages
    */
   final case class Transactions(
       name: TransactionName,
@@ -110,7 +110,7 @@ private[sink] final class RowWriter(columns: InputColumns, routing: RecordRoutin
   override def close(): Unit = lanes.close()
 }
 
-/** For a batch that an earlier run has written and Spark has not noted as done. */
+/** For a batch that an earlier run has written but that is not in Spark's commit log. */
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =

@@ -24,7 +24,9 @@ import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
-/** A read from start to end, with one answer of the metadata service and one look at each cluster. */
+/**
+ * A batch read from start to stopping offsets, with one poll of the metadata service and one request to each cluster.
+ */
 private[source] final class DynamicBatch(
     options: SourceOptions,
     watcher: () => MetadataWatcher[Topology],

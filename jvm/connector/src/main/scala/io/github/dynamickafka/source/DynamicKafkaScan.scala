@@ -39,7 +39,7 @@ private[source] final class DynamicKafkaScan(
   }
 
   override def toBatch(): Batch = {
-    // One answer, and no polling.
+    // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
     val source = SparkKafkaSource.find()
@@ -51,7 +51,7 @@ private[source] final class DynamicKafkaScan(
     )
   }
 
-  // The default would have every batch planned six times over (it asks each partition whether it is columnar).
+  // With the default, Spark would plan every batch six times, because it checks whether each partition is columnar.
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
 
   override def supportedCustomMetrics(): Array[CustomMetric] = SparkKafkaSource.find().metrics

@@ -13,7 +13,7 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, Source
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
-/** Streams as a table: Spark's Kafka columns, then `cluster` and `stream`, both strings that are never null. */
+/** The streams as a table, with the columns of Spark's Kafka source, then `cluster` and `stream`, non-null strings. */
 private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) extends Table with SupportsRead {
 
   override def name(): String = "dynamic-kafka"
@@ -32,8 +32,8 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) ext
 private[dynamickafka] object DynamicKafkaTable {
 
   /**
-   * What can be told before a query starts: that the metadata service can be made. Not what it answers, since a
-   * query that restarts goes on without an answer.
+   * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can
+   * restart while the service is unavailable.
    */
   def check(options: SourceOptions): Unit =
     MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()

@@ -41,10 +41,10 @@ import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
 
 /**
- * Micro-batches over all clusters of a subscription, while these come and go.
+ * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.
  *
- * Its offsets are [[CompositeOffset]]s, which alone decide what a batch reads. Spark calls all of this from one
- * thread, the query's; nothing here waits for the metadata service after its first answer.
+ * Its offsets are [[CompositeOffset]]s, which alone determine what a batch reads. Spark calls all methods from the
+ * thread of the query. After the first answer of the metadata service, no method waits for the service.
  */
 private[source] final class DynamicMicroBatchStream(
     options: SourceOptions,
@@ -74,7 +74,7 @@ private[source] final class DynamicMicroBatchStream(
 
   override def deserializeOffset(json: String): Offset = CompositeOffsetJson.read(json)
 
-  /** Where batch 0 starts: decided once, and durable before it is told to Spark. */
+  /** The start offset of batch 0: resolved once, and durable before it is returned to Spark. */
   override def initialOffset(): Offset = {
     memory.refusePlainKafka()
     val offset = memory.initial.getOrElse(resolveInitial()).offset
@@ -98,7 +98,7 @@ private[source] final class DynamicMicroBatchStream(
     val initial = InitialOffset(offset, unresolved)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
-    log.info("Starts at {}", offset.json)
+    log.info("The query starts at {}", offset.json)
     initial
   }
 
@@ -130,7 +130,7 @@ private[source] final class DynamicMicroBatchStream(
     end
   }
 
-  /** Under `AvailableNow` nothing is to come that would be worth waiting for. */
+  /** With `AvailableNow`, no more records will arrive, so a batch does not wait for `minOffsetsPerTrigger`. */
   private def granted(look: TriggerSnapshot, limit: ReadLimit) =
     limits.grant(
       look.advance.spans,
@@ -162,10 +162,10 @@ private[source] final class DynamicMicroBatchStream(
   override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
-    // Whatever it is, an exception would end the query.
+    // An exception would fail the query.
     val consumed =
       Try(latestConsumedOffset.map[CompositeOffset](offset => CompositeOffsetJson.read(offset.json)))
-    // A batch is reported when it is finished.
+    // Spark reports a batch when it is complete.
     consumed.toOption.flatMap(found => Option(found.orElse(null))).foreach(watch.finished)
     SourceMetrics(
       consumed.toOption.fold(CompositeOffset.empty)(_.orElse(CompositeOffset.empty)),

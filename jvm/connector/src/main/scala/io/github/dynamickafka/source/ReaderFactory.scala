@@ -13,7 +13,7 @@ import io.github.dynamickafka.source.read.{
 }
 import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 
-/** Readers on executors, for what a [[BatchPlanner]] has planned. */
+/** Creates the readers, on executors, for the partitions of a [[BatchPlanner]]. */
 private[source] object ReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared, new ReaderMetrics)

@@ -17,17 +17,16 @@ import org.apache.hadoop.fs.{
 }
 
 /**
- * Files that are there whole or not at all: written under another name and renamed, as Spark does it with its own in a
- * checkpoint.
+ * Writes files atomically: under a temporary name, then renamed, as Spark writes the files of a checkpoint.
  */
 private[dynamickafka] final class AtomicFiles(fs: FileSystem, hadoop: Configuration) {
 
-  // Its rename tells whether there is something already; FileSystem's does not everywhere (HADOOP-13786 for S3A).
+  // Its rename fails if the target exists; that of FileSystem does not on every file system (HADOOP-13786 for S3A).
   private lazy val context: Option[FileContext] =
     try Some(FileContext.getFileContext(fs.getUri, hadoop))
     catch { case _: UnsupportedFileSystemException => None }
 
-  /** @throws FileAlreadyExistsException and changes nothing then */
+  /** @throws FileAlreadyExistsException if the file exists, which is then unchanged */
   def create(path: Path, text: String): Unit = write(path, text, overwrite = false)
 
   def replace(path: Path, text: String): Unit = write(path, text, overwrite = true)
@@ -41,7 +40,7 @@ private[dynamickafka] final class AtomicFiles(fs: FileSystem, hadoop: Configurat
     try {
       Using.resource(fs.create(part, true)) { out =>
         out.write(text.getBytes(UTF_8))
-        // On the disk before it counts.
+        // Must be durable before the rename.
         out.hsync()
       }
       rename(part, path, overwrite)
@@ -55,6 +54,6 @@ private[dynamickafka] final class AtomicFiles(fs: FileSystem, hadoop: Configurat
     case None =>
       if (overwrite) fs.delete(to, false)
       if ((!overwrite && fs.exists(to)) || !fs.rename(from, to))
-        throw new FileAlreadyExistsException(s"$to is there already")
+        throw new FileAlreadyExistsException(s"$to already exists")
   }
 }

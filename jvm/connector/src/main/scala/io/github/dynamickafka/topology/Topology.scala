@@ -5,7 +5,8 @@ import java.util.regex.Pattern
 import scala.collection.immutable.{SortedMap, SortedSet}
 
 /**
- * What the subscription resolves to at one moment. Immutable; two equal topologies ask for the same work.
+ * The clusters and topics that a subscription resolves to at one moment. Immutable. Equal topologies have the same
+ * effect.
  *
  * @param clusters by cluster id
  */
@@ -16,10 +17,12 @@ private[dynamickafka] object Topology {
 }
 
 /**
- * @param topics by topic name; never empty where there is no pattern
- * @param properties Kafka client properties as the metadata service gave them, without the `kafka.` prefix.
- *                   They may hold secrets: `toString` shows the bootstrap servers only
- * @param patterns topics that are told by a pattern; `topics` has those that are known to match
+ * One cluster of a topology.
+ *
+ * @param topics by topic name; not empty unless there is a pattern
+ * @param properties the Kafka client properties of the metadata, without the prefix `kafka.`. They may contain secrets:
+ *                   `toString` shows only the bootstrap servers
+ * @param patterns topics that are selected by a pattern; `topics` has those that are known to match
  */
 private[dynamickafka] final case class TopologyCluster(
     id: String,
@@ -30,7 +33,7 @@ private[dynamickafka] final case class TopologyCluster(
   def bootstrapServers: String = properties.getOrElse("bootstrap.servers", "")
 
   /**
-   * The same, with the topics that match.
+   * A copy with the topics that match the patterns.
    *
    * @param there all topics of the cluster
    */
@@ -50,13 +53,15 @@ private[dynamickafka] final case class TopologyCluster(
 }
 
 /**
- * @param stream value of the `stream` column: the first subscribed stream id, in sorted order, that names
- *               this (cluster, topic)
- * @param draining true where every stream that names this (cluster, topic) has it draining
- * @param startingOffsets the metadata's own value, which wins over the query's options but not over
+ * One topic on one cluster of a topology.
+ *
+ * @param stream the value of the column `stream`: the first subscribed stream id, in sorted order, with this (cluster,
+ *               topic)
+ * @param draining true if every stream with this (cluster, topic) is draining on this cluster
+ * @param startingOffsets the value in the metadata, which takes precedence over the options of the query, except for
  *                        `cluster.<id>.startingOffsets`
- * @param partitions what is read of it; None: all partitions
- * @param matched known by a pattern alone
+ * @param partitions the partitions to read; None: all partitions
+ * @param matched whether the topic is selected only by a pattern
  */
 private[dynamickafka] final case class TopologyTopic(
     stream: String,
@@ -72,8 +77,8 @@ private[dynamickafka] final case class TopologyTopic(
 private[dynamickafka] object TopologyTopic {
 
   /**
-   * What several streams say of one topic of a cluster: the first one has it, it is drained when all want that, and what
-   * one of them reads of it is read.
+   * Merges the entries of several streams for one topic of a cluster: the topic belongs to the first stream, drains if
+   * it drains in all of them, and the partitions of all of them are read.
    */
   def merge(naming: Seq[TopologyTopic]): TopologyTopic = {
     val byStream = naming.sortBy(_.stream)
@@ -90,10 +95,10 @@ private[dynamickafka] object TopologyTopic {
 }
 
 /**
- * Topics of one stream that are told by a pattern.
+ * The topics of one stream that a pattern selects.
  *
  * @param regex a Java regular expression for whole names
- * @param topic what holds for each of them
+ * @param topic the metadata of each matching topic
  */
 private[dynamickafka] final case class TopologyPattern(regex: String, topic: TopologyTopic) {
   private lazy val compiled = Pattern.compile(regex)

@@ -1,18 +1,18 @@
 package io.github.dynamickafka.topology
 
-/** Topologies in log lines: cluster ids and topics, and of properties nothing but that they changed. */
+/** Log messages for changes of the topology, with cluster ids and topics. Values of properties are omitted. */
 private[dynamickafka] object TopologyText {
 
   def change(service: String, version: Long, before: Option[Topology], now: Topology): String = {
     val old = before.getOrElse(Topology.empty).clusters
     val ids = (old.keySet ++ now.clusters.keySet).toSeq
     val changes = Seq(
-      "new" -> ids.filter(id => !old.contains(id)),
-      "gone" -> ids.filter(id => !now.clusters.contains(id)),
-      "other topics" -> both(old.keySet, now).filter(id =>
+      "added" -> ids.filter(id => !old.contains(id)),
+      "removed" -> ids.filter(id => !now.clusters.contains(id)),
+      "topics changed" -> both(old.keySet, now).filter(id =>
         old(id).topics != now.clusters(id).topics || old(id).patterns != now.clusters(id).patterns
       ),
-      "other properties" -> both(old.keySet, now).filter(id =>
+      "properties changed" -> both(old.keySet, now).filter(id =>
         old(id).properties != now.clusters(id).properties
       )
     ).collect { case (what, found) if found.nonEmpty => s"$what: ${found.mkString(", ")}" }

@@ -3,9 +3,8 @@ package io.github.dynamickafka.topology
 import scala.collection.immutable.SortedMap
 
 /**
- * The streams that can be written to, as the metadata has them at one moment. Immutable and serializable: tasks route
- * by it. Holds no properties of clusters that could be secrets: those are in [[WriteCluster.properties]], which stay on
- * the driver.
+ * The streams that a query can write to, at one moment. Immutable. Tasks use `streams` for routing, which contains no
+ * secrets. `clusters` stays on the driver.
  *
  * @param streams by stream id
  * @param clusters all clusters of these streams, by cluster id, with their properties
@@ -19,15 +18,15 @@ private[dynamickafka] object WriteTopology {
   val empty: WriteTopology = WriteTopology(SortedMap.empty, SortedMap.empty)
 }
 
-/** @param properties Kafka client properties as the metadata service gave them; `toString` shows the servers only */
+/** @param properties the Kafka client properties of the metadata; `toString` shows only the bootstrap servers */
 private[dynamickafka] final case class WriteCluster(id: String, properties: Map[String, String]) {
   override def toString: String = s"WriteCluster($id, ${properties.getOrElse("bootstrap.servers", "")})"
 }
 
-/** @param clusters in the order of the metadata, which `clusterRouting=first` goes by */
+/** @param clusters in the order of the metadata, which `clusterRouting=first` uses */
 private[dynamickafka] final case class WriteStream(id: String, clusters: Seq[WriteEntry]) {
 
-  /** By cluster id, which does not change when the metadata is put in another order. */
+  /** Sorted by cluster id, so that the order of the metadata does not affect routing by key. */
   val writable: IndexedSeq[WriteEntry] = clusters.filter(_.closed.isEmpty).sortBy(_.cluster).toIndexedSeq
 
   val first: Option[WriteEntry] = clusters.find(_.closed.isEmpty)
@@ -36,11 +35,11 @@ private[dynamickafka] final case class WriteStream(id: String, clusters: Seq[Wri
 }
 
 /**
- * What a stream has on one cluster, to write to.
+ * The topics of a stream on one cluster, for writing.
  *
- * @param topics with the partitions that belong to the stream; None: all of them
- * @param pattern of topics that belong to the stream as well
- * @param closed why it takes no writes; None: it does
+ * @param topics the topics, with the partitions that belong to the stream; None: all partitions
+ * @param pattern a pattern of further topics of the stream
+ * @param closed the reason why the cluster takes no writes; None: it takes writes
  */
 private[dynamickafka] final case class WriteEntry(
     cluster: String,

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.topology
 
-/** Log lines of what can be written to, as [[TopologyText]] has them for readers. */
+/** Log messages for changes of the topology of a query that writes, as [[TopologyText]] for reads. */
 private[dynamickafka] object WriteTopologyText {
 
   def change(service: String, version: Long, now: WriteTopology): String = {
@@ -11,6 +11,6 @@ private[dynamickafka] object WriteTopologyText {
       }
       s"${stream.id}: ${clusters.mkString(", ")}"
     }
-    s"Topology $version of metadata service '$service', to write to: ${streams.mkString("; ")}"
+    s"Topology $version of metadata service '$service', for writing: ${streams.mkString("; ")}"
   }
 }

@@ -108,10 +108,10 @@ class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("clusterRouting", "random", "'key', 'first', 'all'"),
     ("deliveryGuarantee", "at-most-once", "'none', 'at-least-once', 'exactly-once'"),
     ("transactionalIdPrefix", "", "empty"),
-    ("partitioner", "sticky", "there is no class 'sticky'"),
+    ("partitioner", "sticky", "the class path has no class 'sticky'"),
     ("partitioner", "java.lang.String", "does not implement org.apache.kafka.clients.producer.Partitioner"),
     ("deadLetterTopic", "", "empty"),
-    ("deadLetterCluster", "blue", "'deadLetterTopic' names the topic, and is not set"),
+    ("deadLetterCluster", "blue", "'deadLetterTopic' is not set"),
     ("commitTimeoutMs", "0", "at least 1 ms"),
     ("commitTimeoutMs", "soon", "'10s'"),
     ("partialCommitPolicy", "ignore", "'fail', 'replay-lost-partitions'"),
@@ -122,12 +122,12 @@ class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("streamIds", "orders", "'streamId'"),
     ("stream-ids", "orders", "'streamId'"),
     ("streamPattern", "orders-.*", "'streamId'"),
-    ("startingOffsets", "earliest", "it is an option of the source, and this writes"),
-    ("endingOffsets", "latest", "it is an option of the source, and this writes"),
-    ("maxOffsetsPerTrigger", "5", "it is an option of the source, and this writes"),
-    ("failOnDataLoss", "false", "it is an option of the source, and this writes"),
-    ("clusterFailurePolicy", "skip", "it is an option of the source, and this writes"),
-    ("includeHeaders", "true", "a column 'headers' is written where there is one"),
+    ("startingOffsets", "earliest", "it is an option of the source, but this query writes"),
+    ("endingOffsets", "latest", "it is an option of the source, but this query writes"),
+    ("maxOffsetsPerTrigger", "5", "it is an option of the source, but this query writes"),
+    ("failOnDataLoss", "false", "it is an option of the source, but this query writes"),
+    ("clusterFailurePolicy", "skip", "it is an option of the source, but this query writes"),
+    ("includeHeaders", "true", "always writes the column 'headers'"),
     // Spark's and Flink's
     ("path", "/data", "'streamId'"),
     ("topic", "orders", "a column 'topic'"),
@@ -142,10 +142,10 @@ class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
     ("kafka.partitioner.class", "x", "'partitioner'"),
     ("cluster.blue.kafka.transactional.id", "x", "'transactionalIdPrefix'"),
     ("cluster.blue.Partitioner.Class", "x", "'partitioner'"),
-    ("kafka.", "x", "names no Kafka property"),
+    ("kafka.", "x", "the name of the Kafka property is empty"),
     // of one cluster
-    ("cluster.blue.clusterRouting", "all", "for the whole query"),
-    ("cluster.blue!.clusterRouting", "all", "'blue!' is no cluster id"),
+    ("cluster.blue.clusterRouting", "all", "applies to the whole query"),
+    ("cluster.blue!.clusterRouting", "all", "'blue!' is not a valid cluster id"),
     ("cluster.blue", "x", "'cluster.<id>.kafka.<property>'")
   )
 
@@ -160,12 +160,12 @@ class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
 
   private val against = Table(
     ("option", "value", "in the text"),
-    ("kafka.acks", "1", "need 'all'"),
-    ("kafka.Acks", "0", "need 'all'"),
-    ("cluster.blue.kafka.acks", "1", "need 'all'"),
-    ("cluster.blue.acks", "1", "need 'all'"),
-    ("kafka.enable.idempotence", "false", "need idempotence"),
-    ("cluster.b.c.enable.idempotence", "FALSE", "need idempotence")
+    ("kafka.acks", "1", "require 'all'"),
+    ("kafka.Acks", "0", "require 'all'"),
+    ("cluster.blue.kafka.acks", "1", "require 'all'"),
+    ("cluster.blue.acks", "1", "require 'all'"),
+    ("kafka.enable.idempotence", "false", "require idempotence"),
+    ("cluster.b.c.enable.idempotence", "FALSE", "require idempotence")
   )
 
   test("transactions allow no weaker acknowledgement, other guarantees do") {

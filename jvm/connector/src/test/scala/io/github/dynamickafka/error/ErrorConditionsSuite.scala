@@ -53,7 +53,7 @@ class ErrorConditionsSuite extends AnyFunSuite {
   test("a text has all its parameters and no placeholder left") {
     errors.foreach { error =>
       val text = error.getMessage
-      assert(text.startsWith(s"[${error.getCondition}] The dynamic-kafka data source cannot go on:"))
+      assert(text.startsWith(s"[${error.getCondition}] The dynamic-kafka data source failed:"))
       error.getMessageParameters.asScala.foreach { case (name, value) => assert(text.contains(value), name) }
       val placeholders = "<\\w+>".r.findAllIn(text).toSeq
       assert(placeholders.isEmpty, error.getCondition)

@@ -61,7 +61,10 @@ class ClusterFailureSuite extends AnyFunSuite {
     )
     val alert = new SSLHandshakeException("Received fatal alert: certificate_unknown")
     assert(text(new SslAuthenticationException("refused", alert)).contains("has expired, is missing"))
-    assert(text(new TopicAuthorizationException(ju.Set.of("b", "a"))) == "no right to topic 'a', 'b'")
+    assert(text(new TopicAuthorizationException(ju.Set.of(
+      "b",
+      "a"
+    ))) == "not authorized to access topic 'a', 'b'")
     assert(text(new IllegalStateException) == "IllegalStateException")
   }
 }

@@ -46,7 +46,8 @@ class JsonMetadataServiceSuite extends AnyFunSuite {
   test("a bad answer names the method and the place in it") {
     val service = new JsonMetadataService(new Python(_ => Orders.replace("draining", "gone")))
     val e = intercept[DynamicKafkaIllegalArgumentException](service.describeStreams(ju.List.of("orders")))
-    val expected = "the answer of describe_streams(), line 2, stream 'orders', cluster 'blue', key 'state'"
+    val expected =
+      "the return value of describe_streams(), line 2, stream 'orders', cluster 'blue', key 'state'"
     assert(e.getMessage.contains(expected))
     val none = new JsonMetadataService(new Python(_ => null))
     assert(intercept[DynamicKafkaIllegalArgumentException](none.getAllStreams()).getMessage.contains("None"))

@@ -111,10 +111,10 @@ class RoutingSuite extends SinkTest {
         val topic = newTopicOn(1, blue)
         t.out(Entry("blue", blue, topic))
         Seq(
-          "'x' as cluster" -> "(stream 'out', cluster 'x', topic -): the cluster is not of the stream",
-          "'y' as topic" -> "(stream 'out', cluster 'blue', topic 'y'): the topic is not of the stream",
+          "'x' as cluster" -> "(stream 'out', cluster 'x', topic -): the cluster does not belong to the stream",
+          "'y' as topic" -> "(stream 'out', cluster 'blue', topic 'y'): the topic does not belong to the stream",
           "'z' as stream" -> "(stream 'z', cluster -, topic -): the metadata has no stream 'z'",
-          "7 as partition" -> s"cluster 'blue', topic '$topic'): there is no partition 7: the topic has 1"
+          "7 as partition" -> s"cluster 'blue', topic '$topic'): partition 7 does not exist: the topic has 1"
         ).foreach { case (column, text) =>
           val e = failure(t.save(sql(s"select 'v' as value, $column"), "deliveryGuarantee" -> guarantee))
           assert(e.getMessage.contains("UNROUTABLE_ROW") && e.getMessage.contains(text), e.getMessage)
@@ -142,7 +142,10 @@ class RoutingSuite extends SinkTest {
         val why = headers(blue, dead).head
         assert(why("dynamic-kafka-stream") == "out" && why("dynamic-kafka-cluster") == "x")
         assert(headers(green, dead).head("dynamic-kafka-topic") == "y")
-        assert(headers(green, dead).head("dynamic-kafka-reason").contains("the topic is not of the stream"))
+        assert(headers(
+          green,
+          dead
+        ).head("dynamic-kafka-reason").contains("the topic does not belong to the stream"))
       }
     }
   }

@@ -97,7 +97,7 @@ class TransactionSuite extends SinkTest {
         t.start(s.frame().select("key", "value"), ExactlyOnce, "kafka.transaction.timeout.ms" -> "900001")
       val e = failure(query)
       assert(condition(e) == "INVALID_OPTION")
-      assert(text(e).contains("cluster 'blue' allows 900000 at most"), text(e))
+      assert(text(e).contains("the maximum of cluster 'blue' is 900000"), text(e))
       assert(both(topic).isEmpty)
     }
   }

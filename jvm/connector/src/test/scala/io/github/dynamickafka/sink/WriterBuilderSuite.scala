@@ -89,7 +89,7 @@ class WriterBuilderSuite extends SinkTest {
           "value",
           "twice",
           "reason",
-          "it is none of 'none', 'at-least-once', 'exactly-once'."
+          "it is not one of 'none', 'at-least-once', 'exactly-once'."
         ))
       }
     }

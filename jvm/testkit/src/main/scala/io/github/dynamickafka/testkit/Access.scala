@@ -14,7 +14,7 @@ import org.apache.kafka.common.acl.{AccessControlEntry, AclBinding, AclOperation
 import org.apache.kafka.common.errors.AuthenticationException
 import org.apache.kafka.common.resource.{PatternType, ResourcePattern, ResourceType}
 
-/** Who may do what on one cluster. What changes something returns when clients can see the change. */
+/** Users and ACLs of one cluster. Methods that change something return when the change is visible to clients. */
 private[testkit] final class Access(bootstrapServers: String) extends AutoCloseable {
   private val admin = AdminClients.open(bootstrapServers)
 
@@ -49,6 +49,6 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
 
 private[testkit] object Access {
 
-  /** The fewest that Kafka takes: tests log in often. */
+  /** The minimum of Kafka, because tests log in often. */
   private val Iterations = 4096
 }

@@ -9,11 +9,11 @@ import org.apache.kafka.common.KafkaFuture
 
 private[testkit] object AdminClients {
 
-  /** The harness's own, for a listener that asks for nothing. */
+  /** The client of the testkit, for a listener without security. */
   def open(bootstrapServers: String): Admin = Admin.create(
     Map[String, AnyRef](
       AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
-      // A frozen broker answers nothing; a test should hear of it before its own time is up.
+      // A frozen broker does not respond; a test should fail with that before its own time limit.
       AdminClientConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
       AdminClientConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> "90000",
       AdminClientConfig.RETRY_BACKOFF_MS_CONFIG -> "20",
@@ -21,7 +21,7 @@ private[testkit] object AdminClients {
     ).asJava
   )
 
-  /** Waits, and throws what the broker said rather than what wraps it. */
+  /** Waits, and throws the error of the broker instead of its wrapper. */
   def result[A](future: KafkaFuture[A]): A =
     try future.get()
     catch { case e: ExecutionException => throw e.getCause }

@@ -3,12 +3,12 @@ package io.github.dynamickafka.testkit
 import java.nio.file.Path
 
 /**
- * What a single-node broker is told at its start.
+ * The configuration of a single-node broker.
  *
- * @param port where clients connect
- * @param directPort where the harness itself connects, so that it reaches the broker past any proxy
- * @param advertisedPort what clients are told to connect to: `port`, or that of a proxy
- * @param protocol of the port for clients; the harness's own is open to all
+ * @param port the port for clients
+ * @param directPort the port for the testkit, which bypasses a proxy
+ * @param advertisedPort the advertised port for clients: `port`, or the port of a proxy
+ * @param protocol the security protocol of the port for clients; the port for the testkit has no security
  */
 private[testkit] final case class BrokerConfig(
     version: String,
@@ -20,7 +20,7 @@ private[testkit] final case class BrokerConfig(
     properties: Map[String, String]
 ) {
 
-  /** The lines of server.properties; the caller's properties win. */
+  /** The lines of server.properties; the caller's properties take precedence. */
   def lines(data: Path): Seq[String] =
     (listeners ++ forTests ++ forVersion ++ Map("log.dirs" -> data.toString) ++ properties).toSeq.sorted
       .map { case (key, value) => s"$key=$value" }
@@ -38,25 +38,25 @@ private[testkit] final case class BrokerConfig(
   )
 
   private def forTests: Map[String, String] = Map(
-    // One node can't replicate.
+    // One node cannot replicate.
     "offsets.topic.replication.factor" -> "1",
     "transaction.state.log.replication.factor" -> "1",
     "transaction.state.log.min.isr" -> "1",
-    // Small, so that a start and the first group are quick.
+    // Few partitions, so that the start and the first group are fast.
     "offsets.topic.num.partitions" -> "1",
     "transaction.state.log.num.partitions" -> "1",
     "log.cleaner.dedupe.buffer.size" -> (4 << 20).toString,
-    // Tests ask for what they wait for: no topic by accident, no record gone by age.
+    // No topic is created implicitly, and no record expires.
     "auto.create.topics.enable" -> "false",
     "log.retention.ms" -> "-1",
-    // A controller lets a broker in only when the session of the killed one before it has expired.
+    // After a kill, the controller registers the broker again only when its previous session has expired.
     "broker.session.timeout.ms" -> "5000",
     "broker.heartbeat.interval.ms" -> "500",
-    // Waits that make sense with many brokers and members only.
+    // This delay is only useful with several members.
     "group.initial.rebalance.delay.ms" -> "0"
-    // Not less than Kafka's 10 s: transaction.abort.timed.out.transaction.cleanup.interval.ms, which is also when a broker
-    // that comes back first looks for transactions that outlived their time-out. One that looks before its listeners are
-    // open completes the abort without its markers (seen with 4.3.1), and holds up read_committed for good.
+    // transaction.abort.timed.out.transaction.cleanup.interval.ms is not lowered from Kafka's 10 s: it also determines
+    // when a restarted broker first searches for expired transactions. If it does so before its listeners are open, it
+    // completes the abort without markers (observed with 4.3.1), which blocks read_committed permanently.
   )
 
   private def forVersion: Map[String, String] =

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.testkit
 
-/** A broker did not start or do as told. The message carries the end of its log. */
+/** A broker did not start or did not execute a request. The message contains the end of its log. */
 final class BrokerFailure private[testkit] (what: String, logTail: String)
     extends IllegalStateException(s"$what; the end of its log:\n$logTail") {
 

@@ -10,7 +10,7 @@ import scala.util.Using
 
 import org.apache.kafka.common.Uuid
 
-/** The operating system's side of one broker: its folder, and at most one process at a time. */
+/** The directory of one broker, and its process, at most one at a time. */
 private[testkit] final class BrokerProcess(name: String) {
   val folder: Path = Files.createTempDirectory(Reaper.FolderPrefix)
   private val log: Path = folder.resolve("broker.log")
@@ -22,10 +22,10 @@ private[testkit] final class BrokerProcess(name: String) {
 
   def isAlive: Boolean = process.exists(_.isAlive)
 
-  /** Prepares an empty data folder. */
+  /** Formats an empty data directory. */
   def format(config: BrokerConfig): Unit = {
     write(config)
-    // It ends before the optimizing compiler would be of use.
+    // The process is too short-lived for the C2 compiler.
     val formatting = java(config.version, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool")(
       "format",
       "--cluster-id",
@@ -33,13 +33,13 @@ private[testkit] final class BrokerProcess(name: String) {
       "--config",
       properties.toString
     )
-    if (formatting.waitFor() != 0) throw failure("could not format its data folder")
+    if (formatting.waitFor() != 0) throw failure("could not format its data directory")
   }
 
-  /** Starts the process and returns at once. */
+  /** Starts the process and returns immediately. */
   def start(config: BrokerConfig): Unit = {
     write(config)
-    // Only the log of this start tells why it failed.
+    // The log must only contain the reason of this failure.
     Files.deleteIfExists(log)
     val started = java(config.version, "kafka.Kafka")(properties.toString)
     reaper.watch(started.pid)
@@ -47,13 +47,13 @@ private[testkit] final class BrokerProcess(name: String) {
     process = Some(started)
   }
 
-  /** SIGTERM, and SIGKILL if that takes long. Returns when the process has ended. */
+  /** Sends SIGTERM, and SIGKILL after a timeout. Returns when the process has ended. */
   def end(): Unit = process.foreach { running =>
     running.destroy()
     if (!running.waitFor(20, TimeUnit.SECONDS)) kill()
   }
 
-  /** SIGKILL. Returns when the process has ended. */
+  /** Sends SIGKILL. Returns when the process has ended. */
   def kill(): Unit = process.foreach { running =>
     running.destroyForcibly()
     running.waitFor()
@@ -70,7 +70,7 @@ private[testkit] final class BrokerProcess(name: String) {
     Poll.until(s"$name runs on")(!isStopped)
   }
 
-  /** Ends everything at once and deletes the data. */
+  /** Kills the process and deletes the data. */
   def delete(): Unit = if (Files.exists(folder)) {
     kill()
     Using.resource(Files.walk(folder)) { paths =>
@@ -104,14 +104,14 @@ private[testkit] final class BrokerProcess(name: String) {
       .start()
   }
 
-  // The JDK can only end processes; `kill` of the shell needs nothing installed.
+  // The JDK cannot send other signals; `kill` is available in every shell.
   private def signal(signal: String): Unit = {
     val sender =
       new ProcessBuilder("sh", "-c", """kill -s "$1" "$2"""", "signal", signal, pid.toString).start()
     if (sender.waitFor() != 0) throw failure(s"did not take SIG$signal")
   }
 
-  // The state is the first field after the command, which stands in brackets and may contain any.
+  // The state is the first field after the command, which is in parentheses and may contain parentheses.
   private def isStopped: Boolean = {
     val stat = Files.readString(Paths.get(s"/proc/$pid/stat"))
     stat.substring(stat.lastIndexOf(')') + 2).startsWith("T")

@@ -3,10 +3,10 @@ package io.github.dynamickafka.testkit
 import scala.io.Source
 import scala.util.Using
 
-/** The broker versions that the build resolved. Their class paths travel as resources of this module. */
+/** The broker versions that the build resolved. Their class paths are resources of this module. */
 object BrokerVersions {
 
-  /** All versions, the default one first. */
+  /** All versions, the default first. */
   lazy val all: Seq[String] = resource("versions").linesIterator.toSeq
 
   def default: String = all.head

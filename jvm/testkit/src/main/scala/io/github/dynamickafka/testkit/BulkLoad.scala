@@ -15,10 +15,10 @@ private[testkit] object BulkLoad {
   private val DistinctValues = 1024
 
   /**
-   * Record i has the key i (8 bytes, big endian), goes to partition i modulo `partitions` and holds random
-   * bytes, so that neither compression nor a cache can take records for alike.
+   * Record i has the key i (8 bytes, big endian), is written to partition i modulo `partitions`, and has random bytes
+   * as its value, so that compression and caches have no effect.
    *
-   * @param recordBytes key and value together
+   * @param recordBytes the size of key and value together
    */
   def run(bootstrapServers: String, topic: String, partitions: Int, records: Long, recordBytes: Int): Unit = {
     require(recordBytes >= KeyBytes, s"a record has at least $KeyBytes bytes, its key")
@@ -43,7 +43,7 @@ private[testkit] object BulkLoad {
   private def producer(bootstrapServers: String) = new KafkaProducer(
     Map[String, AnyRef](
       ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
-      // One broker: its leader is all there is to wait for.
+      // With one broker, the leader is the only replica.
       ProducerConfig.ACKS_CONFIG -> "1",
       ProducerConfig.ENABLE_IDEMPOTENCE_CONFIG -> "false",
       ProducerConfig.LINGER_MS_CONFIG -> "20",

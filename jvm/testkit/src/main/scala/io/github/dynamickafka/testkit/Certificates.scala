@@ -10,17 +10,17 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 /**
- * The key stores of one cluster, made by the JDK's `keytool`: an authority of its own, the broker's certificate
- * for 127.0.0.1 and localhost, a client's, and a client's that has expired.
+ * The key stores of one cluster, created by the JDK's `keytool`: its own certificate authority, the certificate of the
+ * broker for 127.0.0.1 and localhost, one for a client, and an expired one for a client.
  *
- * @param folder is created; who deletes it deletes the keys
+ * @param folder the directory for the stores, which is created; the caller deletes it
  */
 private[testkit] final class Certificates private (folder: Path) {
 
-  /** Of all stores. No other cluster has it. */
+  /** The password of all stores, unique to the cluster. */
   val password: String = s"store-${UUID.randomUUID()}"
 
-  /** For who has to believe the authority. */
+  /** The trust store with the certificate of the authority. */
   val trusting: Map[String, String] = store("truststore", "trust")
 
   val server: Map[String, String] = store("keystore", Certificates.Server) ++ trusting
@@ -61,10 +61,10 @@ private[testkit] final class Certificates private (folder: Path) {
       .redirectOutput(Redirect.appendTo(log.toFile))
       .start()
     if (running.waitFor() != 0)
-      throw new IllegalStateException(s"keytool could not make '$name': ${Files.readString(log)}")
+      throw new IllegalStateException(s"keytool failed to create '$name': ${Files.readString(log)}")
   }
 
-  /** A store with one key each: a broker or a client that finds several takes any. */
+  /** Each store has one key, because a broker or client with several keys may use any of them. */
   private def split(all: KeyStore, names: Seq[String]): Unit = names.foreach { name =>
     val protection = new PasswordProtection(password.toCharArray)
     save(name)(_.setEntry(name, all.getEntry(name, protection), protection))
@@ -92,10 +92,10 @@ private[testkit] object Certificates {
   private val Client = "client"
   private val Expired = "expired"
 
-  /** What a broker calls the client of [[Certificates.client]]. */
+  /** The principal of [[Certificates.client]]. */
   val ClientName: String = s"CN=$Client"
 
-  /** @param clients whether clients have certificates too; each takes a second to make */
+  /** @param clients whether to create certificates for clients too; each takes a second */
   def make(folder: Path, clients: Boolean): Certificates = {
     val made = new Certificates(folder)
     made.make(clients)

@@ -9,11 +9,10 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 /**
- * A TCP proxy on the loopback address that makes a broker far away, or lost.
+ * A TCP proxy on the loopback address that simulates a distant or unreachable broker.
  *
- * It delays each byte by half of `roundTrip` on its way, and holds as many bytes as are under way, so the
- * throughput stays that of the loopback address. It listens from the start and forwards once it has a
- * target.
+ * It delays each byte by half of `roundTrip` in each direction, and buffers all bytes in transit, so that the
+ * throughput is that of the loopback address. It listens from its creation and forwards once it has a target.
  */
 final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
   import DelayProxy._
@@ -29,10 +28,10 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
 
   def port: Int = listener.getLocalPort
 
-  /** Where new connections go. */
+  /** The target of new connections. */
   def connectTo(port: Int): Unit = targetPort = Some(port)
 
-  /** Holds all bytes back and keeps the connections, like a network that loses every packet. */
+  /** Stops forwarding and keeps the connections open, like a network that loses every packet. */
   def pause(): Unit = gate.shut()
 
   /** Resets all connections, and each new one, until [[resume]]. */
@@ -71,7 +70,7 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
       val broker = new Socket(InetAddress.getLoopbackAddress, target.getOrElse(throw new IOException("cut")))
       val connection = new Connection(client, broker)
       connections.add(connection)
-      // A cut that came in between has not seen this connection.
+      // A concurrent cut may have missed this connection.
       if (isCut) connection.reset() else connection.start()
     } catch {
       case _: IOException => reset(client)
@@ -117,12 +116,12 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
     }
   }
 
-  /** The bytes under way in one direction of one connection. */
+  /** The bytes in transit in one direction of one connection. */
   private final class Line {
     private val chunks = new LinkedBlockingQueue[Chunk]
     private val room = new Semaphore(BytesUnderWay)
 
-    /** Takes bytes from a socket until its end. */
+    /** Reads bytes from a socket until the end of its stream. */
     def fill(in: InputStream): Unit = {
       val buffer = new Array[Byte](ChunkBytes)
       @tailrec def next(): Unit = {
@@ -136,10 +135,10 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
       next()
     }
 
-    /** Nothing more will come. */
+    /** Marks the end of the stream. */
     def end(): Unit = add(None)
 
-    /** Hands bytes to a socket, each at its time, until the end. */
+    /** Writes bytes to a socket, each at its time, until the end of the stream. */
     @tailrec def drain(out: OutputStream): Unit = {
       val chunk = chunks.take()
       TimeUnit.NANOSECONDS.sleep(chunk.due - System.nanoTime())
@@ -153,7 +152,7 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
       }
     }
 
-    /** Nobody drains any more, so whoever fills must not wait for room. */
+    /** Called when draining has ended, so that filling must not wait for free space. */
     def abandon(): Unit = room.release(BytesUnderWay)
 
     private def add(bytes: Option[Array[Byte]]): Unit = {
@@ -165,13 +164,13 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
 
 object DelayProxy {
   private val ChunkBytes = 1 << 16
-  // A gigabyte a second for 32 ms.
+  // Sufficient for 1 GB/s and 32 ms.
   private val BytesUnderWay = 1 << 25
 
-  /** @param bytes none for the end of the stream */
+  /** @param bytes empty at the end of the stream */
   private final case class Chunk(bytes: Option[Array[Byte]], due: Long)
 
-  /** Lets threads pass while it is open. */
+  /** Blocks threads while it is closed. */
   private final class Gate {
     private var isOpen = true
     def shut(): Unit = synchronized { isOpen = false }
@@ -185,7 +184,7 @@ object DelayProxy {
     thread.start()
   }
 
-  /** Closes with a reset instead of an orderly end. */
+  /** Closes the connection with a reset (RST). */
   private def reset(socket: Socket): Unit = {
     try socket.setSoLinger(true, 0)
     catch { case _: SocketException => () } // It is closed already.

@@ -10,15 +10,14 @@ import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.resource.ResourceType
 
 /**
- * A Kafka cluster of one broker, which is a process of its own.
+ * A Kafka cluster with one broker, which is a separate process.
  *
- * Every method returns when its effect can be seen by any client. Methods that talk to the broker fail at
- * once while it is down or frozen. They reach it directly, so a proxy in front of it may be paused or cut.
- * All methods may be called by any thread.
+ * Every method returns when its effect is visible to all clients. Methods that send requests to the broker fail
+ * immediately while it is down or frozen. They bypass a proxy, so it may be paused or cut. Thread-safe.
  *
- * The broker and its data are gone after [[stop]], and also when this JVM ends in any way without it.
+ * [[stop]] ends the broker and deletes its data. This also happens when the JVM exits in any way without it.
  *
- * @param name how tests call it; Kafka doesn't know it
+ * @param name a name for tests; not known to Kafka
  */
 final class KafkaCluster private (
     val name: String,
@@ -31,23 +30,23 @@ final class KafkaCluster private (
   @volatile private var config: BrokerConfig = newConfig()
   @volatile private var frozen = false
 
-  // Clients that nobody needs yet would knock at a broker that isn't there yet.
+  // Lazy, because clients would try to connect before the broker has started.
   private val clients = new ConcurrentLinkedQueue[AutoCloseable]
   private lazy val topicAdmin = opened(new Topics(directServers))
   private lazy val records = opened(new Records(directServers))
   private lazy val access = opened(new Access(directServers))
   private lazy val listener = new SecureListener(security, makeCertificates())
 
-  /** Where clients connect: the proxy if there is one. */
+  /** The bootstrap servers for clients: those of the proxy, if there is one. */
   def bootstrapServers: String = s"127.0.0.1:${config.advertisedPort}"
 
-  /** Where the broker itself listens for clients. */
+  /** The address of the client listener of the broker. */
   def listenerPort: Int = config.port
 
-  /** Of the process that runs, or ran last. */
+  /** The id of the current or last process. */
   def pid: Long = process.pid
 
-  /** Whether the process exists; a frozen one does. */
+  /** Whether the process exists, even if it is frozen. */
   def isAlive: Boolean = process.isAlive
 
   def createTopic(topic: String, partitions: Int = 1, configs: Map[String, String] = Map.empty): Unit =
@@ -55,32 +54,32 @@ final class KafkaCluster private (
 
   def deleteTopic(topic: String): Unit = admin.delete(topic)
 
-  /** @param total how many partitions the topic has afterwards */
+  /** @param total the new number of partitions */
   def addPartitions(topic: String, total: Int): Unit = admin.addPartitions(topic, total)
 
-  /** Without Kafka's own topics. */
+  /** All topics without the internal topics of Kafka. */
   def topics(): Set[String] = admin.names()
 
-  /** Offset of the next record, by partition. */
+  /** The latest offsets by partition. */
   def endOffsets(topic: String): Map[Int, Long] = admin.offsets(topic, OffsetSpec.latest())
 
-  /** Offset of the first record that can be read, by partition. */
+  /** The earliest offsets by partition. */
   def beginningOffsets(topic: String): Map[Int, Long] = admin.offsets(topic, OffsetSpec.earliest())
 
   def deleteRecords(topic: String, partition: Int, beforeOffset: Long): Unit =
     admin.deleteRecords(topic, partition, beforeOffset)
 
-  /** Commits for a consumer group, which has no member. */
+  /** Commits offsets of a consumer group without members. */
   def commitOffsets(group: String, topic: String, offsets: Map[Int, Long]): Unit =
     admin.commitOffsets(group, topic, offsets)
 
-  /** Offsets that a consumer group has committed, by topic and partition. */
+  /** The committed offsets of a consumer group, by topic and partition. */
   def committedOffsets(group: String): Map[String, Map[Int, Long]] = admin.committedOffsets(group)
 
   /**
-   * Produces in the order given and returns when all replicas have all records.
+   * Produces the records in this order and returns when all replicas have them.
    *
-   * @return partition and offset of each record
+   * @return the partition and offset of each record
    */
   def produce(topic: String, records: Seq[Record]): Seq[(Int, Long)] = {
     requireServing()
@@ -90,79 +89,79 @@ final class KafkaCluster private (
   /**
    * All records of a topic, ordered by partition and offset.
    *
-   * @param committedOnly leaves out what open and aborted transactions wrote
+   * @param committedOnly whether to omit records of open and aborted transactions
    */
   def dump(topic: String, committedOnly: Boolean = false): Seq[StoredRecord] =
     records.dump(admin.partitions(topic), if (committedOnly) "read_committed" else "read_uncommitted")
 
   /**
-   * Fills a topic as fast as possible, round robin over its partitions: 8-byte keys 0, 1, 2, ... (big
-   * endian), random values.
+   * Fills a topic as fast as possible, round robin over its partitions, with 8-byte keys 0, 1, 2, ... (big endian) and
+   * random values.
    *
-   * @param recordBytes size of a record, key and value together
+   * @param recordBytes the size of key and value together
    */
   def load(topic: String, records: Long, recordBytes: Int): Unit =
     BulkLoad.run(directServers, topic, admin.partitions(topic).size, records, recordBytes)
 
-  /** All properties of a client that logs in with a password, which need not be the right one. */
+  /** The properties of a client that authenticates with a password, which may be wrong. */
   def scramClient(user: String, password: String): Map[String, String] =
     listener.scramClient(user, password) + address
 
-  /** All properties of a client with a certificate; as a user it is [[KafkaCluster.TlsUser]]. */
+  /** The properties of a client with a certificate, whose user is [[KafkaCluster.TlsUser]]. */
   def tlsClient(expired: Boolean = false): Map[String, String] = listener.tlsClient(expired) + address
 
-  /** Gives a user a new password, or makes a user. Connections that have logged in before live on. */
+  /** Changes the password of a user, or creates a user. Authenticated connections stay open. */
   def alterPassword(user: String, password: String): Unit = {
     requireServing()
     access.setPassword(user, password, scramClient(user, password))
   }
 
-  /** Allows a user these operations on a topic, which need not be there. */
+  /** Allows a user these operations on a topic, which need not exist. */
   def addAcl(user: String, topic: String, operations: AclOperation*): Unit = {
     requireServing()
     access.add(user, ResourceType.TOPIC, topic, operations)
   }
 
-  /** Allows a user these operations on a consumer group, which need not be there. */
+  /** Allows a user these operations on a consumer group, which need not exist. */
   def addGroupAcl(user: String, group: String, operations: AclOperation*): Unit = {
     requireServing()
     access.add(user, ResourceType.GROUP, group, operations)
   }
 
-  /** As [[addAcl]], on transactional ids: on one, or on all with `*`. */
+  /** Like [[addAcl]], for one transactional id, or for all with `*`. */
   def addTransactionalIdAcl(user: String, id: String, operations: AclOperation*): Unit = {
     requireServing()
     access.add(user, ResourceType.TRANSACTIONAL_ID, id, operations)
   }
 
-  /** SIGKILL: the broker has no moment to say good-bye. */
+  /** Sends SIGKILL: the broker does not shut down gracefully. */
   def kill(): Unit = synchronized {
     process.kill()
     frozen = false
   }
 
-  /** SIGSTOP: the broker keeps its connections and says nothing. */
+  /** Sends SIGSTOP: the broker keeps its connections but does not respond. */
   def freeze(): Unit = synchronized {
     requireServing()
     frozen = true
     process.freeze()
   }
 
-  /** SIGCONT: ends [[freeze]]. */
+  /** Sends SIGCONT: ends [[freeze]]. */
   def thaw(): Unit = synchronized {
     process.thaw()
     frozen = false
     topicAdmin.awaitAll()
   }
 
-  /** Starts the broker again with the same data and ports. One that still runs is shut down first. */
+  /** Restarts the broker with the same data and ports. A running broker is shut down first. */
   def restart(): Unit = synchronized {
     endProcess()
     startProcess()
   }
 
   /**
-   * Moves the cluster: the same data at a new address, and nobody listens at the old one.
+   * Moves the cluster to a new address with the same data. No process listens on the old address afterwards.
    *
    * @throws java.lang.IllegalStateException if its advertised port is fixed
    */
@@ -174,7 +173,7 @@ final class KafkaCluster private (
     startProcess()
   }
 
-  /** Ends the broker and deletes its data. The cluster can't be used again. */
+  /** Ends the broker and deletes its data. The cluster cannot be used again. */
   def stop(): Unit = synchronized {
     process.delete()
     clients.forEach(_.close())
@@ -230,7 +229,7 @@ final class KafkaCluster private (
 
   private def startProcess(): Unit = {
     process.start(config)
-    // One that cannot start ends; one that shares its machine with many others may take its time.
+    // A broker that cannot start exits; on a busy machine, the start may take long.
     Poll.until(process.failure("did not listen").getMessage, patience = 3.minutes) {
       if (!isAlive) throw process.failure("ended while it started")
       Ports.accepts(config.port) && Ports.accepts(config.directPort)
@@ -245,7 +244,7 @@ final class KafkaCluster private (
   }
 
   private def endProcess(): Unit = {
-    // A stopped process would not hear SIGTERM.
+    // A stopped process does not receive SIGTERM.
     if (frozen) process.kill() else process.end()
     frozen = false
   }
@@ -253,16 +252,16 @@ final class KafkaCluster private (
 
 object KafkaCluster {
 
-  /** What a broker with [[Security.MutualTls]] calls its clients. */
+  /** The user of clients with [[Security.MutualTls]]. */
   val TlsUser: String = Certificates.ClientName
 
   /**
-   * Starts a broker and returns when it serves.
+   * Starts a broker and returns when it is ready.
    *
    * @param version one of [[BrokerVersions.all]]
-   * @param properties more lines of server.properties; they win over the harness's own
-   * @param advertisedPort the port that clients are told to use instead of the broker's own: a proxy's
-   * @param security what it asks of clients; the harness itself is never asked
+   * @param properties additional lines of server.properties, which take precedence over those of the testkit
+   * @param advertisedPort the advertised port for clients, if it is not that of the broker, such as the port of a proxy
+   * @param security the security of the client listener; the testkit uses another listener
    */
   def start(
       name: String,
@@ -275,7 +274,7 @@ object KafkaCluster {
       started(new KafkaCluster(name, version, properties, advertisedPort, security))
     try attempt()
     catch {
-      // Somebody took one of its ports between their choice and the broker's start.
+      // Another process took one of the ports before the broker started.
       case e: BrokerFailure if e.portIsTaken => attempt()
     }
   }

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.JsonNode
 
-/** The parameters of a request, typed. A missing one is the caller's mistake and is named. */
+/** The typed parameters of a request. The error for a missing parameter names it. */
 private[testkit] final class Params(node: JsonNode) {
   def string(key: String): String = required(key).asText
   def int(key: String): Int = required(key).asInt
@@ -14,13 +14,13 @@ private[testkit] final class Params(node: JsonNode) {
 
   def strings(key: String): Seq[String] = required(key).elements.asScala.map(_.asText).toSeq
 
-  /** Open, if nothing is said of it. */
+  /** Open by default. */
   def security: Security = optional("security").fold[Security](Security.Open) { node =>
     val params = new Params(node)
     params.string("kind") match {
       case "scram" => Security.Scram(params.texts("users"), params.boolean("acls"))
       case "mutual-tls" => Security.MutualTls(params.boolean("acls"))
-      case other => throw new IllegalArgumentException(s"there is no security '$other'")
+      case other => throw new IllegalArgumentException(s"unknown security '$other'")
     }
   }
 
@@ -34,7 +34,7 @@ private[testkit] final class Params(node: JsonNode) {
     )
   }.toSeq
 
-  /** None if it is missing or null. */
+  /** None if the parameter is missing or null. */
   def optional(key: String): Option[JsonNode] = Option(node.get(key)).filterNot(_.isNull)
 
   private def required(key: String): JsonNode =

@@ -11,7 +11,7 @@ private[testkit] object Poll {
   /**
    * Returns as soon as `condition` holds.
    *
-   * @throws java.util.concurrent.TimeoutException naming `what`, when it doesn't within `patience`
+   * @throws java.util.concurrent.TimeoutException with `what` in its message, if it does not hold within `patience`
    */
   def until(what: => String, patience: FiniteDuration = 2.minutes)(condition: => Boolean): Unit = {
     val deadline = patience.fromNow

@@ -9,16 +9,15 @@ import scala.util.{Random, Using}
 /** Ports of the loopback address. */
 private[testkit] object Ports {
 
-  // Below the range that systems give to outgoing connections. A port out of that range could be lost to
-  // anybody's connection while its broker is down, and a client that retries a dead broker can even
-  // connect to itself.
+  // Below the range of ephemeral ports. An ephemeral port could be used by another connection while its broker is down,
+  // and a client that retries to connect to it could even connect to itself.
   private val First = 15000
   private val Last = 32000
 
-  // Each is given once only: brokers that are down still own theirs.
+  // Each port is used only once, because brokers that are down keep their ports.
   private val taken = ConcurrentHashMap.newKeySet[Int]()
 
-  /** A port that nobody listens on now; another process may by the time it is used. */
+  /** A port that is free now; another process may use it before the broker does. */
   def free(): Int =
     Iterator
       .continually(Random.between(First, Last))

@@ -6,21 +6,21 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import java.nio.file.Path
 
 /**
- * A small process that outlives this JVM just long enough to kill a broker and delete its folder.
+ * A small process that kills a broker and deletes its directory after this JVM has exited.
  *
- * It waits on a pipe that only this JVM holds: however this JVM ends, `kill -9` included, the kernel closes
- * the pipe. SIGKILL then also ends a broker that is stopped.
+ * It reads from a pipe that only this JVM writes to: the kernel closes the pipe when the JVM exits for any reason,
+ * including `kill -9`. SIGKILL also ends a stopped broker.
  */
 private[testkit] final class Reaper private (process: Process) {
   private val commands: OutputStream = process.getOutputStream
 
-  /** From now on `pid` is to be killed. */
+  /** Sets the process to kill. */
   def watch(pid: Long): Unit = send(s"watch $pid")
 
-  /** `pid` has ended, so the number may soon be somebody else's. */
+  /** Called when `pid` has ended, because another process may get the same id. */
   def forget(pid: Long): Unit = send(s"forget $pid")
 
-  /** Ends the reaper with nothing done: the owner has cleaned up. */
+  /** Ends the reaper without effect, because the owner has cleaned up. */
   def dismiss(): Unit = {
     send("dismiss 0")
     process.waitFor()
@@ -32,7 +32,7 @@ private[testkit] final class Reaper private (process: Process) {
       commands.write(s"$line\n".getBytes(US_ASCII))
       commands.flush()
     } catch {
-      // Dismissed already: the end of a killed broker is told after the clean-up.
+      // The reaper was dismissed already: the end of a killed broker is reported after the clean-up.
       case _: IOException if !process.isAlive => ()
     }
   }
@@ -40,11 +40,11 @@ private[testkit] final class Reaper private (process: Process) {
 
 private[testkit] object Reaper {
 
-  /** What every folder that a reaper may delete is called. */
+  /** The name prefix of directories that a reaper may delete. */
   val FolderPrefix = "dynamic-kafka-broker-"
 
-  // Signals of the terminal go to the whole group; the reaper has to see the harness end first.
-  // The wait before the deletion: a dying broker must not write into a folder that is being deleted.
+  // The terminal sends signals to the whole process group; the reaper must outlive this JVM.
+  // It waits before the deletion, because a terminating broker must not write to a directory that is being deleted.
   private val Script =
     s"""trap '' INT TERM HUP
        |broker=

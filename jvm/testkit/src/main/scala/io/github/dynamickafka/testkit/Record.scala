@@ -1,7 +1,7 @@
 package io.github.dynamickafka.testkit
 
 /**
- * A record to produce, with UTF-8 texts. A null value is a tombstone.
+ * A record to produce, with UTF-8 strings. A null value is a tombstone.
  *
  * @param timestamp epoch milliseconds; None: now
  */
@@ -13,7 +13,7 @@ final case class Record(
     timestamp: Option[Long] = None
 )
 
-/** A record as the broker holds it. The value of a tombstone is null. */
+/** A record in the broker. The value of a tombstone is null. */
 final case class StoredRecord(
     partition: Int,
     offset: Long,

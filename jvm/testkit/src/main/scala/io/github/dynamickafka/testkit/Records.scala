@@ -14,7 +14,7 @@ import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.{StringDeserializer, StringSerializer}
 
-/** The records of one cluster, as plain clients see them. */
+/** Produces and reads the records of one cluster with Kafka's clients. */
 private[testkit] final class Records(bootstrapServers: String) extends AutoCloseable {
   private val producer = new KafkaProducer(
     Map[String, AnyRef](
@@ -28,7 +28,7 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
     new StringSerializer
   )
 
-  /** The partition and offset of each record, in the order given. */
+  /** The partition and offset of each record, in the same order. */
   def produce(topic: String, records: Seq[Record]): Seq[(Int, Long)] = {
     val sent: Seq[Future[RecordMetadata]] = records.map { record =>
       val headers = record.headers.map { case (key, value) => header(key, value) }
@@ -52,14 +52,14 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
     }
   }
 
-  /** Everything between the beginning and the end of now, by partition and offset. */
+  /** All records from the earliest to the current latest offset, by partition and offset. */
   def dump(partitions: Seq[TopicPartition], isolation: String): Seq[StoredRecord] = {
     val consumer = new KafkaConsumer(
       Map[String, AnyRef](
         ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
         ConsumerConfig.ISOLATION_LEVEL_CONFIG -> isolation,
         ConsumerConfig.AUTO_OFFSET_RESET_CONFIG -> "none",
-        // The fetch that finds nothing more would hold up close().
+        // A pending fetch without more records would delay close().
         ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG -> "20"
       ).asJava,
       new StringDeserializer,
@@ -72,7 +72,7 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
       val found = mutable.Buffer.empty[StoredRecord]
       Poll.until(s"all records of ${partitions.mkString(", ")}") {
         found ++= consumer.poll(Duration.ofMillis(100)).asScala.map(stored)
-        // The position passes what is no record too: markers of transactions, holes of compaction.
+        // The position also passes offsets without records, such as transaction markers and compacted records.
         ends.forall { case (partition, end) => consumer.position(partition) >= end }
       }
       found

@@ -9,15 +9,14 @@ import org.apache.kafka.common.acl.AclOperation
 /**
  * The methods of [[TestkitServer]], and the clusters that they started, by name.
  *
- * May be called by any number of threads. Methods that can change the address or the process of a cluster
- * answer with its description.
+ * Thread-safe. Methods that can change the address or the process of a cluster return its description.
  */
 private[testkit] final class Requests extends AutoCloseable {
   import Requests._
 
   private val started = TrieMap.empty[String, Started]
 
-  /** @return something that Jackson can write */
+  /** @return a value that Jackson can serialize */
   def answer(method: String, params: Params): Any = method match {
     case "versions" => BrokerVersions.all
     case "start" => start(params)
@@ -59,7 +58,7 @@ private[testkit] final class Requests extends AutoCloseable {
       case "pauseNetwork" => on.network.pause()
       case "cutNetwork" => on.network.cut()
       case "resumeNetwork" => on.network.resume()
-      case _ => throw new IllegalArgumentException(s"there is no method '$method'")
+      case _ => throw new IllegalArgumentException(s"unknown method '$method'")
     }
   }
 
@@ -94,10 +93,10 @@ private[testkit] final class Requests extends AutoCloseable {
   }
 
   private def requireFree(name: String): Unit =
-    require(!started.contains(name), s"there is a cluster '$name' already")
+    require(!started.contains(name), s"cluster '$name' already exists")
 
   private def find(name: String): Started =
-    started.getOrElse(name, throw new IllegalArgumentException(s"there is no cluster '$name'"))
+    started.getOrElse(name, throw new IllegalArgumentException(s"unknown cluster '$name'"))
 
   private def changed(cluster: KafkaCluster)(change: => Unit): Any = {
     change
@@ -107,7 +106,7 @@ private[testkit] final class Requests extends AutoCloseable {
 
 private[testkit] object Requests {
 
-  /** What a client has to know anew when something happened to the process. */
+  /** The properties of a cluster that may change with its process. */
   private final case class Description(
       name: String,
       version: String,

@@ -1,25 +1,25 @@
 package io.github.dynamickafka.testkit
 
 /**
- * The secured side of one broker: what it is told at its start, and what clients have to be told.
+ * The secured listener of one broker: its configuration, and the properties of its clients.
  *
- * The harness comes in over a plaintext listener on the loopback address, where it has no name; on a cluster with
- * ACLs, who has no name may do everything.
+ * The testkit uses a plaintext listener on the loopback address, where its user is ANONYMOUS. On a cluster with ACLs,
+ * this is a super user.
  */
 private[testkit] final class SecureListener(security: Security, certificates: Certificates) {
   import SecureListener._
 
-  /** Lines of server.properties. */
+  /** The lines of server.properties. */
   def broker: Map[String, String] = certificates.server ++ login ++ rights
 
-  /** Of a client with a password. */
+  /** The properties of a client with a password. */
   def scramClient(user: String, password: String): Map[String, String] = certificates.trusting ++ Map(
     "security.protocol" -> security.protocol,
     "sasl.mechanism" -> Mechanism,
     "sasl.jaas.config" -> s"""$LoginModule required username="$user" password="$password";"""
   )
 
-  /** Of a client with a certificate. */
+  /** The properties of a client with a certificate. */
   def tlsClient(expired: Boolean): Map[String, String] =
     (if (expired) certificates.expiredClient else certificates.client) +
       ("security.protocol" -> security.protocol)

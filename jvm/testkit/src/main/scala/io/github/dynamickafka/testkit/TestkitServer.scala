@@ -10,19 +10,19 @@ import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 
 /**
- * The testkit for other languages: JSON lines on stdin and stdout.
+ * The testkit for other languages, with JSON lines on stdin and stdout.
  *
- * A request is `{"id": 1, "method": "start", "params": {"name": "blue", ...}}`, its answer
- * `{"id": 1, "result": ...}` or `{"id": 1, "error": "..."}`. Requests run concurrently, so answers come in
- * any order; who needs an order waits for the answer before the next request. The end of stdin stops
- * everything. [[Requests]] has the methods.
+ * A request is `{"id": 1, "method": "start", "params": {"name": "blue", ...}}`, and its response is `{"id": 1,
+ * "result": ...}` or `{"id": 1, "error": "..."}`. Requests run concurrently, so responses arrive in any order; a client
+ * that requires an order must wait for a response before the next request. The end of stdin stops all clusters.
+ * [[Requests]] has the methods.
  */
 object TestkitServer {
   private val mapper = JsonMapper.builder().addModule(DefaultScalaModule).build()
 
   def main(args: Array[String]): Unit = {
     val answers = new PrintStream(System.out, true, UTF_8)
-    // Whatever a library prints must not get between the answers.
+    // The output of libraries must not be mixed with the responses.
     System.setOut(System.err)
     val requests = new Requests
     val threads = Executors.newCachedThreadPool()
@@ -33,11 +33,11 @@ object TestkitServer {
       }
     }
     requests.close()
-    // A start that is still under way ends with this JVM.
+    // A pending start ends with this JVM.
     sys.exit()
   }
 
-  /** The line of the answer. Whatever happens there is one: a caller without an answer waits for ever. */
+  /** The line of the response. There is always one, because a client would otherwise wait forever. */
   private def handle(requests: Requests, line: String): String = {
     val request = mapper.readTree(line)
     def answer(kind: String, value: Any): String =

@@ -7,7 +7,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{InvalidReplicationFactorException, UnknownTopicOrPartitionException}
 
-/** Administration of one cluster. What changes something returns when clients can see the change. */
+/** The topics of one cluster. Methods that change something return when the change is visible to clients. */
 private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
   import AdminClients.result
 
@@ -15,7 +15,7 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
 
   def create(name: String, partitions: Int, configs: Map[String, String]): Unit = {
     val topic = new NewTopic(name, partitions, 1.toShort).configs(configs.asJava)
-    // A broker that has just come, or whose machine was too busy for its heartbeats, is fenced for a moment.
+    // A broker that has just started, or whose heartbeats were late on a busy machine, is fenced temporarily.
     Poll.until(s"a broker that takes topic $name")(isCreated(topic))
     awaitPartitions(name, partitions)
   }
@@ -36,7 +36,7 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
     awaitPartitions(name, total)
   }
 
-  /** Without Kafka's own topics. */
+  /** All topics without the internal topics of Kafka. */
   def names(): Set[String] = result(admin.listTopics().names()).asScala.toSet
 
   def partitions(name: String): Seq[TopicPartition] =
@@ -70,7 +70,7 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
       .mapValues(_.toMap)
       .toMap
 
-  /** Returns when the broker serves every partition it has, its own topics included. */
+  /** Returns when the broker serves all its partitions, including those of internal topics. */
   def awaitAll(): Unit = {
     Poll.until(s"a broker at $bootstrapServers")(!result(admin.describeCluster().nodes()).isEmpty)
     val all = result(admin.listTopics(new ListTopicsOptions().listInternal(true)).names()).asScala.toSeq
@@ -88,7 +88,7 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
         case _: UnknownTopicOrPartitionException => false
       }
     }
-    // The metadata come a moment before the logs.
+    // The metadata is updated before the logs are created.
     offsets(name, OffsetSpec.latest())
     ()
   }

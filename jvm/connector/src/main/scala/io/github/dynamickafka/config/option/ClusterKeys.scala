@@ -6,15 +6,15 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * Reads the keys of `cluster.<id>.<name>` options, which are here without the prefix `cluster.`. Ids hold dots, so
- * where one ends is known only beside the ids that there are: it is the longest known id that the key starts with.
+ * Splits the keys of `cluster.<id>.<name>` options, without the prefix `cluster.`, into id and name. Ids may contain
+ * dots, so a key belongs to the longest known id that it starts with.
  */
 private[dynamickafka] object ClusterKeys {
   private val ClusterId = "[A-Za-z0-9._-]{1,128}".r
 
   def isClusterId(text: String): Boolean = ClusterId.matches(text)
 
-  /** The known cluster that this key is about, and the name of what it sets there. */
+  /** The known cluster of this key, and the name of the option or property. */
   def split(key: String, knownIds: Iterable[String], table: OptionTable): Option[(String, String)] =
     knownIds
       .filter(id => key.startsWith(s"$id.") && key.length > id.length + 1)
@@ -22,7 +22,7 @@ private[dynamickafka] object ClusterKeys {
       .map(id => id -> key.drop(id.length + 1))
       .filterNot { case (_, name) => isOfLongerId(name, table) }
 
-  /** Whether the name begins with the rest of an id that is not known yet: no property and no option looks like it. */
+  /** Whether the name starts with the rest of an unknown id: no property and no option has such a name. */
   private def isOfLongerId(name: String, table: OptionTable): Boolean =
     OptionName.afterPrefix(name, OptionName.Kafka).isEmpty &&
       (name.toLowerCase(Locale.ROOT).contains(s".${OptionName.Kafka}") || endsWithOption(
@@ -30,7 +30,7 @@ private[dynamickafka] object ClusterKeys {
         table
       ).isDefined)
 
-  /** For keys whose cluster is not known: the id and the option, where the key ends with the name of one of ours. */
+  /** For keys of unknown clusters: the id and the option, if the key ends with the name of an option. */
   def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] = {
     val dot = key.lastIndexOf('.')
     if (dot < 0) None else table.find(key.drop(dot + 1)).map(key.take(dot) -> _)

@@ -10,9 +10,10 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * The text forms of an [[OffsetsPolicy]]: `earliest`, `latest`, `committed`, `timestamp:<epoch ms>`, JSON by cluster,
- * topic and partition, or without the level of the cluster, and `timestamp:<JSON>`, whose numbers are times. The same in options and in metadata. Every
- * function answers the policy, or what is wrong and where in the text.
+ * Parses the text forms of an [[OffsetsPolicy]], which are the same in options and in the metadata: `earliest`,
+ * `latest`, `committed`, `timestamp:<epoch ms>`, JSON of offsets by cluster, topic and partition, with or without the
+ * cluster level, and `timestamp:<JSON>` with timestamps instead of offsets. Every function returns the policy, or the
+ * error and its location in the text.
  */
 private[dynamickafka] object OffsetsParser {
   import OffsetsPolicy._
@@ -25,7 +26,7 @@ private[dynamickafka] object OffsetsParser {
     .enable(JsonParser.Feature.STRICT_DUPLICATE_DETECTION)
     .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
 
-  /** @param fallback where a partition starts that has no committed offset; None: it fails the query */
+  /** @param fallback the position of a partition without a committed offset; None: the query fails */
   def starting(text: String, fallback: Option[OffsetsPolicy] = None): Result =
     parse(
       text,
@@ -34,7 +35,7 @@ private[dynamickafka] object OffsetsParser {
       Some(EarliestOffset)
     )
 
-  /** For clusters and topics that appear later: their offsets cannot be told in advance. */
+  /** For clusters and topics that are added later: JSON is rejected, because their offsets are not known in advance. */
   def entering(text: String, fallback: Option[OffsetsPolicy] = None): Result =
     parse(
       text,
@@ -51,14 +52,14 @@ private[dynamickafka] object OffsetsParser {
       Some(LatestOffset)
     ).filterOrElse(
       _ != Earliest,
-      "nothing would be read: it is none of 'latest', 'committed', 'timestamp:<epoch ms>' or JSON."
+      "no record would be read: use 'latest', 'committed', 'timestamp:<epoch ms>' or JSON."
     )
 
-  /** JSON of times instead of offsets. */
+  /** JSON with timestamps instead of offsets. */
   def timestamps(text: String): Result =
-    json(text.trim, "a time in milliseconds since 1970", _ >= 0).map(TimestampByPartition)
+    json(text.trim, "a timestamp in milliseconds since 1970-01-01 UTC", _ >= 0).map(TimestampByPartition)
 
-  /** The inverse, for one cluster: what the checkpoint remembers of a policy that the metadata gave. */
+  /** The inverse, for one cluster: the form in which the checkpoint stores a policy of the metadata. */
   def render(policy: OffsetsPolicy): String = policy match {
     case Earliest => "earliest"
     case Latest => "latest"
@@ -77,7 +78,7 @@ private[dynamickafka] object OffsetsParser {
     mapper.writeValueAsString(root)
   }
 
-  /** @param lowest offset that JSON may have; None: it may not be JSON */
+  /** @param lowest the lowest valid offset in JSON; None: JSON is rejected */
   private def parse(
       text: String,
       fallback: Option[OffsetsPolicy],
@@ -89,7 +90,7 @@ private[dynamickafka] object OffsetsParser {
       case "earliest" => Right(Earliest)
       case "latest" => Right(Latest)
       case "committed" => Right(Committed(fallback))
-      case TimestampForm(ms) => ms.toLongOption.map(Timestamp).toRight(s"$ms is too large for a time.")
+      case TimestampForm(ms) => ms.toLongOption.map(Timestamp).toRight(s"$ms is too large for a timestamp.")
       case _ if trimmed.startsWith("{") => lowest.toRight(NoJson).flatMap(offsets(_)(trimmed))
       case TimestampJson(_) =>
         lowest.toRight(NoJson).flatMap(_ => timestamps(trimmed.dropWhile(_ != '{')))
@@ -98,8 +99,8 @@ private[dynamickafka] object OffsetsParser {
   }
 
   private val NoJson =
-    "JSON is for what is known by name: use 'startingOffsets', or 'cluster.<id>.startingOffsets' for a " +
-      "cluster that is still to come."
+    "JSON is not supported for clusters and topics that are added later: use 'startingOffsets', or " +
+      "'cluster.<id>.startingOffsets' for a cluster that is added later."
 
   private def offsets(lowest: Long)(text: String): Result = {
     val special = if (lowest == EarliestOffset) ", -1 (latest) or -2 (earliest)" else " or -1 (latest)"
@@ -110,23 +111,23 @@ private[dynamickafka] object OffsetsParser {
     try {
       val root = mapper.readTree(text)
       val children = if (root.isObject) fields(root).map(_._2) else Nil
-      if (!root.isObject) Left("it is no JSON object.")
-      else if (children.isEmpty) Left("the JSON names no topic.")
+      if (!root.isObject) Left("it is not a JSON object.")
+      else if (children.isEmpty) Left("the JSON contains no topic.")
       else if (children.forall(isTopic)) topics("", root, expected, valid).map(t => Map(AnyCluster -> t))
       else
         collect(root) { (cluster, node) =>
-          if (!ClusterKeys.isClusterId(cluster)) Left(s"'$cluster' is no cluster id.")
+          if (!ClusterKeys.isClusterId(cluster)) Left(s"'$cluster' is not a valid cluster id.")
           else if (isTopic(node))
-            Left(s"'$cluster' stands beside clusters and holds offsets itself, as topics do.")
+            Left(s"'$cluster' is at the cluster level but contains offsets, like a topic.")
           else topics(s"cluster '$cluster', ", node, expected, valid)
         }
     } catch {
       case e: JsonProcessingException =>
         val place = Option(e.getLocation).fold("")(l => s" (line ${l.getLineNr}, column ${l.getColumnNr})")
-        Left(s"it cannot be read as JSON: ${e.getOriginalMessage.linesIterator.next()}$place.")
+        Left(s"it is not valid JSON: ${e.getOriginalMessage.linesIterator.next()}$place.")
     }
 
-  /** Tells the two shapes apart: a topic holds numbers, a cluster holds topics. */
+  /** Distinguishes the two shapes: a topic contains numbers, a cluster contains topics. */
   private def isTopic(node: JsonNode): Boolean = !node.isObject || fields(node).exists(!_._2.isObject)
 
   private def topics(where: String, node: JsonNode, expected: String, valid: Long => Boolean) =
@@ -136,19 +137,20 @@ private[dynamickafka] object OffsetsParser {
     )
 
   private def partitionsOf(where: String, node: JsonNode, expected: String, valid: Long => Boolean) =
-    if (!node.isObject || node.isEmpty) Left(s"$where has no object of partitions and numbers.")
+    if (!node.isObject || node.isEmpty) Left(s"$where is not a JSON object with a number for each partition.")
     else
       fields(node).foldLeft[Either[String, Map[Int, Long]]](Right(Map.empty)) {
         case (before, (name, value)) =>
           for {
             done <- before
-            partition <- name.toIntOption.filter(_ >= 0).toRight(s"$where: '$name' is no partition number.")
+            partition <-
+              name.toIntOption.filter(_ >= 0).toRight(s"$where: '$name' is not a partition number.")
             number <- Option
               .when(value.isIntegralNumber && value.canConvertToLong)(value.longValue)
               .filter(valid)
               .toRight(s"$where, partition $name: $value is not $expected.")
-            // "0" and "00" are different keys for JSON and the same partition.
-            _ <- Either.cond(!done.contains(partition), (), s"$where names partition $partition twice.")
+            // "0" and "00" are different JSON keys for the same partition.
+            _ <- Either.cond(!done.contains(partition), (), s"$where contains partition $partition twice.")
           } yield done + (partition -> number)
       }
 

@@ -1,10 +1,10 @@
 package io.github.dynamickafka.config.option
 
 /**
- * All options that there are on one side, the source or the sink.
+ * All options of the source or of the sink.
  *
- * @param all in the order of the documentation
- * @param unsupported names that are refused with a reason
+ * @param all the options in the order of the documentation
+ * @param unsupported names that are rejected with a specific reason
  */
 private[dynamickafka] final class OptionTable(
     val all: Seq[OptionSpec[_]],

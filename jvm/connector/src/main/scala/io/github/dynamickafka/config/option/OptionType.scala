@@ -11,14 +11,16 @@ import org.apache.spark.network.util.JavaUtils
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
+ * The type of an option.
+ *
  * @param label the name of the type in the documentation
- * @param parse the value of a trimmed text, or the reason why it has none
+ * @param parse returns the value of a trimmed text, or the reason why the text is invalid
  */
 private[dynamickafka] final case class OptionType[+T](label: String, parse: String => Either[String, T]) {
   def map[A](f: T => A): OptionType[A] = OptionType(label, parse(_).map(f))
 }
 
-/** The types that options have. Every parse function tells what it takes when it refuses a value. */
+/** The types of options. The reason of every parse function states which values are valid. */
 private[dynamickafka] object OptionType {
 
   val boolean: OptionType[Boolean] =
@@ -38,19 +40,19 @@ private[dynamickafka] object OptionType {
     OptionType(
       label,
       s =>
-        s.toLongOption.filter(n => n >= min && n <= max).toRight(s"it is no whole number from $min to $max.")
+        s.toLongOption.filter(n => n >= min && n <= max).toRight(s"it is not an integer from $min to $max.")
     )
 
   /**
-   * A time in milliseconds, or with a unit in Spark's fashion (`10s`, `5min`, `2h`).
+   * A duration in milliseconds, or with a unit as in Spark (`10s`, `5min`, `2h`).
    *
-   * @param min the smallest value that makes sense
-   * @param minusOne what -1 means, where it has a meaning
+   * @param min the smallest valid value, in milliseconds
+   * @param minusOne the meaning of -1, if it is valid
    */
   def duration(min: Long, minusOne: Option[String] = None): OptionType[Long] = {
     val expected =
-      s"it is no time of ${if (min > 0) s"at least $min ms" else "0 ms or more"}, as milliseconds or " +
-        s"with a unit like '500ms', '10s', '5min', '2h', '7d'${minusOne.fold("")(m => s", nor -1 ($m)")}."
+      s"it is not a duration of at least $min ms, in milliseconds or with a unit as in '500ms', '10s', '5min', '2h', " +
+        s"'7d'${minusOne.fold("")(m => s", nor -1 ($m)")}."
     OptionType(
       "time (ms)",
       s =>
@@ -59,30 +61,31 @@ private[dynamickafka] object OptionType {
     )
   }
 
-  /** A point in time, in milliseconds since 1970 (UTC). */
+  /** A timestamp in milliseconds since 1970-01-01 UTC. */
   val epochMs: OptionType[Long] =
     OptionType(
       "epoch ms",
-      s => s.toLongOption.filter(_ >= 0).toRight("it is no time in milliseconds since 1970-01-01 UTC.")
+      s =>
+        s.toLongOption.filter(_ >= 0).toRight("it is not a timestamp in milliseconds since 1970-01-01 UTC.")
     )
 
-  /** One of some words, in any case. */
+  /** One of the given words, case-insensitive. */
   def oneOf[T](values: (String, T)*): OptionType[T] =
     OptionType(
       values.map { case (word, _) => s"`$word`" }.mkString(", "),
       s =>
         values
           .collectFirst { case (word, value) if word.equalsIgnoreCase(s) => value }
-          .toRight(s"it is none of ${values.map { case (word, _) => s"'$word'" }.mkString(", ")}.")
+          .toRight(s"it is not one of ${values.map { case (word, _) => s"'$word'" }.mkString(", ")}.")
     )
 
-  /** Names separated by `;` or `,`, each once, in the order in which they are written. */
+  /** Names separated by `;` or `,`, without duplicates, in the order of the text. */
   val names: OptionType[Seq[String]] =
     OptionType(
       "list (`;` or `,`)",
       { s =>
         val names = s.split("[;,]").map(_.trim).filter(_.nonEmpty).distinct.toSeq
-        Either.cond(names.nonEmpty, names, "it names nothing.")
+        Either.cond(names.nonEmpty, names, "it contains no name.")
       }
     )
 
@@ -95,18 +98,18 @@ private[dynamickafka] object OptionType {
           try Right(s.r)
           catch {
             case e: PatternSyntaxException =>
-              Left(s"it is no regular expression: ${e.getDescription} near index ${e.getIndex}.")
+              Left(s"it is not a valid regular expression: ${e.getDescription} near index ${e.getIndex}.")
           }
     )
 
-  /** Where reading starts. `committed` has no fallback here: the parser of all options knows it. */
+  /** The start position. `committed` has no fallback here: [[SourceOptionsParser]] adds it. */
   val startingOffsets: OptionType[OffsetsPolicy] =
     OptionType(
       "`earliest`, `latest`, `committed`, `timestamp:<epoch ms>`, JSON",
       OffsetsParser.starting(_)
     )
 
-  /** As [[startingOffsets]] for what is not known by name when the query is written. */
+  /** Like [[startingOffsets]], without JSON: clusters and topics that are added later cannot be named in advance. */
   val enteringOffsets: OptionType[OffsetsPolicy] =
     OptionType("`earliest`, `latest`, `committed`, `timestamp:<epoch ms>`", OffsetsParser.entering(_))
 

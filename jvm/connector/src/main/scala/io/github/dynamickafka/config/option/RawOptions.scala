@@ -9,11 +9,10 @@ import io.github.dynamickafka.kafka.Redaction
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * The options as the user wrote them, sorted by what they are about. Every one of them has a place here: an option
- * that has none is refused.
+ * The options as the user wrote them, grouped by prefix. An option that belongs to no group is rejected.
  *
- * @param kafka the `kafka.*` options without that prefix, to the letter; `cluster` and `service` likewise
- * @param clusterOffsets those of `cluster` that give offsets, under their whole names
+ * @param kafka the `kafka.*` options without that prefix, names unchanged; the same applies to `cluster` and `service`
+ * @param clusterOffsets the options of `cluster` that specify offsets, with their full names
  * @param asWritten all options
  */
 private[dynamickafka] final class RawOptions private (
@@ -33,7 +32,7 @@ private[dynamickafka] final class RawOptions private (
   def find[T](spec: OptionSpec[T]): Option[T] =
     written(spec).map(w => spec.parse(w.value, w.name)).orElse(spec.default)
 
-  /** For options that have a default. */
+  /** The value or the default. Only for options that have a default. */
   def get[T](spec: OptionSpec[T]): T =
     find(spec).getOrElse(throw new IllegalStateException(s"${spec.name} has no default"))
 }
@@ -42,7 +41,7 @@ private[dynamickafka] object RawOptions {
   final case class Written(name: String, value: String)
 
   def apply(options: CaseInsensitiveStringMap, table: OptionTable): RawOptions = {
-    // Its other views have lower-case keys, and cluster ids would lose their capital letters.
+    // The other views have lower-case keys, which would change cluster ids.
     val all = options.asCaseSensitiveMap.asScala.toSeq.sorted
     def after(prefix: String) = all.flatMap { case (name, value) =>
       OptionName.afterPrefix(name, prefix).map(_ -> Written(name, value))
@@ -74,9 +73,9 @@ private[dynamickafka] object RawOptions {
     }
 
   /**
-   * Checks what can be told of a key while the cluster ids are not known: the rest is checked when they are.
+   * Checks a key as far as possible without knowing the cluster ids. The rest is checked when they are known.
    *
-   * @return the offsets that it gives, if it gives some, under the option's name
+   * @return the offsets that the option specifies, if any, with the full name of the option
    */
   private def checkClusterKey(
       key: String,
@@ -85,34 +84,36 @@ private[dynamickafka] object RawOptions {
   ): Option[(String, OffsetsPolicy)] = {
     def refuse(reason: String) = throw Errors.invalidOption(w.name, placeholder(w.value), reason)
     if (!key.drop(1).dropRight(1).contains('.'))
-      refuse("it is not of the form 'cluster.<id>.kafka.<property>' or 'cluster.<id>.<option>'.")
+      refuse("the name does not have the form 'cluster.<id>.kafka.<property>' or 'cluster.<id>.<option>'.")
     table.unsupported.checkPerCluster(key, w.name, w.value)
     ClusterKeys.endsWithOption(key, table).flatMap { case (id, spec) =>
       if (!ClusterKeys.isClusterId(id))
-        refuse(s"'$id' is no cluster id: those have 1 to 128 letters, digits, '.', '_' and '-'.")
+        refuse(
+          s"'$id' is not a valid cluster id: a cluster id has 1 to 128 letters, digits, '.', '_' and '-'."
+        )
       if (!spec.perCluster)
         refuse(
-          s"'${spec.name}' is for the whole query; a cluster has ${table.perCluster.map(_.name).mkString(", ")}."
+          s"'${spec.name}' applies to the whole query. Options of one cluster: ${table.perCluster.map(_.name).mkString(", ")}."
         )
       clusterOffsets(id, spec, w).map(w.name -> _)
     }
   }
 
-  /** Parses the value of an option for one cluster, which may fail; the offsets that it gives, if it gives some. */
+  /** Parses and checks the value of an option of one cluster; returns the offsets that it specifies, if any. */
   private def clusterOffsets(id: String, spec: OptionSpec[_], w: Written): Option[OffsetsPolicy] =
     spec.parse(w.value, w.name) match {
       case policy: OffsetsPolicy => Some(ClusterKeys.offsetsOf(id, policy, w.name))
       case _ => None
     }
 
-  /** Two spellings of one option are one option, if they do not contradict each other. */
+  /** Accepts an option in two spellings if both have the same value. */
   private def single(declared: Seq[(String, Written)]): Map[String, Written] =
     declared.groupMap(_._1)(_._2).map { case (key, written) =>
       written.find(_.value != written.head.value).foreach { other =>
         throw Errors.invalidOption(
           other.name,
           other.value,
-          s"it is also set as '${written.head.name}', to '${written.head.value}'."
+          s"the same option is also set as '${written.head.name}', to '${written.head.value}'."
         )
       }
       key -> written.head
@@ -121,6 +122,6 @@ private[dynamickafka] object RawOptions {
   private def values(written: Seq[(String, Written)]): Map[String, String] =
     written.map { case (key, w) => key -> w.value }.toMap
 
-  /** A key without a known meaning may hold a secret. */
+  /** The value of an unknown key may be a secret. */
   private def placeholder(value: String): String = if (value.isEmpty) value else Redaction.Redacted
 }

@@ -7,8 +7,8 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.kafka.{AddressText, KafkaProperties}
 
 /**
- * Spark prints the options of a source in plans and in its UI, and hides them by their names
- * (`spark.redaction.regex`). This tells users of secrets that Spark would show.
+ * Warns about secrets that Spark would show: Spark prints the options of a source in plans and in its UI, and redacts
+ * only names that match `spark.redaction.regex`.
  */
 private[dynamickafka] object SecretOptions {
   private val log = LoggerFactory.getLogger(getClass)
@@ -17,7 +17,7 @@ private[dynamickafka] object SecretOptions {
   /** The default of `spark.redaction.regex`. */
   private val redactedBySpark = "(?i)secret|password|token|access[.]?key".r
 
-  /** Names of options that hold a secret which Spark would print. A reference like `${file:...}` holds none. */
+  /** Names of options with a secret that Spark would print. A reference such as `${file:...}` is not a secret. */
   def exposed(options: Map[String, String]): Seq[String] =
     options.toSeq.collect {
       case (name, value)
@@ -26,18 +26,18 @@ private[dynamickafka] object SecretOptions {
         name
     }.sorted
 
-  /** Once for each name in this process. */
+  /** Warns once per name in this process. */
   def warn(options: RawOptions): Unit = {
     val names = exposed(options.asWritten).filter(warned.add)
     if (names.nonEmpty)
       log.warn(
         "Spark shows the value of {} in query plans and in its UI, because spark.redaction.regex does not match " +
-          "the name. Put secrets into the metadata service, or refer to them through a Kafka config provider.",
+          "the name. Store secrets in the metadata service, or use references to a Kafka config provider.",
         names.mkString(", ")
       )
   }
 
-  /** Of values, Spark hides those that its expression matches. */
+  /** Spark also redacts a value that its expression matches. */
   private def isTellingUrl(name: String, value: String): Boolean =
     OptionName.afterPrefix(name, OptionName.MetadataService).exists(OptionName.normalize(_) == "url") &&
       AddressText.credentials(value).nonEmpty && redactedBySpark.findFirstIn(value).isEmpty
@@ -49,7 +49,7 @@ private[dynamickafka] object SecretOptions {
       endsWithPassword(argument) || OptionName.normalize(argument).startsWith("headers.")
     }
 
-  /** Where the property's name begins in the key need not be known: it is one of the key's ends. */
+  /** The cluster id in the key may contain dots, so every suffix of the key is tried as the name of a property. */
   private def endsWithPassword(key: String): Boolean =
     key.split('.').toSeq.tails.exists(parts => KafkaProperties.isPassword(parts.mkString(".")))
 }

@@ -5,11 +5,11 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Defaults of the session are for reading and for writing queries alike, and some options are for one of them only. */
+/** Handles session defaults, which apply to both reads and writes, although some options are only for one of them. */
 private[dynamickafka] object SessionDefaults {
   private val Prefix = "spark.datasource.dynamic-kafka."
 
-  /** The options without those that come from the session and are for the other side only. */
+  /** Removes session defaults that are only options of the other side. */
   def without(
       options: CaseInsensitiveStringMap,
       own: OptionTable,

@@ -4,12 +4,12 @@ import org.apache.commons.text.similarity.LevenshteinDistance
 
 import io.github.dynamickafka.kafka.KafkaProperties
 
-/** "Did you mean": the known name that is closest to one that is not known, if any is close. */
+/** "Did you mean": finds the known name that is most similar to an unknown name. */
 private[dynamickafka] object Suggestions {
 
   def closest(name: String, known: Iterable[String]): Option[String] = {
     val wanted = OptionName.normalize(name)
-    // A third of the letters may be wrong, beyond that most suggestions are noise; two swapped letters are two wrong.
+    // With more than a third of the letters different, most suggestions are wrong. Two swapped letters count as two.
     val distance = new LevenshteinDistance(math.max(2, wanted.length / 3))
     known
       .map(candidate => candidate -> distance.apply(wanted, OptionName.normalize(candidate)).intValue)
@@ -18,7 +18,7 @@ private[dynamickafka] object Suggestions {
       .map { case (candidate, _) => candidate }
   }
 
-  /** For an option that is not known: one of the table, or the same name with the prefix that it lacks or misspells. */
+  /** For an unknown option: an option of the table, or the same name with its missing or misspelled prefix. */
   def forOption(name: String, table: OptionTable): Option[String] = {
     val (head, rest) = name.splitAt(name.indexOf('.') + 1)
     val prefixed =

@@ -6,10 +6,10 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.Redaction
 
 /**
- * What is refused although it has a name: the reasons, and what to use instead.
+ * Options and Kafka properties that are rejected with a specific reason, which names the option to use instead.
  *
- * @param foreign names that users bring along from elsewhere, and what takes their place here
- * @param kafkaProperties Kafka properties that the connector sets itself, and the option that does what they would
+ * @param foreign options of other connectors, and the reason for rejecting them
+ * @param kafkaProperties Kafka properties that the connector sets itself, and the reason for rejecting them
  */
 private[dynamickafka] final class UnsupportedOptions(
     foreign: Map[String, String],
@@ -20,18 +20,18 @@ private[dynamickafka] final class UnsupportedOptions(
   val kafkaPropertyNames: Set[String] = kafkaProperties.keySet
 
   private val sharedBootstrap =
-    "addresses belong to a cluster: the metadata service gives them, or 'cluster.<id>.kafka.bootstrap.servers'."
+    "an address belongs to one cluster: set it in the metadata, or with 'cluster.<id>.kafka.bootstrap.servers'."
 
-  /** @param name an option that is none of ours */
+  /** @param name an option that is not in the option table */
   def checkForeign(name: String, value: String): Unit =
     foreignKeys.get(OptionName.normalize(name)).foreach(reason =>
       throw Errors.invalidOption(name, value, reason)
     )
 
-  /** @param property the name of a Kafka property that was given for all clusters, without prefix */
+  /** @param property the name, without prefix, of a Kafka property that is set for all clusters */
   def checkShared(property: String, writtenAs: String, value: String): Unit = {
     if (property.isEmpty)
-      throw Errors.invalidOption(writtenAs, Redaction.Redacted, "it names no Kafka property.")
+      throw Errors.invalidOption(writtenAs, Redaction.Redacted, "the name of the Kafka property is empty.")
     if (property.toLowerCase(Locale.ROOT) == "bootstrap.servers")
       throw Errors.invalidOption(writtenAs, value, sharedBootstrap)
     kafkaProperties
@@ -39,7 +39,7 @@ private[dynamickafka] final class UnsupportedOptions(
       .foreach(reason => throw Errors.invalidOption(writtenAs, value, reason))
   }
 
-  /** @param key a `cluster.*` option without that prefix: where its cluster id ends need not be known */
+  /** @param key a `cluster.*` option without that prefix. The cluster ids need not be known */
   def checkPerCluster(key: String, writtenAs: String, value: String): Unit =
     kafkaProperties.foreach { case (property, reason) =>
       if (key.toLowerCase(Locale.ROOT).endsWith(s".$property"))
@@ -51,16 +51,16 @@ private[dynamickafka] object UnsupportedOptions {
 
   val OfSource: UnsupportedOptions = new UnsupportedOptions(
     foreign = Map(
-      "path" -> "this source has no path: name the streams with 'streamIds' or 'streamPattern'.",
-      "paths" -> "this source has no paths: name the streams with 'streamIds' or 'streamPattern'.",
-      "subscribe" -> "streams are subscribed to, not topics: use 'streamIds'.",
-      "subscribePattern" -> "streams are subscribed to, not topics: use 'streamPattern'.",
-      "assign" -> "streams are subscribed to, not partitions: use 'streamIds'.",
+      "path" -> "this source has no path: set the streams with 'streamIds' or 'streamPattern'.",
+      "paths" -> "this source has no paths: set the streams with 'streamIds' or 'streamPattern'.",
+      "subscribe" -> "this source subscribes to streams, not to topics: use 'streamIds'.",
+      "subscribePattern" -> "this source subscribes to streams, not to topics: use 'streamPattern'.",
+      "assign" -> "this source subscribes to streams, not to partitions: use 'streamIds'.",
       "startingOffsetsByTimestampStrategy" ->
-        "a partition without a record of that time or later always starts at its end.",
-      "kafkaConsumer.pollTimeoutMs" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
-      "fetchOffset.numRetries" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
-      "fetchOffset.retryIntervalMs" -> "use 'clusterRequestTimeoutMs' for the time that a cluster may take.",
+        "a partition without a record of this timestamp or a later one always starts at its latest offset.",
+      "kafkaConsumer.pollTimeoutMs" -> "tasks use 'spark.network.timeout' of the Spark configuration instead.",
+      "fetchOffset.numRetries" -> "use 'clusterRequestTimeoutMs', which limits the requests of the driver.",
+      "fetchOffset.retryIntervalMs" -> "use 'clusterRequestTimeoutMs', which limits the requests of the driver.",
       "scan.startup.mode" -> "use 'startingOffsets'.",
       "scan.startup.timestamp-millis" -> "use 'startingTimestamp'.",
       "scan.startup.specific-offsets" -> "use 'startingOffsets' with JSON.",
@@ -69,38 +69,38 @@ private[dynamickafka] object UnsupportedOptions {
     ),
     kafkaProperties = Map(
       "auto.offset.reset" ->
-        "the query keeps its own offsets: use 'startingOffsets', 'newClusterStartingOffsets' and 'failOnDataLoss'.",
-      "key.deserializer" -> "keys are binary: deserialise them with functions of the DataFrame.",
-      "value.deserializer" -> "values are binary: deserialise them with functions of the DataFrame.",
+        "the query manages its offsets: use 'startingOffsets', 'newClusterStartingOffsets' and 'failOnDataLoss'.",
+      "key.deserializer" -> "keys are always binary: deserialize them with DataFrame functions.",
+      "value.deserializer" -> "values are always binary: deserialize them with DataFrame functions.",
       "enable.auto.commit" ->
-        "the query keeps its own offsets in its checkpoint: see 'commitOffsets' and 'commitGroupId'.",
-      "interceptor.classes" -> "keys and values are always read as byte arrays, which interceptors could break."
+        "the query manages its offsets in its checkpoint: see 'commitOffsets' and 'commitGroupId'.",
+      "interceptor.classes" -> "keys and values are always read as byte arrays, which interceptors could change."
     )
   )
 
-  private val read = "it is an option of the source, and this writes."
+  private val read = "it is an option of the source, but this query writes."
 
   val OfSink: UnsupportedOptions = new UnsupportedOptions(
     foreign = Map(
-      "path" -> "a sink has no path: name the stream with 'streamId', and the checkpoint with 'checkpointLocation'.",
-      "topic" -> "a stream's topics are in the metadata: where it has several on a cluster, rows name theirs in a column 'topic'.",
-      "streamIds" -> "a sink writes to one stream, 'streamId', or to the one that a row names in a column 'stream'.",
-      "streamPattern" -> "a sink writes to one stream, 'streamId', or to the one that a row names in a column 'stream'.",
+      "path" -> "a sink has no path: set the stream with 'streamId' and the checkpoint with 'checkpointLocation'.",
+      "topic" -> "the metadata defines the topics of a stream: if it has several on a cluster, rows require a column 'topic'.",
+      "streamIds" -> "a sink writes to one stream, 'streamId', or to the stream in the column 'stream' of each row.",
+      "streamPattern" -> "a sink writes to one stream, 'streamId', or to the stream in the column 'stream' of each row.",
       "startingOffsets" -> read,
       "endingOffsets" -> read,
       "maxOffsetsPerTrigger" -> read,
       "failOnDataLoss" -> read,
       "clusterFailurePolicy" -> read,
-      "includeHeaders" -> "it is an option of the source; a column 'headers' is written where there is one.",
+      "includeHeaders" -> "it is an option of the source; a sink always writes the column 'headers' if it exists.",
       "sink.delivery-guarantee" -> "use 'deliveryGuarantee'.",
       "sink.transactional-id-prefix" -> "use 'transactionalIdPrefix'.",
       "sink.partitioner" -> "use 'partitioner'."
     ),
     kafkaProperties = Map(
-      "key.serializer" -> "keys are binary: serialise them with functions of the DataFrame.",
-      "value.serializer" -> "values are binary: serialise them with functions of the DataFrame.",
-      "transactional.id" -> "each attempt of a task has one of its own: use 'transactionalIdPrefix'.",
-      "partitioner.class" -> "use 'partitioner', which takes the class as well."
+      "key.serializer" -> "keys are always binary: serialize them with DataFrame functions.",
+      "value.serializer" -> "values are always binary: serialize them with DataFrame functions.",
+      "transactional.id" -> "each task attempt has its own transactional id: use 'transactionalIdPrefix'.",
+      "partitioner.class" -> "use 'partitioner', which also accepts a class name."
     )
   )
 }

@@ -2,7 +2,7 @@ package io.github.dynamickafka.metadata.document
 
 import java.{util => ju}
 
-/** What both document formats have. */
+/** The common parts of both document formats. */
 private[metadata] object DocumentParts {
 
   val Bootstrap = "bootstrap.servers"
@@ -11,33 +11,33 @@ private[metadata] object DocumentParts {
     if (id.isBlank) node.fail("a stream id must not be blank") else id
 
   def clusterId(id: String, node: DocumentNode): String =
-    if (Names.isClusterId(id)) id else node.fail(s"'$id' is a bad id: ${Names.ClusterIdRule}")
+    if (Names.isClusterId(id)) id else node.fail(s"'$id' is not a valid cluster id: ${Names.ClusterIdRule}")
 
   def topics(node: DocumentNode): ju.Collection[String] = {
     val found = new ju.LinkedHashSet[String]
     node.elements.foreach { element =>
       val topic = element.text
-      if (!Names.isTopic(topic)) element.fail(s"'$topic' is a bad topic name: ${Names.TopicRule}")
-      if (!found.add(topic)) element.fail(s"topic '$topic' is given twice")
+      if (!Names.isTopic(topic)) element.fail(s"'$topic' is not a valid topic name: ${Names.TopicRule}")
+      if (!found.add(topic)) element.fail(s"topic '$topic' is duplicate")
     }
-    if (found.isEmpty) node.fail("must name at least one topic")
+    if (found.isEmpty) node.fail("must contain at least one topic")
     found
   }
 
   def partitions(node: DocumentNode): ju.Map[String, ju.Collection[Integer]] = {
     val found = new ju.LinkedHashMap[String, ju.Collection[Integer]]
     node.items("topic").foreach { case (topic, numbers) =>
-      if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is a bad topic name: ${Names.TopicRule}")
+      if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is not a valid topic name: ${Names.TopicRule}")
       val of = new ju.LinkedHashSet[Integer]
       numbers.elements.foreach { element =>
         val number = element.scalar.toIntOption.filter(_ >= 0)
-          .getOrElse(element.fail("must be the number of a partition, from 0 on"))
-        if (!of.add(number)) element.fail(s"partition $number is given twice")
+          .getOrElse(element.fail("must be a partition number of at least 0"))
+        if (!of.add(number)) element.fail(s"partition $number is duplicate")
       }
-      if (of.isEmpty) numbers.fail("must name at least one partition")
+      if (of.isEmpty) numbers.fail("must contain at least one partition")
       found.put(topic, of)
     }
-    if (found.isEmpty) node.fail("must name partitions of at least one topic")
+    if (found.isEmpty) node.fail("must contain partitions of at least one topic")
     found
   }
 }

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import io.github.dynamickafka.config.option.OffsetsParser
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
-/** The product's own format: `version`, `clusters` with their properties, `streams` over them. */
+/** The document format of this connector, version 1: `version`, `clusters` with their properties, and `streams`. */
 private[metadata] object DocumentV1 {
 
   private val Top = Seq("version", "clusters", "streams")
@@ -34,7 +34,7 @@ private[metadata] object DocumentV1 {
 
   private def version(node: DocumentNode): Unit = {
     val found = node.scalar
-    if (found != "1") node.fail(s"version $found is not known; this release reads version 1")
+    if (found != "1") node.fail(s"version $found is unknown; this release supports version 1")
   }
 
   private def properties(cluster: DocumentNode): Properties = {
@@ -55,7 +55,7 @@ private[metadata] object DocumentV1 {
       val properties = clusters.getOrElse(
         cluster,
         entry.fail(
-          s"there is no cluster '$cluster' under 'clusters'.${Names.didYouMean(cluster, clusters.keys)}"
+          s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, clusters.keys)}"
         )
       )
       found.put(cluster, clusterMetadata(entry, properties))
@@ -79,10 +79,10 @@ private[metadata] object DocumentV1 {
   }
 
   private def oneWay(entry: DocumentNode, ways: Seq[(String, DocumentNode)]): Unit = {
-    val rule = "there is one of 'topics', 'topic_pattern' and 'partitions'"
+    val rule = "exactly one of 'topics', 'topic_pattern' and 'partitions' is required"
     if (ways.isEmpty) entry.fail(s"'topics' is missing; $rule")
     val ordered = ways.sortBy(_._2.line)
-    ordered.drop(1).headOption.foreach(_._2.fail(s"is given beside '${ordered.head._1}', and $rule"))
+    ordered.drop(1).headOption.foreach(_._2.fail(s"is specified together with '${ordered.head._1}'; $rule"))
   }
 
   private def pattern(node: DocumentNode): String = {
@@ -95,12 +95,14 @@ private[metadata] object DocumentV1 {
     val known = Seq(ClusterMetadata.Active, ClusterMetadata.Draining)
     val found = node.scalar
     if (known.contains(found)) found
-    else node.fail(s"'$found' is no state, it is 'active' or 'draining'.${Names.didYouMean(found, known)}")
+    else node.fail(
+      s"'$found' is not a valid state, use 'active' or 'draining'.${Names.didYouMean(found, known)}"
+    )
   }
 
   private def offsets(fields: Map[String, DocumentNode], name: String): Option[String] = {
     val (snake, camel) = (fields.get(name), fields.get(CamelCase(name)))
-    for (_ <- snake; twice <- camel) twice.fail(s"is the same as '$name', which is given too")
+    for (_ <- snake; twice <- camel) twice.fail(s"is the same key as '$name', which is also specified")
     snake.orElse(camel).map { node =>
       val text = if (node.isMapping) json(node) else node.scalar
       val parsed =
@@ -110,7 +112,7 @@ private[metadata] object DocumentV1 {
     }
   }
 
-  /** The positions by topic and partition as the JSON that the option takes, in an order that is always the same. */
+  /** The offsets by topic and partition in the JSON format of the option, in a stable order. */
   private def json(node: DocumentNode): String = {
     val positions = new ju.TreeMap[String, ju.Map[String, Long]]
     node.items("topic").foreach { case (topic, partitions) =>
@@ -118,7 +120,7 @@ private[metadata] object DocumentV1 {
       partitions.items("partition").foreach { case (partition, offset) =>
         offsets.put(
           partition,
-          offset.scalar.toLongOption.getOrElse(offset.fail("must be a whole number"))
+          offset.scalar.toLongOption.getOrElse(offset.fail("must be an integer"))
         )
       }
       positions.put(topic, offsets)

@@ -7,8 +7,8 @@ import scala.collection.mutable
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /**
- * The YAML of Flink's `YamlFileMetadataService`: a list of `{streamId, clusterMetadataList}`. It carries bootstrap
- * servers and no other property.
+ * The YAML format of Flink's `YamlFileMetadataService`: a list of `{streamId, clusterMetadataList}`. Bootstrap servers
+ * are the only properties in it.
  */
 private[metadata] object FlinkDocument {
 
@@ -18,7 +18,7 @@ private[metadata] object FlinkDocument {
       val fields = element.fields(Seq("streamId", "clusterMetadataList"))
       val idNode = fields.getOrElse("streamId", element.fail("'streamId' is missing"))
       val id = DocumentParts.streamId(idNode.scalar, idNode)
-      if (!ids.add(id)) idNode.fail(s"stream '$id' is given twice")
+      if (!ids.add(id)) idNode.fail(s"stream '$id' is duplicate")
       val named = element.as("stream", id)
       val clusters = named.fields(Seq("streamId", "clusterMetadataList"))
         .getOrElse("clusterMetadataList", named.fail("'clusterMetadataList' is missing"))
@@ -35,15 +35,15 @@ private[metadata] object FlinkDocument {
     if (bootstrap.isBlank) bootstrapNode.fail("must not be blank")
     val id = fields.get("clusterId") match {
       case Some(node) => DocumentParts.clusterId(node.scalar, node)
-      // As in Flink, but there an address is an id and here it hardly ever can be: it holds a ':'.
+      // In Flink, the address is the default of the id. Here it rarely is a valid id, because it contains ':'.
       case None if Names.isClusterId(bootstrap) => bootstrap
       case None =>
         entry.fail(
-          s"'clusterId' is missing, and '$bootstrap' of 'bootstrapServers' can't stand for it: ${Names.ClusterIdRule}"
+          s"'clusterId' is missing, and '$bootstrap' of 'bootstrapServers' cannot replace it: ${Names.ClusterIdRule}"
         )
     }
     val named = entry.as("cluster", id)
-    if (found.containsKey(id)) named.fail(s"cluster '$id' is given twice")
+    if (found.containsKey(id)) named.fail(s"cluster '$id' is duplicate")
     val topics = named.fields(Seq("clusterId", "bootstrapServers", "topics"))
       .getOrElse("topics", named.fail("'topics' is missing"))
     found.put(

@@ -5,19 +5,19 @@ import scala.collection.immutable.VectorMap
 import io.github.dynamickafka.metadata.KafkaStream
 
 /**
- * Streams as a document tells them: a file, an option, an answer of a service written in another language.
+ * The streams of a document: a file, an option, or the answer of a service in another language.
  *
- * @param streams by id, in the document's order
+ * @param streams by id, in the order of the document
  */
 private[dynamickafka] final case class MetadataDocument(streams: Map[String, KafkaStream])
 
 private[dynamickafka] object MetadataDocument {
 
   /**
-   * Reads version 1 of the format, or Flink's list of streams; YAML or JSON either.
+   * Parses version 1 of the format or Flink's list of streams, in YAML or JSON.
    *
-   * Strict, because a slip in this document moves data: what is not understood fails with METADATA_INVALID, which
-   * names the origin, the line, the stream, the cluster and the key, but no property's value.
+   * Parsing is strict, because a mistake in the document affects data: anything unknown fails with METADATA_INVALID,
+   * which names the origin, the line, the stream, the cluster and the key, but no value of a property.
    */
   def parse(text: String, origin: String): MetadataDocument = {
     val root = DocumentText.read(text, origin)

@@ -4,36 +4,36 @@ import java.util.regex.{Pattern, PatternSyntaxException}
 
 import io.github.dynamickafka.config.option.{ClusterKeys, Suggestions}
 
-/** What names may look like, and which one was probably meant. */
+/** Rules for names, and suggestions for misspelled names. */
 private[dynamickafka] object Names {
 
-  val ClusterIdRule = "a cluster id is 1 to 128 letters, digits, '.', '_' or '-'"
+  val ClusterIdRule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
 
-  /** What is wrong with the regular expression of a topic pattern, if something is. */
+  /** The error in the regular expression of a topic pattern, if any. */
   def badPattern(text: String): Option[String] =
-    if (text.isBlank) Some("must be a regular expression that whole names of topics match")
+    if (text.isBlank) Some("must be a regular expression for whole topic names")
     else
       try {
         Pattern.compile(text)
         None
       } catch {
         case e: PatternSyntaxException =>
-          Some(s"'$text' is no regular expression: ${e.getDescription} near index ${e.getIndex}")
+          Some(s"'$text' is not a valid regular expression: ${e.getDescription} near index ${e.getIndex}")
       }
 
-  val TopicRule = "a topic name is 1 to 249 letters, digits, '.', '_' or '-', and neither '.' nor '..'"
+  val TopicRule = "a topic name has 1 to 249 letters, digits, '.', '_' or '-', and is neither '.' nor '..'"
 
   private val TopicName = "[A-Za-z0-9._-]{1,249}".r
 
   def isClusterId(id: String): Boolean = id != null && ClusterKeys.isClusterId(id)
 
-  /** Kafka's own rule: a name that breaks it can't exist on any broker. */
+  /** The rule of Kafka: no broker can have a topic with another name. */
   def isTopic(name: String): Boolean =
     name != null && name != "." && name != ".." && TopicName.matches(name)
 
-  /** A value and why not; JSON is told apart by the reason alone. */
+  /** An invalid value with the reason. JSON is omitted, because the reason contains the location in it. */
   def cannotBeUsed(text: String, reason: String): String =
-    if (text.startsWith("{")) reason else s"'$text' cannot be used, $reason"
+    if (text.startsWith("{")) reason else s"'$text' is invalid: $reason"
 
   def didYouMean(name: String, known: Iterable[String]): String =
     Suggestions.closest(name, known).fold("")(k => s" Did you mean '$k'?")

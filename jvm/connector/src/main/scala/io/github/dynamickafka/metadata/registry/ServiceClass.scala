@@ -10,10 +10,10 @@ import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.ServiceArguments
 
-/** A metadata service that is named by its class. */
+/** Creates a metadata service from a class name. */
 private[metadata] object ServiceClass {
 
-  /** None: there is no such class. Every other obstacle fails with INVALID_OPTION. */
+  /** Returns None if the class does not exist. Every other problem fails with INVALID_OPTION. */
   def create(options: ServiceOptions): Option[KafkaMetadataService] = find(options).map { cls =>
     if (!classOf[KafkaMetadataService].isAssignableFrom(cls))
       throw invalid(options, s"the class does not implement ${classOf[KafkaMetadataService].getName}")
@@ -31,7 +31,10 @@ private[metadata] object ServiceClass {
           case (_, Some(c)) if options.arguments.isEmpty => c.newInstance()
           case (_, Some(_)) =>
             val names = options.arguments.keys.toSeq.sorted.map(ServiceArguments.option).mkString(", ")
-            throw invalid(options, s"the class has no public constructor with a java.util.Map to take $names")
+            throw invalid(
+              options,
+              s"the class has no public constructor with a java.util.Map, which is required for $names"
+            )
           case _ =>
             throw invalid(
               options,
@@ -42,12 +45,12 @@ private[metadata] object ServiceClass {
         case e: InvocationTargetException =>
           throw invalid(options, s"its constructor threw ${FailureText.of(e.getCause)}", e.getCause)
         case e: ReflectiveOperationException =>
-          throw invalid(options, s"the class can't be instantiated: ${FailureText.of(e)}", e)
+          throw invalid(options, s"the class cannot be instantiated: ${FailureText.of(e)}", e)
       }
     instance.asInstanceOf[KafkaMetadataService]
   }
 
-  /** Where Spark puts the jars of `--jars` is the context class loader. */
+  /** Tries the context class loader first, which has the jars of `--jars`. */
   private def find(options: ServiceOptions): Option[Class[_]] =
     Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
       .flatMap { loader =>
@@ -55,7 +58,7 @@ private[metadata] object ServiceClass {
         catch {
           case _: ClassNotFoundException => None
           case e: LinkageError =>
-            throw invalid(options, s"the class can't be loaded: ${FailureText.of(e)}", e)
+            throw invalid(options, s"the class cannot be loaded: ${FailureText.of(e)}", e)
         }
       }
       .headOption

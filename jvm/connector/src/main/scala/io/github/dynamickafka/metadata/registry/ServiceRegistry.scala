@@ -9,10 +9,11 @@ import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 
 /**
- * Metadata services that users made themselves. Options of a data source are texts, so a service travels as a
- * handle: `metadataService=registered` and `metadataService.handle=<handle>`. On the driver only; thread-safe.
+ * Metadata service objects that users created. Options of a data source are strings, so a service is passed as a
+ * handle: `metadataService=registered` and `metadataService.handle=<handle>`. Used on the driver only. Thread-safe.
  *
- * A service stays here until the JVM ends or it is unregistered: a DataFrame knows no more of it than the handle.
+ * A service stays registered until it is unregistered or the JVM exits, because a DataFrame refers to it only by the
+ * handle.
  */
 private[dynamickafka] object ServiceRegistry {
 
@@ -25,7 +26,7 @@ private[dynamickafka] object ServiceRegistry {
 
   private val services = mutable.HashMap.empty[String, KafkaMetadataService]
 
-  /** The same handle for the same object. */
+  /** Returns the handle of the service, which is the same for the same object. */
   def register(service: KafkaMetadataService): String = synchronized {
     services.collectFirst { case (handle, known) if known eq service => handle }.getOrElse {
       val handle = UUID.randomUUID().toString
@@ -34,7 +35,7 @@ private[dynamickafka] object ServiceRegistry {
     }
   }
 
-  /** None: it was made in another JVM, or is unregistered. */
+  /** Returns None if the handle is from another JVM or the service was unregistered. */
   def lookup(handle: String): Option[KafkaMetadataService] = synchronized(services.get(handle))
 
   def unregister(handle: String): Unit = synchronized {

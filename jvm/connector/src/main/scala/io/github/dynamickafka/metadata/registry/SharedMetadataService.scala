@@ -6,8 +6,8 @@ import java.{util => ju}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
- * A service that somebody else owns and that several queries may use: closing it here does nothing, and the
- * promise of the SPI that no two calls run at once holds over all of them.
+ * Wraps a service that the application owns and that several queries may use: `close` does nothing, and no two calls
+ * run concurrently, even from different queries, as the SPI guarantees.
  */
 private[metadata] final class SharedMetadataService(service: KafkaMetadataService)
     extends KafkaMetadataService {

@@ -9,15 +9,17 @@ import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
-/** Judges what a metadata service answered, whoever wrote it. Fails with METADATA_INVALID, naming stream and cluster. */
+/**
+ * Validates the answer of any metadata service. Fails with METADATA_INVALID, which names the stream and the cluster.
+ */
 private[metadata] object AnswerCheck {
 
   /**
-   * What one stream has on one cluster, checked.
+   * The validated metadata of one stream on one cluster.
    *
-   * @param topics with the partitions that are to be read of each; None: all of them
-   * @param write whether the stream is written to this cluster; a topology does not hold it, since reading does
-   *              not depend on it
+   * @param topics the topics, with the partitions of the stream; None: all partitions
+   * @param write whether the stream is written to this cluster; not part of [[Topology]], because reading does not
+   *              depend on it
    */
   final case class Entry(
       stream: String,
@@ -31,11 +33,11 @@ private[metadata] object AnswerCheck {
       write: Boolean
   )
 
-  /** The stream that the answer has under this id. */
+  /** Checks the stream that the answer contains under this id. */
   def stream(id: String, stream: KafkaStream): KafkaStream = {
     if (stream == null) fail(s"stream '$id'", "it is null")
     if (stream.streamId != id)
-      fail(s"stream '$id'", s"the answer has stream '${stream.streamId}' in its place")
+      fail(s"stream '$id'", s"the answer contains stream '${stream.streamId}' under this id")
     stream
   }
 
@@ -44,7 +46,7 @@ private[metadata] object AnswerCheck {
       entry(stream.streamId, id, cluster)
     }
 
-  /** The properties that all streams give this cluster. */
+  /** The properties of this cluster, which must be the same for all streams. */
   def sameProperties(entries: Seq[Entry]): Map[String, String] = {
     val first = entries.head
     entries.find(_.properties != first.properties).foreach { other =>
@@ -52,7 +54,7 @@ private[metadata] object AnswerCheck {
         .filter(k => first.properties.get(k) != other.properties.get(k))
       fail(
         s"cluster '${first.cluster}'",
-        s"the streams '${first.stream}' and '${other.stream}' give it different properties: ${keys.mkString(", ")}"
+        s"the streams '${first.stream}' and '${other.stream}' specify different properties for it: ${keys.mkString(", ")}"
       )
     }
     first.properties
@@ -60,7 +62,7 @@ private[metadata] object AnswerCheck {
 
   private def entry(stream: String, id: String, cluster: ClusterMetadata): Entry = {
     val where = s"stream '$stream', cluster '$id'"
-    if (!Names.isClusterId(id)) fail(where, s"a bad id: ${Names.ClusterIdRule}")
+    if (!Names.isClusterId(id)) fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
     if (cluster == null) fail(where, "it is null")
     val properties = cluster.getProperties.asScala.toMap
     if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
@@ -88,16 +90,17 @@ private[metadata] object AnswerCheck {
       "topic_pattern" -> (cluster.topicPattern != null),
       "partitions" -> some.nonEmpty
     ).collect { case (name, true) => name }
-    val rule = "there is one of 'topics', 'topic_pattern' and 'partitions'"
-    if (ways.isEmpty) fail(s"$where, key 'topics'", s"it names no topic; $rule")
-    if (ways.size > 1) fail(s"$where, key '${ways(1)}'", s"it is given beside '${ways.head}', and $rule")
+    val rule = "exactly one of 'topics', 'topic_pattern' and 'partitions' is required"
+    if (ways.isEmpty) fail(s"$where, key 'topics'", s"it contains no topic; $rule")
+    if (ways.size > 1)
+      fail(s"$where, key '${ways(1)}'", s"it is specified together with '${ways.head}'; $rule")
     (all ++ some.map(_._1)).find(!Names.isTopic(_)).foreach { bad =>
-      fail(s"$where, key '${ways.head}'", s"'$bad' is a bad topic name: ${Names.TopicRule}")
+      fail(s"$where, key '${ways.head}'", s"'$bad' is not a valid topic name: ${Names.TopicRule}")
     }
     some.find { case (_, numbers) => numbers.isEmpty || numbers.head < 0 }.foreach { case (topic, numbers) =>
       fail(
         s"$where, key 'partitions'",
-        s"topic '$topic' has to name partitions, from 0 on, and has ${numbers.mkString("[", ", ", "]")}"
+        s"topic '$topic' must have partition numbers of at least 0, but has ${numbers.mkString("[", ", ", "]")}"
       )
     }
     Option(cluster.topicPattern).flatMap(Names.badPattern).foreach(fail(s"$where, key 'topic_pattern'", _))
@@ -107,7 +110,7 @@ private[metadata] object AnswerCheck {
   private def draining(where: String, state: String): Boolean = state match {
     case ClusterMetadata.Active => false
     case ClusterMetadata.Draining => true
-    case other => fail(s"$where, key 'state'", s"'$other' is no state, it is 'active' or 'draining'")
+    case other => fail(s"$where, key 'state'", s"'$other' is not a valid state, use 'active' or 'draining'")
   }
 
   private def offsets(

@@ -8,16 +8,16 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /**
- * What a subscription means, given what the metadata service answered. Pure but for the question to `active`.
+ * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
  *
- * The answer of any service is judged here, so nothing behind this needs to doubt a topology.
+ * Validates the answer of any service, so that all other code can rely on a topology being valid.
  */
 private[dynamickafka] object Resolution {
 
   /**
-   * @param streams what the service answered, by stream id; other streams than the subscribed ones are not looked at
-   * @param active asked once for each cluster of the subscribed streams; an inactive cluster is left out, so that
-   *               a topology without clusters is possible
+   * @param streams the answer of the service, by stream id; streams that are not subscribed are ignored
+   * @param active called once for each cluster of the subscribed streams; inactive clusters are omitted, so that a
+   *               topology without clusters is possible
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
   def resolve(
@@ -36,7 +36,7 @@ private[dynamickafka] object Resolution {
         ofCluster.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true))))
       )
     }
-    // Asked only once the rest is known to be good: the question may be a remote call.
+    // Called only after the rest is validated, because it may be a remote call.
     Topology(clusters.to(TreeMap).filter { case (id, _) => active(id) })
   }
 
@@ -53,7 +53,9 @@ private[dynamickafka] object Resolution {
     val found = wanted.sorted.flatMap(id => streams.get(id).map(AnswerCheck.stream(id, _)))
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
     if (!allowMissingStreams) {
-      wanted.sorted.find(!streams.contains(_)).foreach(id => throw missing(id, "the answer does not name it"))
+      wanted.sorted.find(!streams.contains(_)).foreach(id =>
+        throw missing(id, "the answer does not contain it")
+      )
       empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster"))
       if (found.isEmpty) throw nothing(subscription, streams.isEmpty)
     }
@@ -71,7 +73,7 @@ private[dynamickafka] object Resolution {
   private def missing(stream: String, reason: String) =
     Errors.metadataInvalid(
       s"stream '$stream'",
-      s"$reason. That is taken for a failure of the service, not for a removal, unless 'allowMissingStreams' is 'true'"
+      s"$reason. This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
     )
 
   private def nothing(subscription: Subscription, emptyAnswer: Boolean) = {
@@ -80,10 +82,10 @@ private[dynamickafka] object Resolution {
       case Subscription.Pattern(regex) => s"streamPattern '${regex.regex}'"
     }
     val reason =
-      if (emptyAnswer) "the service answered without any stream" else "no stream id matches as a whole"
+      if (emptyAnswer) "the service returned no stream" else "the pattern matches no whole stream id"
     Errors.metadataInvalid(
       where,
-      s"$reason. That is taken for a failure of the service, not for a removal, unless 'allowMissingStreams' is 'true'"
+      s"$reason. This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
     )
   }
 }

@@ -7,12 +7,14 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
 
-/** What a writing query makes of an answer of the metadata service, as [[Resolution]] for a reading one. */
+/**
+ * Resolves the answer of the metadata service for a query that writes, as [[Resolution]] does for a query that reads.
+ */
 private[metadata] object WriteResolution {
 
   /**
-   * @param streams what the service answered, by stream id
-   * @param active asked once for each cluster; one that is not active takes no writes
+   * @param streams the answer of the service, by stream id
+   * @param active called once for each cluster; an inactive cluster takes no writes
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
   def resolve(
@@ -43,24 +45,24 @@ private[metadata] object WriteResolution {
           val there = streams.get(id).exists(s => s != null && !s.getClusterMetadataMap.isEmpty)
           if (!there) throw Errors.metadataInvalid(
             s"stream '$id'",
-            "the answer does not name it, or names no cluster of it. That is taken for a failure of the service"
+            "the answer does not contain it, or contains no cluster of it. This counts as a failure of the service"
           )
         }
         ids.map(id => id -> streams(id))
       case Subscription.Pattern(regex) =>
         if (streams.isEmpty)
           throw Errors.metadataInvalid(
-            "the answer of getAllStreams",
-            "the service answered without any stream"
+            "the return value of getAllStreams",
+            "the service returned no stream"
           )
         streams.toSeq.filter { case (id, _) => regex.matches(id) }
     }
 
   private def entry(e: AnswerCheck.Entry, isActive: Map[String, Boolean]) = {
     val closed =
-      if (!e.write) Some("the metadata says 'write: false'")
+      if (!e.write) Some("'write' is false in the metadata")
       else if (e.draining) Some("it is draining")
-      else if (!isActive(e.cluster)) Some("the metadata service says that it is not active")
+      else if (!isActive(e.cluster)) Some("it is not active according to the metadata service")
       else None
     WriteEntry(
       e.cluster,

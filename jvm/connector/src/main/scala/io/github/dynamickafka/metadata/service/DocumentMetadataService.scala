@@ -8,12 +8,12 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /**
- * A service whose whole knowledge is a document. A cluster is active while the document that was looked at
- * last names it: one answer is then judged by one state of the document.
+ * A service that gets all metadata from one document. A cluster is active if the document that was read last contains
+ * it, so that the calls of one poll use the same state of the document.
  */
 private[metadata] trait DocumentMetadataService extends KafkaMetadataService {
 
-  /** The document as it is now. Fails where it cannot be had. */
+  /** Reads the current document. Throws an exception if it cannot be read. */
   protected def document(): MetadataDocument
 
   @volatile private var last: Option[MetadataDocument] = None

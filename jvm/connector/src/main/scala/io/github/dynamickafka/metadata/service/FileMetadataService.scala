@@ -5,14 +5,17 @@ import org.apache.hadoop.conf.Configuration
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
- * Streams from a YAML or JSON file, looked at anew on each call, so that an edit is seen at the next poll.
+ * Reads the streams from a YAML or JSON file. Each call reads the file again, so that a change takes effect at the next
+ * poll.
  *
- * A rewrite of the file by another process while it is read is waited for. Even so, replace the file by a rename
- * where the file system has one: a writer that stops half-way for long leaves a file that nobody can tell from a
- * finished one.
+ * The service waits while another process writes the file. Nevertheless, replace the file with a rename if the file
+ * system supports it: a file whose writer stopped for a long time cannot be distinguished from a complete file.
  *
- * @param path any Hadoop URI; a path without scheme is a local file, relative to the driver's working directory
- * @param ttlMs for how long an answer is used again without a look at the file; 0: not at all
+ * Failures of a call are `IOException`s and METADATA_INVALID.
+ *
+ * @param path a URI of a file system that Hadoop supports; a path without scheme is a local file, relative to the
+ *             working directory of the driver
+ * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
  */
 final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
     extends DocumentMetadataService {

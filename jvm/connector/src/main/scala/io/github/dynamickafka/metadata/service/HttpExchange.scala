@@ -5,10 +5,10 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
 
-/** One request and its answer, within a time limit that holds for all of it. */
+/** Sends one HTTP request, with a time limit for the whole exchange. */
 private[metadata] object HttpExchange {
 
-  /** No redirects: they would carry the headers, and with them credentials, to whatever address the answer names. */
+  /** Does not follow redirects, which would send the headers, and credentials in them, to another address. */
   def client(connectTimeoutMs: Long): HttpClient =
     HttpClient.newBuilder()
       .version(HttpClient.Version.HTTP_1_1)
@@ -17,18 +17,20 @@ private[metadata] object HttpExchange {
       .build()
 
   /**
-   * @param shown the address for error texts
-   * @param timeoutMs a limit of the request itself would end with the answer's headers, and a body can take for ever
-   * @throws InterruptedException at once when the calling thread is interrupted; the request is given up
+   * @param shown the address for error messages
+   * @param timeoutMs the limit for the whole exchange. The timeout of `HttpRequest` covers only the headers of the
+   *                  response
+   * @throws InterruptedException immediately when the calling thread is interrupted; the request is cancelled
    */
   def send(client: HttpClient, request: HttpRequest, shown: String, timeoutMs: Long): HttpResponse[String] = {
     val exchange = client.sendAsync(request, HttpResponse.BodyHandlers.ofString())
     try exchange.get(timeoutMs, TimeUnit.MILLISECONDS)
     catch {
-      case _: TimeoutException => throw new IOException(s"$shown gave no whole answer within $timeoutMs ms")
-      case e: ExecutionException => throw new IOException(s"$shown gave no answer", e.getCause)
+      case _: TimeoutException =>
+        throw new IOException(s"$shown did not send a complete response within $timeoutMs ms")
+      case e: ExecutionException => throw new IOException(s"the request to $shown failed", e.getCause)
     } finally {
-      // No effect on one that has ended.
+      // Has no effect on a completed exchange.
       exchange.cancel(true)
       ()
     }

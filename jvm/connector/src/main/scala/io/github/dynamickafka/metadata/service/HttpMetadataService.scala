@@ -10,20 +10,23 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
- * Streams from a document that an HTTP server has, asked with GET on each call. The document is the metadata file's,
- * JSON or YAML. An answer with an `ETag` is asked for again under a condition (`If-None-Match`), and `304` is the
- * last document.
+ * Reads the streams from a document of an HTTP server, with a GET request on each call. The document has the format of
+ * the metadata file, in JSON or YAML. After a response with an `ETag`, the next request is conditional
+ * (`If-None-Match`), and the status `304` returns the previous document.
  *
- * A call makes one attempt: the connector, which calls it, spaces attempts and keeps the last good answer. Redirects
- * are not followed, because they would take the headers to another address. Failures are `IOException`s and
- * METADATA_INVALID; they tell status and address, the address without its query, and never a header's value.
+ * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. The service
+ * does not follow redirects, because they would send the headers to another address. Failures of a call are
+ * `IOException`s and METADATA_INVALID. Their messages contain the status and the address without its query, but no
+ * values of headers.
  *
- * @param url of scheme http or https, without user and password
- * @param headers sent with each request; values may hold Kafka's references `\${file:/path:key}`, `\${env:NAME}` and
- *                `\${dir:/path:file}`, which are resolved for each request anew
- * @param timeoutMs for a whole exchange, from the connection to the last byte
- * @param ttlMs for how long an answer is used again without asking; 0: not at all
- * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for a bad url or header
+ * @param url a URL with the scheme http or https, without user and password
+ * @param headers the headers of each request. Values may contain Kafka's references `\${file:/path:key}`,
+ *                `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each request
+ * @param timeoutMs the time limit of a whole exchange, from connecting to the last byte, in milliseconds; default 10000
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0 (default): each call sends a
+ *              request
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, for an invalid URL or
+ *         header
  */
 final class HttpMetadataService(url: String, headers: ju.Map[String, String], timeoutMs: Long, ttlMs: Long)
     extends DocumentMetadataService {
@@ -40,7 +43,7 @@ final class HttpMetadataService(url: String, headers: ju.Map[String, String], ti
 
   override protected def document(): MetadataDocument = cache.get(ask())
 
-  /** The client's threads end some time after nobody refers to it. */
+  /** Drops the client. Its threads terminate after it has been garbage-collected. */
   override def close(): Unit = synchronized { client = None }
 
   private def ask(): MetadataDocument = {
@@ -54,9 +57,9 @@ final class HttpMetadataService(url: String, headers: ju.Map[String, String], ti
       case (NotModified, Some(Tagged(_, document))) => document
       case (status, _) if status / 100 == 3 && status != NotModified =>
         throw new IOException(
-          s"${requests.shown} answered with status $status, a redirect; those are not followed: give the address itself"
+          s"${requests.shown} responded with status $status, a redirect, which is not followed: use the target address"
         )
-      case (status, _) => throw new IOException(s"${requests.shown} answered with status $status")
+      case (status, _) => throw new IOException(s"${requests.shown} responded with status $status")
     }
   }
 
@@ -73,6 +76,6 @@ private object HttpMetadataService {
   private val Ok = 200
   private val NotModified = 304
 
-  /** @param tag as the server wrote it, quotes and all */
+  /** @param tag the ETag as the server sent it, including quotes */
   private final case class Tagged(tag: String, document: MetadataDocument)
 }

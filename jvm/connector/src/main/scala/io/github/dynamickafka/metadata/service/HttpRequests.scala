@@ -9,15 +9,16 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{AddressText, Redaction, SecretReferences}
 
 /**
- * Makes the requests of a metadata service. Address and names of headers are checked when this is made, with
- * INVALID_OPTION; the values of headers when a request is made, because only then are they known.
+ * Creates the requests of a metadata service. The constructor checks the address and the names of headers
+ * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
+ * then.
  */
 private[metadata] final class HttpRequests(url: String, headers: Map[String, String]) {
   import HttpRequests._
 
   private val address = parse(url)
 
-  /** The address for texts: without the query, where tokens may be. */
+  /** The address for messages, without the query, which may contain tokens. */
   val shown: String = AddressText.http(address)
 
   headers.keys.toSeq.sorted.foreach { name =>
@@ -32,17 +33,19 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
     }
   }
 
-  /** @param tag of the document that is known already */
+  /** @param tag the ETag of the previous document */
   def next(tag: Option[String]): HttpRequest = {
     val builder = HttpRequest.newBuilder(address).GET()
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
-      // A file that holds nothing but the secret mostly ends with its line.
+      // A file that contains only the secret usually ends with a newline.
       try builder.header(name, value.strip)
       catch {
-        // Neither the exception nor as a cause: it quotes the value.
+        // The exception must not become the cause: its message quotes the value.
         case _: IllegalArgumentException =>
-          throw new IOException(s"header '$name' has a value with characters that no header can have")
+          throw new IOException(
+            s"the value of header '$name' contains characters that are invalid in a header"
+          )
       }
     }
     tag.foreach(builder.header("If-None-Match", _))
@@ -57,13 +60,14 @@ private[metadata] object HttpRequests {
     val uri =
       try new URI(url.trim)
       catch {
-        case e: URISyntaxException => throw invalid(Redaction.Redacted, s"it is no URL: ${e.getReason}")
+        case e: URISyntaxException =>
+          throw invalid(Redaction.Redacted, s"it is not a valid URL: ${e.getReason}")
       }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-      throw invalid(Redaction.Redacted, s"user and password have no place in it, use '$Authorization'")
+      throw invalid(Redaction.Redacted, s"it must not contain user and password, use '$Authorization'")
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
     if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
-      throw invalid(Redaction.Redacted, "it is not of the form http://host/path or https://host/path")
+      throw invalid(Redaction.Redacted, "it does not have the form http://host/path or https://host/path")
     uri
   }
 

@@ -15,21 +15,22 @@ import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.time.Clock
 
 /**
- * Streams from a database: one query, asked on each call over a connection of its own, which is closed again. Its
- * rows are what streams have on clusters, as `JdbcRows` tells, or it is one row with the one column `document`,
- * which holds a document in the format of the metadata file.
+ * Reads the streams from a database. Each call opens a connection, runs one query and closes the connection. The result
+ * has either one row per topic, with the columns that `docs/metadata.md` describes, or one row with the single column
+ * `document`, which contains a document in the format of the metadata file.
  *
- * A call makes one attempt: the connector, which calls it, spaces attempts and keeps the last good answer. Failures
- * are `IOException`s and METADATA_INVALID. They tell of the url no more than driver, host and path, and no property.
+ * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. Failures of a
+ * call are `IOException`s and METADATA_INVALID. Their messages contain the driver, host and path of the URL, but no
+ * properties.
  *
- * @param properties of the connection, such as `user` and `password`; values may hold Kafka's references
- *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved for each
- *                   connection anew
- * @param timeoutMs for the query, in seconds rounded up, and where the driver can for each of its waits on the network.
- *                  How long it may take to connect is for the properties to say: drivers have no common way
- * @param ttlMs for how long an answer is used again without asking; 0: not at all
- * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, where no driver takes the
- *         url
+ * @param properties properties of the connection, such as `user` and `password`. Values may contain Kafka's references
+ *                   `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`, which are resolved again for each
+ *                   connection
+ * @param timeoutMs the time limit of the query in milliseconds, rounded up to seconds, and of each network wait if the
+ *                  driver supports it; default 10000. It does not limit the time to connect: set a property of the
+ *                  driver for that
+ * @param ttlMs how long an answer is used before the next query, in milliseconds; 0 (default): each call runs the query
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION if no driver accepts the URL
  */
 final class JdbcMetadataService(
     url: String,
@@ -53,31 +54,34 @@ final class JdbcMetadataService(
     val began = Clock.System.nanoTime()
     try Using.resource(connect(resolved))(ask)
     catch {
-      // Ours, and about the rows, which hold no credentials of the database.
+      // An error of the connector about the rows, which contain no credentials of the database.
       case e: DynamicKafkaIllegalArgumentException => throw e
       case NonFatal(e) =>
-        // Drivers have no common way to tell that it was the limit.
+        // Drivers have no common exception for a timeout.
         val late =
           if (Clock.System.nanoTime() - began >= timeoutMs * 1000000L) s" within $timeoutMs ms" else ""
         val secrets = resolved.removedAll(UserNames) ++ AddressText.credentials(url) + ("url" -> url)
-        throw new IOException(s"the database at $shown gave no answer$late", Redaction.scrub(e, secrets))
+        throw new IOException(s"the query of the database at $shown failed$late", Redaction.scrub(e, secrets))
     }
   }
 
   private def connect(resolved: Map[String, String]): Connection = {
     val all = new ju.Properties
     resolved.foreach { case (name, value) => all.setProperty(name, value.strip) }
-    Option(driver.connect(url, all)).getOrElse(throw new IOException("its driver does not take the url"))
+    Option(driver.connect(
+      url,
+      all
+    )).getOrElse(throw new IOException("the JDBC driver does not accept the URL"))
   }
 
   private def ask(connection: Connection): MetadataDocument = {
     val seconds = (timeoutMs + 999) / 1000
-    // Later than the query's own limit: for a server that is not there any more to keep to it.
+    // Longer than the query timeout: only for a server that is no longer available to enforce the query timeout.
     val network = math.min(seconds * 1000 + timeoutMs, Int.MaxValue.toLong).toInt
     try connection.setNetworkTimeout(task => task.run(), network)
     catch { case _: SQLFeatureNotSupportedException => () }
     connection.setReadOnly(true)
-    // Drivers may take read-only for a property of transactions, and what closing does with one is up to them too.
+    // In some drivers, read-only applies only to transactions, and the effect of closing an open transaction differs.
     connection.setAutoCommit(false)
     val document = Using.resource(connection.createStatement()) { statement =>
       statement.setQueryTimeout(seconds.toInt)
@@ -90,6 +94,6 @@ final class JdbcMetadataService(
 
 private object JdbcMetadataService {
 
-  /** Properties that no text needs to hide. */
+  /** Properties that need not be redacted. */
   private val UserNames = Seq("user", "username")
 }

@@ -12,14 +12,14 @@ import io.github.dynamickafka.metadata.document.{DocumentParts, DocumentText, Me
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /**
- * The rows of a query as streams. Columns are told by their names, without regard to case and order:
+ * Converts the rows of a query to streams. Columns are identified by name, regardless of case and order:
  *
- * `stream`, `cluster`, `topic`, `bootstrap_servers`, and where they are wanted `state`, `write` (a truth value, as text
- * or as 1 and 0 too, which is what databases without that type have), `properties` (a JSON object of Kafka client
- * properties), `starting_offsets` and `stopping_offsets`, with the meaning and the forms that these have in the metadata
- * file. A row is one topic; rows of one stream and cluster agree in everything else. NULL is not given.
+ * `stream`, `cluster`, `topic`, `bootstrap_servers`, and optionally `state`, `write` (a boolean, or text, or 1 and 0
+ * for databases without a boolean type), `properties` (a JSON object of Kafka client properties), `starting_offsets`
+ * and `stopping_offsets`, with the same meaning and forms as in the metadata file. A row is one topic. The rows of one
+ * stream and cluster must be equal in all other columns. NULL means that the value is not set.
  *
- * Or `document` alone, in one row.
+ * Alternatively, one row with the single column `document`.
  */
 private[metadata] object JdbcRows {
   private val Document = "document"
@@ -27,7 +27,7 @@ private[metadata] object JdbcRows {
   private val Optional = Seq("state", "write", "properties", "starting_offsets", "stopping_offsets")
   private val Known = Needed ++ Optional
 
-  /** @param origin whose rows they are, for error texts; values of the column `properties` are never in those */
+  /** @param origin the origin of the rows for error messages, which never contain values of the column `properties` */
   def document(rows: ResultSet, origin: String): MetadataDocument = {
     val columns = columnsOf(rows)
     if (columns == Seq(Document)) whole(rows, origin)
@@ -45,26 +45,26 @@ private[metadata] object JdbcRows {
 
   private def check(columns: Seq[String], origin: String): Unit = {
     columns.find(!Known.contains(_)).foreach { name =>
-      val there = s"the columns are ${(Known :+ Document).mkString(", ")}"
+      val there = s"valid columns are ${(Known :+ Document).mkString(", ")}"
       fail(
         s"$origin, column '$name'",
-        s"there is no such column here, $there.${Names.didYouMean(name, Known)}"
+        s"the column is unknown; $there.${Names.didYouMean(name, Known)}"
       )
     }
     Needed.find(!columns.contains(_)).foreach(name => fail(s"$origin, column '$name'", "it is missing"))
     columns.diff(columns.distinct).headOption.foreach { name =>
-      fail(s"$origin, column '$name'", "it is given twice")
+      fail(s"$origin, column '$name'", "it is duplicate")
     }
   }
 
   private def whole(rows: ResultSet, origin: String): MetadataDocument = {
-    if (!rows.next()) fail(origin, "there is no row with a document")
+    if (!rows.next()) fail(origin, "the result has no row with a document")
     val text = Option(rows.getString(1)).getOrElse(fail(origin, "the document is NULL"))
-    if (rows.next()) fail(origin, "there is more than one row with a document")
+    if (rows.next()) fail(origin, "the result has more than one row with a document")
     MetadataDocument.parse(text, s"$origin, column '$Document'")
   }
 
-  /** What one row says about one stream on one cluster, but for the topic. */
+  /** The columns of a row that must be equal for one stream on one cluster. */
   private final case class Entry(
       properties: Map[String, String],
       state: String,
@@ -93,7 +93,7 @@ private[metadata] object JdbcRows {
     Row(stream, cluster, topic, entry, where)
   }
 
-  /** Not by `getBoolean`: what that takes, and for what, each driver says otherwise. */
+  /** Does not use `getBoolean`, because its conversions differ between drivers. */
   private def truth(value: AnyRef, where: String): Boolean = value match {
     case number: java.lang.Number if number.doubleValue == 1 => true
     case number: java.lang.Number if number.doubleValue == 0 => false
@@ -102,7 +102,7 @@ private[metadata] object JdbcRows {
 
   private def properties(json: String, where: String): Map[String, String] =
     DocumentText.read(json, where).items("property").map { case (key, value) =>
-      if (key == DocumentParts.Bootstrap) value.fail("it has a column of its own, 'bootstrap_servers'")
+      if (key == DocumentParts.Bootstrap) value.fail("use the column 'bootstrap_servers' instead")
       key -> value.scalar
     }.toMap
 
@@ -117,7 +117,7 @@ private[metadata] object JdbcRows {
     }.to(VectorMap)
   )
 
-  /** @param rows those of one stream on one cluster */
+  /** @param rows the rows of one stream on one cluster */
   private def metadata(rows: Seq[Row]): ClusterMetadata = {
     val Row(stream, cluster, _, entry, first) = rows.head
     rows.find(_.entry != entry).foreach { other =>

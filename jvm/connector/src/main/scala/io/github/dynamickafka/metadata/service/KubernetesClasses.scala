@@ -4,11 +4,13 @@ import org.apache.spark.SPARK_VERSION
 
 import io.github.dynamickafka.error.Errors
 
-/** Whether Spark's Kubernetes client is there: the connector does not bring it along. */
+/** Checks that Spark's Kubernetes client, which is not a dependency of the connector, is on the class path. */
 private[metadata] object KubernetesClasses {
   private val Builder = "io.fabric8.kubernetes.client.KubernetesClientBuilder"
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, with what to add */
+  /**
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, which names the artifact
+   */
   def require(service: String): Unit =
     try {
       val _ = Class.forName(Builder, false, getClass.getClassLoader)
@@ -17,7 +19,7 @@ private[metadata] object KubernetesClasses {
         throw Errors.invalidOption(
           "metadataService",
           service,
-          s"it needs the Kubernetes client, which is not on the class path. Add '$artifact', for example to " +
+          s"it requires the Kubernetes client, which is not on the class path. Add '$artifact', for example to " +
             "spark.jars.packages",
           e
         )

@@ -18,17 +18,20 @@ import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
- * Streams from a document in a ConfigMap, in the format of the metadata file. It is read on each call, so that an
- * edit is seen at the next poll.
+ * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap,
+ * so that a change takes effect at the next poll.
  *
- * The Kubernetes client is Spark's, and finds its API server and credentials by itself: the service account of the
- * driver's pod, else `KUBECONFIG` or `~/.kube/config`. The account has to be allowed to `get` the ConfigMap.
+ * The service uses Spark's Kubernetes client, which determines the API server and the credentials by itself: the
+ * service account of the driver pod, or `KUBECONFIG` or `~/.kube/config`. The account requires the verb `get` on the
+ * ConfigMap.
  *
- * A call makes one attempt: the connector, which calls it, spaces attempts and keeps the last good answer. Failures
- * are `IOException`s and METADATA_INVALID, which name the ConfigMap.
+ * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. Failures of a
+ * call are `IOException`s and METADATA_INVALID, whose messages contain the name of the ConfigMap.
  *
- * @param timeoutMs for the connection, and for an answer
- * @param ttlMs for how long an answer is used again without asking; 0: not at all
+ * @param key the key of the document in the data of the ConfigMap
+ * @param timeoutMs the time limit for connecting and for a response, each in milliseconds; default 10000
+ * @param ttlMs how long an answer is used before the next request, in milliseconds; 0 (default): each call sends a
+ *              request
  */
 final class KubernetesConfigMapMetadataService private[metadata] (
     namespace: String,
@@ -61,8 +64,8 @@ final class KubernetesConfigMapMetadataService private[metadata] (
     data.getOrElse(
       key,
       throw new IOException(
-        if (data.isEmpty) s"$shown has no key '$key', and no other one"
-        else s"$shown has no key '$key'; it has ${data.keys.toSeq.sorted.mkString(", ")}"
+        if (data.isEmpty) s"$shown has no key '$key' and no other key"
+        else s"$shown has no key '$key'; its keys are ${data.keys.toSeq.sorted.mkString(", ")}"
       )
     )
   }
@@ -71,24 +74,24 @@ final class KubernetesConfigMapMetadataService private[metadata] (
     val found =
       try opened().configMaps().inNamespace(namespace).withName(name).get()
       catch { case NonFatal(e) => throw new IOException(s"$shown cannot be read", reason(e)) }
-    if (found == null) throw new IOException(s"there is no $shown")
+    if (found == null) throw new IOException(s"$shown does not exist")
     found
   }
 
-  /** What the client says itself where nothing has answered is only that something has failed. */
+  /** Without a response of the server, only the cause of the client's exception contains the reason. */
   @tailrec private def reason(e: Throwable): Throwable = e match {
     case client: KubernetesClientException if client.getCode <= 0 && client.getCause != null =>
       reason(client.getCause)
     case other => other
   }
 
-  /** Opened by the first call, on the thread that may wait for it. */
+  /** Opened by the first call, on the polling thread, because opening it may block. */
   private def opened(): KubernetesClient = synchronized {
     client.getOrElse {
       val limited = config()
       limited.setConnectionTimeout(timeoutMs.toInt)
       limited.setRequestTimeout(timeoutMs.toInt)
-      // Its own retries take longer than the connector waits for one call.
+      // The retries of the client would take longer than the connector waits for one call.
       limited.setRequestRetryBackoffLimit(0)
       val created = new KubernetesClientBuilder().withConfig(limited).build()
       client = Some(created)

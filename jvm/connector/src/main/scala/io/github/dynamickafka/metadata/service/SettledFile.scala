@@ -15,11 +15,12 @@ import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
 import io.github.dynamickafka.time.Clock
 
 /**
- * Reads a small file that others rewrite, and never takes a half-written state of it for its content.
+ * Reads a small file that other processes rewrite, and never returns a partially written state of it.
  *
- * Half of a YAML document can be a valid document that names fewer clusters. So what was written just now is
- * believed only when a second look, a moment later, finds nothing changed. A writer that never rests is told
- * apart: one that replaces the file again and again leaves a whole file each time, one that writes into it does not.
+ * Half of a YAML document can be a valid document with fewer clusters. So a recently modified file is accepted only if
+ * a second read after a pause returns the same content. If the file is modified continuously, it is accepted only if
+ * its writer replaces the file, which leaves a complete file each time, and not if its writer modifies the file in
+ * place.
  */
 private[metadata] final class SettledFile(location: String, conf: Configuration) {
   import SettledFile._
@@ -28,8 +29,8 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
   private var believed: Option[Array[Byte]] = None
 
   /**
-   * @param parse may throw: that is final, since only settled content is parsed
-   * @throws IOException the file can't be read, or does not settle
+   * @param parse may throw, which is final, because only settled content is parsed
+   * @throws IOException if the file cannot be read or does not settle
    */
   def read[A](parse: String => A): A = {
     val content = settled(Looks, None, replacements = 0)
@@ -39,8 +40,8 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
   }
 
   /**
-   * @param replacements how many looks found another file than the look before. Not in a row: a file system may give
-   *                     the next file the identity of the one that has just gone
+   * @param replacements how many reads found a different file than the read before. They need not be consecutive,
+   *                     because a file system may reuse the identity of a deleted file
    */
   @tailrec private def settled(left: Int, before: Option[Look], replacements: Int): Array[Byte] = {
     val now = look()
@@ -48,15 +49,16 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
     now match {
       case Some(l) if l.steady && (l.old || before.exists(l.same) || believed.exists(l.has)) => l.content
       case Some(l) if replaced && replacements + 1 >= Replacements => l.content
-      case None if believed.isEmpty || left == 0 => throw new FileNotFoundException(s"there is no file $path")
-      case _ if left == 0 => throw new IOException(s"file $path is being rewritten all the time")
+      case None if believed.isEmpty || left == 0 =>
+        throw new FileNotFoundException(s"file $path does not exist")
+      case _ if left == 0 => throw new IOException(s"file $path is modified continuously")
       case _ =>
         TimeUnit.MILLISECONDS.sleep(BetweenLooksMs)
         settled(left - 1, now, if (replaced) replacements + 1 else replacements)
     }
   }
 
-  /** None: not there, as between the delete and the rename of a writer whose file system can't replace. */
+  /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
   private def look(): Option[Look] =
     try {
       val fs = fileSystem()
@@ -75,7 +77,7 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
     Stamp(status.getModificationTime, status.getLen, identity)
   }
 
-  /** Not through the checksums that Hadoop keeps beside local files: other writers don't update them. */
+  /** Bypasses the checksum files of Hadoop for local files, which other writers do not update. */
   private def fileSystem(): FileSystem = path.getFileSystem(conf) match {
     case local: LocalFileSystem => local.getRawFileSystem
     case other => other
@@ -86,13 +88,13 @@ private object SettledFile {
   private val Looks = 20
   private val BetweenLooksMs = 100L
 
-  /** A file that was not touched for so long is not being written. */
+  /** A file that was not modified for this time is considered complete. */
   private val OldMs = 1000L
 
-  /** An editor may put a new file in the old one's place and then write into it, but not so many times. */
+  /** An editor may replace the file and then write into it, but not this often. */
   private val Replacements = 3
 
-  /** @param identity which file it is under that name; None where the file system does not tell */
+  /** @param identity the identity of the file with this name; None if the file system does not provide it */
   private final case class Stamp(modified: Long, length: Long, identity: Option[AnyRef])
 
   private final case class Look(content: Array[Byte], before: Stamp, after: Stamp) {
@@ -104,7 +106,7 @@ private object SettledFile {
       Seq(earlier.after, before, after).flatMap(_.identity).distinct.size > 1
   }
 
-  /** A plain path is local whatever `fs.defaultFS` says: it stands beside the driver's program. */
+  /** A path without scheme is local, regardless of `fs.defaultFS`. */
   private def pathOf(location: String): Path = {
     val path = new Path(location)
     if (path.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else path

@@ -14,9 +14,11 @@ import io.github.dynamickafka.metadata.document.DocumentParts
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
 
 /**
- * Each topic of one cluster is a stream of the same name. Answers come from the cluster itself.
+ * A service for one cluster: each topic of the cluster is a stream with the same name. It gets the topics from the
+ * cluster, with Kafka's `Admin` client. Corresponds to Flink's `SingleClusterTopicMetadataService` (FLIP-246).
  *
- * @param properties Kafka client properties beside the bootstrap servers, without the `kafka.` prefix
+ * @param properties other Kafka client properties than the bootstrap servers, without the prefix `kafka.`. Without
+ *                   `default.api.timeout.ms`, a call may take 30 s
  */
 final class SingleClusterMetadataService(
     clusterId: String,
@@ -63,7 +65,7 @@ final class SingleClusterMetadataService(
   private def stream(topic: String): KafkaStream =
     new KafkaStream(topic, ju.Map.of(clusterId, new ClusterMetadata(ju.List.of(topic), all)))
 
-  /** Opened by the first call, on the thread that may wait for it. */
+  /** Opened by the first call, on the polling thread, because opening it may block. */
   private def admin(): Admin = synchronized {
     client.getOrElse {
       val config = ClientDefaults.admin(all.asScala.toMap, SingleClusterMetadataService.RequestTimeoutMs)
@@ -80,9 +82,9 @@ final class SingleClusterMetadataService(
 
 private object SingleClusterMetadataService {
 
-  /** A guard only: the client's own limit, which the properties may set, ends a call before. */
+  /** Only a safeguard: the timeout of the client, which the properties may set, is shorter. */
   private val CallLimitMs = 10 * 60 * 1000L
 
-  /** One call may take so long, with the client's own retries, where the properties don't say otherwise. */
+  /** The default time limit of one call, including the retries of the client. */
   private val RequestTimeoutMs = 30000L
 }

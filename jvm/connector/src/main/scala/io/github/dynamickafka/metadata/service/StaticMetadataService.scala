@@ -3,9 +3,10 @@ package io.github.dynamickafka.metadata.service
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
- * Streams that never change.
+ * A service with streams that never change.
  *
- * @param document YAML or JSON in the format of the metadata file
+ * @param document YAML or JSON text in the format of the metadata file
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if the document is invalid
  */
 final class StaticMetadataService(document: String) extends DocumentMetadataService {
   private val parsed = MetadataDocument.parse(document, "the document of the service 'static'")

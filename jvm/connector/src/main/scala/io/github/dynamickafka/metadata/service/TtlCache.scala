@@ -3,10 +3,10 @@ package io.github.dynamickafka.metadata.service
 import io.github.dynamickafka.time.Clock
 
 /**
- * The last answer, for as long as it may be used again. Thread-safe. A failure is not kept, and leaves what is kept
- * as it is: it is asked again at the next call.
+ * Caches the last answer for a limited time. Thread-safe. A failure is not cached and does not change the cached
+ * answer.
  *
- * @param ttlMs 0: every call asks
+ * @param ttlMs milliseconds; 0: every call evaluates `ask`
  */
 private[metadata] final class TtlCache[A](ttlMs: Long, clock: Clock = Clock.System) {
   private var cached: Option[(Long, A)] = None

@@ -11,36 +11,39 @@ import io.github.dynamickafka.metadata.resolve.{Resolution, WriteResolution}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.topology.{Topology, WriteTopology}
 
-/** One look at the metadata service: all calls that a topology needs, one after the other. */
+/** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
 private[metadata] final class MetadataQuery(service: KafkaMetadataService, subscription: Subscription) {
 
   /**
-   * For reading.
+   * Returns the topology for reading.
    *
-   * @throws Throwable what the service throws, or METADATA_INVALID where its answer can't be used
+   * @throws Throwable the exception of the service, or METADATA_INVALID if its answer is invalid
    */
   def topology(allowMissingStreams: Boolean): Topology =
     Resolution.resolve(subscription, allowMissingStreams, streams(), service.isClusterActive)
 
-  /** As [[topology]], for writing. */
+  /** Like [[topology]], for writing. */
   def writeTopology(): WriteTopology =
     WriteResolution.resolve(subscription, streams(), service.isClusterActive)
 
   private def streams(): Map[String, KafkaStream] = subscription match {
     case Subscription.Ids(ids) =>
       val answer = service.describeStreams(new ju.ArrayList(ids.asJava))
-      if (answer == null) throw Errors.metadataInvalid("the answer of describeStreams", "it is null")
+      if (answer == null) throw Errors.metadataInvalid("the return value of describeStreams", "it is null")
       answer.asScala.to(VectorMap)
     case Subscription.Pattern(_) =>
       val answer = service.getAllStreams()
       if (answer == null || answer.asScala.exists(_ == null))
-        throw Errors.metadataInvalid("the answer of getAllStreams", "it is null or holds null")
+        throw Errors.metadataInvalid("the return value of getAllStreams", "it is null or contains null")
       byId(answer.asScala.toSeq)
   }
 
   private def byId(streams: Seq[KafkaStream]): Map[String, KafkaStream] = {
     streams.groupBy(_.streamId).collectFirst { case (id, Seq(_, _, _*)) =>
-      throw Errors.metadataInvalid(s"stream '$id'", "the answer of getAllStreams has it more than once")
+      throw Errors.metadataInvalid(
+        s"stream '$id'",
+        "the return value of getAllStreams contains it more than once"
+      )
     }
     streams.map(s => s.streamId -> s).to(VectorMap)
   }

@@ -1,13 +1,14 @@
 package io.github.dynamickafka.metadata.watch
 
 /**
- * What a watcher knows at one moment.
+ * A snapshot of the state of a watcher.
  *
- * @param topology the last good one; None before the first good answer
- * @param version counts the different topologies; 0 before the first
- * @param ageMs since the last good answer, or since the watcher was made where there was none
- * @param consecutiveFailures since the last good answer
- * @param fatal METADATA_UNAVAILABLE, once more failures came in a row than are tolerated; a success takes it back
+ * @param topology the last valid topology; None before the first one
+ * @param version the number of different topologies so far; 0 before the first one
+ * @param ageMs milliseconds since the last successful poll, or since the creation of the watcher before the first one
+ * @param consecutiveFailures the number of failures since the last successful poll
+ * @param fatal METADATA_UNAVAILABLE, if there are more consecutive failures than are tolerated; a successful poll
+ *              resets it
  */
 private[dynamickafka] final case class MetadataState[+T](
     topology: Option[T],

@@ -13,14 +13,14 @@ import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, WriteTopologyText}
 
 /**
- * Watches a metadata service on threads of its own and keeps the last good topology, so that the query thread
- * waits for the service at the start and never again.
+ * Polls a metadata service on its own threads and keeps the last valid topology, so that the thread of the query waits
+ * for the service only at the start.
  *
- * Nothing is asked before one of the two `await` methods; the first one that is called says what kind of start it
- * is. The watcher closes the service; one that others use must come as a [[SharedMetadataService]], which
- * [[MetadataServices.create]] sees to.
+ * The first call of one of the two `await` methods starts the polling, and determines the kind of start. The watcher
+ * closes the service. A service that is used elsewhere must be wrapped in a [[SharedMetadataService]], as
+ * [[MetadataServices.create]] does.
  *
- * @param name of the service, for threads, logs and errors
+ * @param name the name of the service, for threads, logs and errors
  */
 private[dynamickafka] final class MetadataWatcher[T] private (
     service: KafkaMetadataService,
@@ -50,11 +50,11 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   )
 
   /**
-   * For a query that starts for the first time: waits for the first good answer.
+   * For the first start of a query: waits for the first valid topology.
    *
-   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE, when more failures came
-   *         in a row than are tolerated
-   * @throws InterruptedException at once when the waiting thread is interrupted
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE after more consecutive
+   *         failures than are tolerated
+   * @throws InterruptedException immediately when the waiting thread is interrupted
    */
   def awaitFirst(): T = {
     start(first = true)
@@ -62,8 +62,8 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   }
 
   /**
-   * For a query that restarts, and knows a topology from its checkpoint: waits until the first attempt has ended
-   * one way or the other; without polling, until the last one has. None: no answer yet. Polling goes on.
+   * For the restart of a query, whose checkpoint has a topology: waits for the end of the first attempt or, without
+   * polling, for the first success or the last attempt. Returns None after a failure; polling continues.
    */
   def awaitFirstAttempt(): Option[T] = {
     start(first = false)
@@ -71,7 +71,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     current.topology
   }
 
-  /** Never waits. */
+  /** The current state. Never waits. */
   def current: MetadataState[T] = {
     val k = known.get
     MetadataState(
@@ -83,7 +83,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     )
   }
 
-  /** Stops all threads, then closes the service: after a hung call, for which this waits a second at most. */
+  /** Stops all threads and closes the service after a running call. Waits at most one second. */
   override def close(): Unit =
     if (closed.compareAndSet(false, true)) {
       polling.close(CloseWaitMs) {
@@ -123,7 +123,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     known.set(Known(Some(topology), version, timing.clock.nanoTime(), 0, None))
     if (changed) log.info(change(version, before.topology, topology))
     if (before.failures > 0)
-      log.info(s"Metadata service '$name' answers again after ${before.failures} failures")
+      log.info(s"Metadata service '$name' recovered after ${before.failures} consecutive failures")
     firstAnswer.complete(topology)
     firstAttempt.complete(())
     ()
@@ -133,10 +133,13 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     val before = known.get
     val failures = before.failures + 1
     val reason = FailureText.of(cause)
-    log.warn(s"Metadata service '$name' failed, $failures in a row, ${tolerated(failures)}: $reason")
+    log.warn(
+      s"Metadata service '$name' failed, consecutive failures: $failures (${tolerated(failures)}): $reason"
+    )
     val last = if (pollsOn) failures > discovery.failureThreshold else failures >= timing.triesWithoutPolling
     val unavailable = Option.when(last)(Errors.metadataUnavailable(s"'$name'", failures, reason, cause))
-    // Without polling nothing would ever take it back, and a restarted query has its checkpoint's topology.
+    // Without polling, no later success would reset the error, and a restarted query has the topology of its
+    // checkpoint.
     val fatal = if (pollsOn) unavailable else None
     known.set(before.copy(failures = failures, fatal = fatal))
     unavailable.foreach(firstAnswer.completeExceptionally)
@@ -146,7 +149,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 
   private def tolerated(failures: Int) =
     if (pollsOn) s"${discovery.failureThreshold} are tolerated"
-    else s"try $failures of ${timing.triesWithoutPolling}"
+    else s"attempt $failures of ${timing.triesWithoutPolling}"
 
   private def await[A](future: CompletableFuture[A]): A =
     try future.get()
@@ -156,7 +159,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 private[dynamickafka] object MetadataWatcher {
   private val CloseWaitMs = 1000L
 
-  /** For a query that reads. */
+  /** A watcher for a query that reads. */
   def apply(
       service: KafkaMetadataService,
       subscription: Subscription,
@@ -175,7 +178,7 @@ private[dynamickafka] object MetadataWatcher {
     )
   }
 
-  /** For a query that writes. */
+  /** A watcher for a query that writes. */
   def forWriting(
       service: KafkaMetadataService,
       subscription: Subscription,

@@ -7,13 +7,13 @@ import java.util.concurrent.{Future, ScheduledThreadPoolExecutor, ThreadFactory,
 import scala.util.{Failure, Try}
 
 /**
- * Looks again and again: one attempt at a time, each ended by its result or by the time limit, whichever comes
- * first. The result of an attempt that was given up is dropped: it is as old as the call.
+ * The polling loop: one attempt at a time, each of which ends with its result or at the time limit. The result of an
+ * attempt after the time limit is dropped, because it is outdated.
  *
- * All fields belong to the scheduler's one thread.
+ * Only the single thread of the scheduler accesses the fields.
  *
- * @param ended told of each attempt's end on the scheduler's thread; its answer is the pause before the next one,
- *              None to stop
+ * @param ended called on the scheduler's thread at the end of each attempt; returns the pause in milliseconds before
+ *              the next attempt, or None to stop
  */
 private[metadata] final class PollLoop[T](
     poll: () => T,
@@ -40,7 +40,7 @@ private[metadata] final class PollLoop[T](
   }
 
   private def attempt(): Unit =
-    if (caller.busy) next(ended(Failure(new TimeoutException("an earlier call has still not ended"))))
+    if (caller.busy) next(ended(Failure(new TimeoutException("an earlier call has not returned yet"))))
     else {
       attempts += 1
       val number = attempts
@@ -50,7 +50,7 @@ private[metadata] final class PollLoop[T](
     }
 
   private def expire(number: Long): Unit =
-    end(number, Failure(new TimeoutException(s"no answer within $callTimeoutMs ms")))
+    end(number, Failure(new TimeoutException(s"no response within $callTimeoutMs ms")))
 
   private def end(number: Long, result: Try[T]): Unit =
     open.filter(_.number == number).foreach { attempt =>

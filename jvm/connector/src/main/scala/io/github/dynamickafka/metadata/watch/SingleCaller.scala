@@ -6,9 +6,9 @@ import java.util.concurrent.{Future, LinkedBlockingQueue, ThreadFactory, ThreadP
 import scala.util.Try
 
 /**
- * Runs calls that may hang, never two at once, on one daemon thread of its own.
+ * Runs calls that may block indefinitely on one daemon thread, never two at once.
  *
- * It knows no time limit: who loses patience goes on without the result and asks [[busy]] before the next call.
+ * It has no time limit: a caller that stops waiting must check [[busy]] before the next call.
  */
 private[metadata] final class SingleCaller(threads: ThreadFactory) {
   private val executor =
@@ -18,11 +18,11 @@ private[metadata] final class SingleCaller(threads: ThreadFactory) {
 
   def busy: Boolean = running.get
 
-  /** @param ended gets the result on the calling thread, when [[busy]] is false again */
+  /** @param ended receives the result on the thread of the call, after [[busy]] has become false */
   def call[A](body: => A)(ended: Try[A] => Unit): Unit = {
     running.set(true)
     last = Some(executor.submit((() => {
-      // Every Throwable: a service with a class missing must not end the thread without a word.
+      // Every Throwable: a missing class in a service must not terminate the thread silently.
       val result =
         try Right(body)
         catch { case e: Throwable => Left(e) }
@@ -31,7 +31,7 @@ private[metadata] final class SingleCaller(threads: ThreadFactory) {
     }): Runnable))
   }
 
-  /** Interrupts a running call, has `farewell` run after it, and waits for both no longer than `waitMs`. */
+  /** Interrupts a running call, runs `farewell` after it, and waits for both at most `waitMs`. */
   def close(waitMs: Long)(farewell: => Unit): Unit = {
     last.foreach(_.cancel(true))
     executor.execute(() => farewell)

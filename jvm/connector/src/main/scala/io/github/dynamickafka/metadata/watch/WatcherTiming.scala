@@ -3,11 +3,11 @@ package io.github.dynamickafka.metadata.watch
 import io.github.dynamickafka.time.Clock
 
 /**
- * The times of a watcher that are no options, so that tests need not wait for them.
+ * The times of a watcher that are not options. Tests use shorter ones.
  *
- * @param retryCapMs longest pause between the tries of a first start
- * @param triesWithoutPolling how often the service is asked where the discovery interval is -1
- * @param spacingWithoutPollingMs pause between these
+ * @param retryCapMs the longest pause between the attempts of a first start
+ * @param triesWithoutPolling the number of attempts if the discovery interval is -1
+ * @param spacingWithoutPollingMs the pause between these attempts
  */
 private[metadata] final case class WatcherTiming(
     retryCapMs: Long = 5000L,

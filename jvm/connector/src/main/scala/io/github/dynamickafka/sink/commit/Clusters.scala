@@ -4,9 +4,9 @@ import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 
 /**
- * How the driver reaches the clusters of a batch, and those that decisions name although they have left the metadata.
+ * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
  *
- * @param resolve the properties of a cluster that is not in the metadata, given what the journal knows of it
+ * @param resolve returns the properties of a cluster that is not in the metadata, given its properties in the journal
  */
 private[sink] final class Clusters(
     resolve: (String, Map[String, String]) => ProducerProperties,
@@ -18,10 +18,10 @@ private[sink] final class Clusters(
   private var current = Map.empty[String, ProducerProperties]
   private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
 
-  /** Those of the metadata, from now on. */
+  /** Sets the clusters of the metadata. */
   def set(properties: Map[String, ProducerProperties]): Unit = synchronized { current = properties }
 
-  /** Those of a decision, which the metadata need not have. */
+  /** Adds the clusters of a decision that are not in the metadata. */
   def remember(entry: JournalEntry): Unit = synchronized {
     entry.clusters.foreach { case (id, known) =>
       if (!current.contains(id)) current += id -> resolve(id, known)
@@ -32,7 +32,7 @@ private[sink] final class Clusters(
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 
-  /** What of it may be stored. */
+  /** The properties of a cluster that may be stored. */
   def safe(id: String): Map[String, String] =
     Redaction.safe(properties(id).client.filterNot { case (name, _) => name == "client.id" })
 
@@ -48,10 +48,10 @@ private[sink] final class Clusters(
     }
   }
 
-  /** `transaction.max.timeout.ms` of the cluster's brokers; None where it may not be seen. */
+  /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTransactionTimeoutMs(id: String): Option[Long] = admin(id).maxTimeoutMs()
 
-  /** The producers that commit: what they wait for is the commit, nothing else. */
+  /** The settings of producers that only commit, so that `max.block.ms` limits the commit. */
   def committing(id: String): ProducerSettings =
     new ProducerSettings(id, properties(id).client).and(
       "max.block.ms" -> commitTimeoutMs.toString,
@@ -67,6 +67,6 @@ private[sink] final class Clusters(
 private[commit] object Clusters {
   private val LongestQuestionMs = 15000L
 
-  // They begin no transaction, so it is never sent.
+  // Not sent to the brokers, because these producers begin no transaction.
   private val CommitterTimeoutMs = "10000"
 }

@@ -1,13 +1,13 @@
 package io.github.dynamickafka.sink.commit
 
 /**
- * Told of what the commit of a batch has reached: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`.
- * Does nothing, but in tests, which let the driver die there.
+ * Called at the steps of a commit: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. Does
+ * nothing, except in tests, which terminate the driver there.
  */
 private[dynamickafka] trait CommitProbe {
   def reached(step: String, batch: Long): Unit
 
-  /** Whether transactions are committed one after the other, so that there is something in between. */
+  /** Whether transactions are committed one after the other, so that `between-commits` is reached. */
   def oneByOne: Boolean
 }
 

@@ -2,15 +2,15 @@ package io.github.dynamickafka.sink.commit
 
 import io.github.dynamickafka.sink.transaction.Prepared
 
-/** What follows from the outcomes of a decided batch. Pure. */
+/** The result for a decided batch, given the outcomes of its transactions. Pure. */
 private[commit] sealed trait Decision extends Product with Serializable
 private[commit] object Decision {
   case object Done extends Decision
 
-  /** None of it is there, so the batch can be written anew as if nothing had been. */
+  /** No transaction is committed, so the whole batch can be written again. */
   final case class Nothing(reason: String) extends Decision
 
-  /** Something is not known yet; whatever else there is, it has to wait for that. */
+  /** The outcome of a transaction is unknown, so the result is not known yet. */
   final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
   final case class Partial(lost: Seq[(Prepared, String)]) extends Decision
 

@@ -9,12 +9,12 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
- * The decisions of a query, in its checkpoint. A file is there whole or not at all, and is never written over: of two
- * queries that decide the same batch, one fails.
+ * The decisions of a query, in its checkpoint. Files are written atomically, and decisions are never overwritten: if
+ * two queries decide the same batch, one of them fails.
  *
- * `<batch>-<round>.json` is a decision; beside it, `<batch>-<round>.done` says that everything of it is committed.
+ * `<batch>-<round>.json` is a decision, and `<batch>-<round>.done` marks that all its transactions are committed.
  *
- * @param location of the checkpoint
+ * @param location the location of the checkpoint
  */
 private[sink] final class Journal(location: String, hadoop: Configuration) {
   import Journal._
@@ -25,77 +25,80 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   def path: String = folder.toString
 
-  /** The last decision that was written, and whether it is done. */
+  /** The last decision, and whether all its transactions are committed. */
   def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap { number =>
     files.read(decision(number)).map { text =>
       JournalJson.read(text, decision(number).toString) -> fs.exists(done(number))
     }
   }
 
-  /** All decisions of a batch, the first one first. */
+  /** All decisions of a batch, in their order. */
   def rounds(batch: Long): Seq[JournalEntry] = numbers().filter(_._1 == batch).flatMap(number =>
     files.read(decision(number)).map(JournalJson.read(_, decision(number).toString))
   )
 
-  /** What is decided of a batch, if not all of it is committed. */
+  /** The decision of a batch, if not all of its transactions are committed. */
   def undone(batch: Long, round: Int): Option[JournalEntry] =
-    // As a rule there is none, which is one question.
+    // Usually there is none, so that this is one request to the file system.
     files.read(decision((batch, round))).filterNot(_ => fs.exists(done((batch, round))))
       .map(JournalJson.read(_, decision((batch, round)).toString))
 
   /**
-   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where it is decided already
-   * @throws java.io.IOException it is not written, unless [[has]] says so
+   * Writes a decision.
+   *
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the batch is already decided
+   * @throws java.io.IOException if writing fails. [[has]] returns whether the decision was written nevertheless
    */
   def decide(entry: JournalEntry): Unit =
     try files.create(decision((entry.batch, entry.round)), JournalJson.write(entry))
     catch {
-      // An answer that is lost may have been tried again below this.
+      // A lower layer may have retried after a lost response.
       case e: FileAlreadyExistsException if !has(entry) =>
         throw Errors.journalConflict(
           path,
-          s"batch ${entry.batch} has been decided by another run of the query",
+          s"another run of the query has decided batch ${entry.batch}",
           e
         )
     }
 
-  /** Whether this very decision is there. */
+  /** Whether exactly this decision exists. */
   def has(entry: JournalEntry): Boolean =
     files.read(decision((entry.batch, entry.round))).contains(JournalJson.write(entry))
 
-  /** Everything of it is committed; what is older is not needed any more. */
+  /** Marks that all transactions of the decision are committed, and deletes old decisions. */
   def finish(entry: JournalEntry): Unit = {
     files.replace(done((entry.batch, entry.round)), "")
     numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
   }
 
   /**
-   * Whether Spark has logged what the batch reads, so that after a failure it is made of the same again. Without that, a
-   * batch that was decided could be followed by another one of its number: real-time mode logs offsets after the batch.
+   * Whether the batch is in Spark's offset log, so that it has the same input after a failure. Otherwise a decided
+   * batch could be followed by a different batch with the same number, as in real-time mode, which logs offsets after
+   * the batch.
    */
   def isPlanned(batch: Long): Boolean = fs.exists(new Path(new Path(location, "offsets"), batch.toString))
 
-  /** As if it had never been decided; only where Kafka has aborted all of it. */
+  /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
 
-  /** From now on this run decides. Decisions of another query, whose checkpoint was deleted, are dropped. */
+  /** Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted. */
   def claim(queryId: String, run: String): Unit = {
     newest().filter(_._1.queryId != queryId).foreach(_ => numbers().foreach(remove))
     files.replace(owner, run)
   }
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT where another run has come */
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
   def checkClaim(run: String): Unit = files.read(owner).filter(_ != run).foreach { other =>
-    throw Errors.journalConflict(path, s"run '$other' of it has started after this one, '$run'")
+    throw Errors.journalConflict(path, s"run '$other' of the query started after this run, '$run'")
   }
 
-  /** All of it; only where nothing is open. */
+  /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = {
     val _ = fs.delete(new Path(location), true)
   }
 
   private def remove(number: Number): Unit = {
-    // The decision last: without it, 'done' means nothing.
+    // The decision first: without it, '.done' has no effect.
     fs.delete(decision(number), false)
     val _ = fs.delete(done(number), false)
   }
@@ -115,17 +118,17 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
 
-  /** Batches whose decisions are kept, for people who look for the reason of something. */
+  /** The number of batches whose decisions are kept, for troubleshooting. */
   private val Kept = 10L
   private val DecisionFile = """(\d+)-(\d+)\.json""".r
 
   private type Number = (Long, Int)
 
-  /** A job's journal, beside those of others that use the same location. */
+  /** The journal of a job, next to those of other jobs with the same location. */
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
     new Journal(new Path(jobs(location), job).toString, hadoop)
 
-  /** Those of all jobs that were there. */
+  /** The journals of all earlier jobs. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     try

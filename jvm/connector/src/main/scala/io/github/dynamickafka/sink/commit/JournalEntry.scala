@@ -3,11 +3,11 @@ package io.github.dynamickafka.sink.commit
 import io.github.dynamickafka.sink.transaction.Prepared
 
 /**
- * The decision to commit a batch: from when it is written on, the batch is committed, whatever fails.
+ * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
  *
- * @param round 0, or how often lost parts of the batch have been written again
- * @param clusters how the clusters of the transactions are reached, without secrets: for a start at which the metadata
- *                 do not have them any more
+ * @param round 0, or the number of times that lost parts of the batch were written again
+ * @param clusters the connection properties of the clusters without secrets, for a restart after a cluster has left the
+ *                 metadata
  */
 private[sink] final case class JournalEntry(
     queryId: String,

@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.transaction.Prepared
 
-/** The text of a [[JournalEntry]]. Version 1; what is not known in it is an error, since it is about what to commit. */
+/** The codec of [[JournalEntry]], version 1. A missing field or another version is an error. */
 private[commit] object JournalJson {
   val Version = 1
   private val mapper = new ObjectMapper
@@ -34,16 +34,16 @@ private[commit] object JournalJson {
     mapper.writeValueAsString(root)
   }
 
-  /** @param where the file, for the error text */
+  /** @param where the file, for the error message */
   def read(text: String, where: String): JournalEntry =
     try {
       val root = mapper.readTree(text) match {
         case o: ObjectNode => o
-        case _ => throw new IllegalArgumentException("it is no JSON object")
+        case _ => throw new IllegalArgumentException("it is not a JSON object")
       }
       val version = field(root, "version").asInt
       if (version != Version) throw new IllegalArgumentException(
-        s"it has version $version, and this version of the connector reads $Version"
+        s"it has version $version, but this version of the connector supports version $Version"
       )
       JournalEntry(
         field(root, "queryId").asText,

@@ -3,11 +3,11 @@ package io.github.dynamickafka.sink.commit
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
 
 /**
- * Parts of a batch that are to be written again: those that Kafka aborted after the batch was decided, while others are
+ * The parts of a batch that must be written again, because Kafka aborted them after the decision, while others are
  * committed.
  *
- * @param lost by (task, cluster), with the records that were in them
- * @param kept those that are committed, likewise
+ * @param lost the number of records of the aborted parts, by (task, cluster)
+ * @param kept the number of records of the committed parts, by (task, cluster)
  */
 private[sink] final case class LostParts(
     batch: Long,
@@ -17,7 +17,7 @@ private[sink] final case class LostParts(
 ) {
   def writes(partition: Int, cluster: String): Boolean = lost.contains((partition, cluster))
 
-  /** Why these tasks did not get the rows that the first ones got; None: they did, as far as can be told. */
+  /** The difference between the rows of these tasks and of the first ones; None if their numbers are equal. */
   def difference(tasks: Seq[TaskTransactions]): Option[String] = {
     val written = tasks.flatMap(_.prepared).map(t => (t.partition, t.cluster) -> t.rows).toMap
     val withheld =
@@ -25,7 +25,7 @@ private[sink] final case class LostParts(
     def compare(what: Map[(Int, String), Long], now: Map[(Int, String), Long]) =
       (what.keySet ++ now.keySet).toSeq.sorted.find(k => what.get(k) != now.get(k)).map {
         case k @ (task, cluster) =>
-          s"task $task has ${now.getOrElse(k, 0L)} records for cluster '$cluster', and had ${what.getOrElse(k, 0L)}."
+          s"task $task has ${now.getOrElse(k, 0L)} records for cluster '$cluster', but had ${what.getOrElse(k, 0L)} before."
       }
     compare(lost, written).orElse(compare(kept, withheld.toMap))
   }

@@ -4,28 +4,29 @@ import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 
 import io.github.dynamickafka.sink.transaction.Prepared
 
-/** What became of a transaction that was to be committed. */
+/** The outcome of committing a transaction. */
 private[commit] sealed trait Outcome extends Product with Serializable
 private[commit] object Outcome {
   case object Committed extends Outcome
 
-  /** Kafka has aborted it, or forgotten it. */
+  /** Kafka has aborted the transaction, or it no longer exists. */
   final case class Lost(reason: String) extends Outcome
 
-  /** Not known, or not yet. */
+  /** The transaction is not committed yet, or the outcome is unknown. */
   final case class Pending(cause: Throwable) extends Outcome
 }
 
 /**
- * What Kafka tells of a transaction, since an error of a commit does not tell whether it has been committed before
- * (measured: a commit that is repeated after the id was used again fails like one that was aborted).
+ * Determines the outcome from the state of the transaction in Kafka, because the error of a commit does not show
+ * whether the transaction was committed before. (Measured: a repeated commit after the id was reused fails like that of
+ * an aborted one.)
  */
 private[commit] object Verdict {
 
-  /** None: it is still open, and can be committed. */
+  /** None if the transaction is still open and can be committed. */
   def apply(transaction: Prepared, told: TransactionDescription): Option[Outcome] = {
     val epoch = told.producerEpoch
-    // Newer brokers and clients count the epoch up when a transaction ends (KIP-890).
+    // Newer brokers and clients increment the epoch at the end of a transaction (KIP-890).
     val same = told.producerId == transaction.producerId &&
       (epoch == transaction.epoch.toInt || epoch == transaction.epoch + 1)
     told.state match {
@@ -34,7 +35,7 @@ private[commit] object Verdict {
       case TransactionState.ONGOING if same && epoch == transaction.epoch.toInt => None
       case state =>
         Some(Outcome.Lost(
-          s"Kafka has it as $state, producer ${told.producerId}, epoch $epoch; it was prepared by producer " +
+          s"its state in Kafka is $state with producer ${told.producerId}, epoch $epoch; it was prepared by producer " +
             s"${transaction.producerId}, epoch ${transaction.epoch}"
         ))
     }

@@ -22,16 +22,16 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.Redaction
 
 /**
- * What the driver asks one cluster about transactions. Waits for its answers.
+ * The driver's requests about transactions to one cluster. Waits for the responses.
  *
- * @param timeoutMs of one question
+ * @param timeoutMs the time limit of one request, in milliseconds
  */
 private[commit] final class TransactionAdmin(properties: ProducerProperties, timeoutMs: Long) {
 
   private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
 
-  /** `transaction.max.timeout.ms` of the brokers; None where it may not be seen. */
-  def maxTimeoutMs(): Option[Long] = guarded("its settings") {
+  /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
+  def maxTimeoutMs(): Option[Long] = guarded("broker settings") {
     val node = get(admin.describeCluster().nodes()).asScala.head
     val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
     try
@@ -41,18 +41,18 @@ private[commit] final class TransactionAdmin(properties: ProducerProperties, tim
     catch { case _: AuthorizationException => None }
   }
 
-  /** None: Kafka does not know it. */
+  /** None if the transactional id does not exist in Kafka. */
   def describe(transactionalId: String): Option[TransactionDescription] =
     try Some(get(admin.describeTransactions(ju.Set.of(transactionalId)).description(transactionalId)))
     catch { case _: TransactionalIdNotFoundException => None }
 
-  /** Ids of open transactions. */
+  /** The ids of open transactions. */
   def open(matching: String => Boolean): Seq[String] = {
     val options = new ListTransactionsOptions().filterStates(ju.Set.of(TransactionState.ONGOING))
     get(admin.listTransactions(options).all()).asScala.map(_.transactionalId).filter(matching).toSeq.sorted
   }
 
-  /** Aborts what is open under these ids, and keeps its producers from doing more. */
+  /** Aborts the open transactions of these ids and fences their producers. */
   def fence(transactionalIds: Seq[String]): Unit =
     if (transactionalIds.nonEmpty) {
       val _ = get(admin.fenceProducers(transactionalIds.asJava).all())

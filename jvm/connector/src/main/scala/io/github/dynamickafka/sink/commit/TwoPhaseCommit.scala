@@ -12,17 +12,17 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, Tran
 import io.github.dynamickafka.time.Clock
 
 /**
- * Makes batches appear once or not at all: tasks prepare transactions, [[decide]] writes the decision into the journal,
- * and from then on the batch is committed, by this run or by a later one. There is no commit over several clusters in
- * Kafka: all of them get the batch, not at one instant.
+ * Makes each batch visible once or not at all: tasks prepare transactions, [[decide]] writes the decision to the
+ * journal, and then this run or a later one commits the transactions. Kafka has no commit over several clusters, so all
+ * clusters receive the batch, but not at the same instant.
  *
- * For one run of a query. Not thread-safe, but for what [[Clusters]] does.
+ * For one run of a query. Not thread-safe, except for [[Clusters]].
  *
- * @param journal None: there is no place for one, so that a driver that dies in the middle of commits leaves a part of the
- *                job behind
- * @param ofStreams whether it is a streaming query, and the journal is in its checkpoint
- * @param earlier journals of jobs that were there before
- * @param steps told of what happens, for tests that let the driver die in between
+ * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
+ *                only a part of the job is committed
+ * @param ofStreams whether it is a streaming query, with the journal in its checkpoint
+ * @param earlier journals of earlier jobs
+ * @param steps called at each step, for tests that terminate the driver there
  */
 private[sink] final class TwoPhaseCommit(
     name: TransactionName,
@@ -46,16 +46,16 @@ private[sink] final class TwoPhaseCommit(
 
   private var last = TwoPhaseCommit.Summary(0, 0L)
 
-  /** Of the last batch that was committed. */
+  /** The summary of the last committed batch. */
   def summary: TwoPhaseCommit.Summary = last
 
-  /** The last batch that is there; writers of it discard what they get. */
+  /** The last committed batch, whose writers discard their rows. */
   def lastCommitted: Option[Long] = committed
 
-  /** Parts of the next batch that are to be written, if not all of it. */
+  /** The parts of the next batch that must be written, if not the whole batch. */
   def replay: Option[LostParts] = repeating
 
-  /** Before the first batch: ends what earlier runs have left. */
+  /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
     earlier.foreach { j =>
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
@@ -64,7 +64,7 @@ private[sink] final class TwoPhaseCommit(
       }
       j.delete()
     }
-    // What became of other jobs says nothing of this one.
+    // The outcome of other jobs does not apply to this one.
     committed = None
     repeating = None
     journal.foreach { j =>
@@ -82,23 +82,23 @@ private[sink] final class TwoPhaseCommit(
 
   private def rollForward(j: Journal, entry: JournalEntry): Unit = {
     log.info(
-      s"Batch ${entry.batch} was decided by an earlier run: commits its ${entry.transactions.size} transactions"
+      s"An earlier run decided batch ${entry.batch}: committing its ${entry.transactions.size} transactions"
     )
     end(entry.batch, entry.transactions) match {
       case Decision.Done =>
         j.finish(entry)
         committed = Some(entry.batch)
       case Decision.Nothing(reason) =>
-        log.warn(s"Kafka has aborted all of batch ${entry.batch}, which is written anew: $reason")
+        log.warn(s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: $reason")
         j.retract(entry)
         committed = if (entry.round == 0) before(entry) else committed
         if (entry.round > 0)
-          // What was lost once more, not all of the round before it, which others are there of.
+          // Only the parts that were lost again: other parts of the batch are committed.
           repeating = Some(LostParts.next(j.rounds(entry.batch), entry.transactions))
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Partial(lost) =>
         if (!replayLost) throw partial(entry.batch, lost)
-        log.warn(s"Of batch ${entry.batch} ${lost.size} transactions are lost, and written again")
+        log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
         committed = before(entry)
         repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
     }
@@ -107,7 +107,7 @@ private[sink] final class TwoPhaseCommit(
   private def before(entry: JournalEntry) = Option.when(entry.batch > 0)(entry.batch - 1)
 
   /**
-   * @param startedNanos when the tasks of the batch were started: no transaction is older
+   * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms`
    */
   def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: Long): Unit =
@@ -134,10 +134,10 @@ private[sink] final class TwoPhaseCommit(
           dropStale(j, entry)
           decide(j, entry)
         }
-        // Whatever comes: it is there for others to see.
+        // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
-        // A run that has started meanwhile either has seen the decision and commits it, or has written its claim before
-        // that, and may be aborting these transactions: then nothing of them is committed.
+        // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
+        // decision and may be aborting these transactions. In the second case, none of them may be committed.
         journal.foreach(_.checkClaim(name.run))
         steps.reached("decided", batch)
         finish(entry)
@@ -146,9 +146,9 @@ private[sink] final class TwoPhaseCommit(
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
       committed = Some(batch)
       repeating = None
-      // A task that was tried again may have left a transaction that no reader gets past until its time is out.
+      // A retried task may have left an open transaction, which blocks consumers with read_committed until its timeout.
       if (tasks.exists(_.retried)) abortLeftovers(_.startsWith(name.ofRun))
-      // An executor of an earlier run may have been at work when its leftovers were looked for.
+      // An executor of an earlier run may still have opened transactions during the last search.
       if (sweeps > 0) {
         sweeps -= 1
         abortEarlierRuns()
@@ -156,29 +156,29 @@ private[sink] final class TwoPhaseCommit(
     }
 
   /**
-   * A decision that an earlier run has written after this one had looked for it. That run finds out that it is not its turn
-   * before it commits anything of it.
+   * Drops a decision that an earlier run wrote after this run had checked the journal. That run checks the claim before
+   * it commits anything, and fails.
    */
   private def dropStale(j: Journal, entry: JournalEntry): Unit =
     j.undone(entry.batch, entry.round).filter(_.run != name.run).foreach { stale =>
-      // Not that of a later run, which decides only after it has claimed the journal.
+      // Must not drop the decision of a later run, which decides only after it has claimed the journal.
       j.checkClaim(name.run)
       log.warn(
-        s"Run '${stale.run}' of the query has decided batch ${stale.batch} after this one began: drops that"
+        s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
       fence(stale.batch, stale.transactions)
       j.retract(stale)
     }
 
-  /** A write that fails may have been done all the same: where nobody can tell, nothing is aborted. */
+  /** A failed write may have been effective: if this cannot be determined, nothing is aborted. */
   private def decide(j: Journal, entry: JournalEntry): Unit =
     try j.decide(entry)
     catch {
       case e: IOException =>
         decided = Some(entry.batch)
         if (j.has(entry))
-          log.warn(s"The decision for batch ${entry.batch} is written, in spite of an error", e)
+          log.warn(s"The decision for batch ${entry.batch} was written despite an error", e)
         else {
           decided = None
           throw e
@@ -196,11 +196,11 @@ private[sink] final class TwoPhaseCommit(
     case Decision.Partial(lost) => throw partial(entry.batch, lost)
   }
 
-  /** Spark calls this also when [[commit]] has thrown: what is decided is never aborted. */
+  /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
     if (!decided.contains(batch) && !committed.contains(batch)) {
       fence(batch, tasks.flatMap(_.prepared))
-      // Those of tasks that were killed when they had just ended, which Spark hands nobody.
+      // Transactions of tasks that were killed right after their end, whose messages Spark drops.
       abortLeftovers(_.startsWith(name.ofRun))
     }
 
@@ -210,7 +210,7 @@ private[sink] final class TwoPhaseCommit(
       catch {
         case NonFatal(e) =>
           log.warn(
-            s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka does it in the end",
+            s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka aborts them after their timeout",
             e
           )
       }
@@ -232,8 +232,8 @@ private[sink] final class TwoPhaseCommit(
     if (ageMs > timeoutMs * TwoPhaseCommit.SafeShare)
       throw Errors.transactionsAborted(
         batch,
-        s"its tasks took $ageMs ms, and a transaction lives $timeoutMs ms ('transaction.timeout.ms'): too little is " +
-          "left to commit it safely."
+        s"its tasks took $ageMs ms, and the transaction timeout is $timeoutMs ms ('transaction.timeout.ms'): the remaining " +
+          "time is too short to commit safely."
       )
   }
 
@@ -246,13 +246,15 @@ private[sink] final class TwoPhaseCommit(
         val admin = clusters.admin(cluster)
         val left = admin.open(id => ours(id) && !kept((cluster, id)))
         if (left.nonEmpty)
-          log.info(s"Aborts transactions that were left on Kafka cluster '$cluster': ${left.mkString(", ")}")
+          log.info(
+            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
+          )
         admin.fence(left)
       } catch {
         case NonFatal(e) =>
           log.warn(
-            s"Transactions that were left on Kafka cluster '$cluster' cannot be looked for. Kafka aborts them after " +
-              s"their time; until then they hold up readers with read_committed: $e"
+            s"Searching for transactions that are left open on Kafka cluster '$cluster' failed. Kafka aborts them after " +
+              s"their timeout; until then they block consumers with isolation level read_committed: $e"
           )
       }
     }
@@ -272,16 +274,16 @@ private[sink] final class TwoPhaseCommit(
 
 private[sink] object TwoPhaseCommit {
 
-  /** @param commitMs from the tasks' end to the last commit, with the journal */
+  /** @param commitMs the time from the end of the tasks to the last commit, including the journal, in milliseconds */
   final case class Summary(transactions: Int, commitMs: Long)
 
-  /** How old a transaction may be when it is decided to commit it: the rest of its time is for doing so. */
+  /** The share of the transaction timeout that may have passed at the decision. The rest is for the commit. */
   val SafeShare = 0.5
 
   private val NotPlanned =
-    "Spark has not logged what the batch reads before it was written, at 'checkpointLocation'. Either that is not the " +
-      "checkpoint of the query, or the query runs in real-time mode, where a batch that fails is not made of the same again."
+    "the offset log at 'checkpointLocation' does not contain the batch. Either this is not the checkpoint of the query, or " +
+      "the query runs in real-time mode, where a failed batch is not repeated with the same records."
 
-  /** Batches after which leftovers of earlier runs are looked for again. */
+  /** The number of batches after which open transactions of earlier runs are searched for again. */
   private val Sweeps = 2
 }

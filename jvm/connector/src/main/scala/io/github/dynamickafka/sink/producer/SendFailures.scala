@@ -10,14 +10,14 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 
 /**
- * The first record of a task that could not be written. Callbacks come on the producers' threads.
+ * The first failure of a task to write a record. Callbacks run on the threads of the producers.
  *
- * @param told of it, where nobody asks
+ * @param told called with the first failure, for tasks that do not call [[check]]
  */
 private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
   private val first = new AtomicReference[Throwable]
 
-  /** One for all records of a cluster. */
+  /** The callback for all records of a cluster. */
   def callback(settings: ProducerSettings): Callback = (metadata, e) =>
     if (e != null) {
       val error = SendFailures.error(settings, metadata.topic, e)
@@ -32,11 +32,11 @@ private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
 
 private[sink] object SendFailures {
 
-  /** What the client throws here, as an error that tells where. */
+  /** Converts an exception of the client to an error with cluster and topic. */
   def guarded[A](settings: ProducerSettings, topic: String)(body: => A): A =
     try body
     catch {
-      // A task that is killed, which Spark knows best.
+      // The task was killed: Spark handles the exception.
       case e: InterruptException => throw e
       case e: KafkaException => throw error(settings, topic, e)
     }

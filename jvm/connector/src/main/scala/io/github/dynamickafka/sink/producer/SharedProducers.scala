@@ -12,8 +12,8 @@ import io.github.dynamickafka.kafka.{IdlePool, ProducerSettings}
 import io.github.dynamickafka.time.Clock
 
 /**
- * One producer for each cluster, used by all tasks of this JVM at once, as in Spark's own Kafka sink. A producer that no
- * task has used for a while is closed, so that changed settings leave nothing behind. Thread-safe.
+ * One producer per cluster, shared by all tasks of this JVM, as in Spark's Kafka sink. Idle producers are closed after
+ * a while, including those with outdated settings.
  *
  * @param idleMs how long an idle producer is kept, in milliseconds
  */

@@ -10,9 +10,9 @@ import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**
- * For `none` and `at-least-once`: producers that all tasks of an executor share.
+ * For `none` and `at-least-once`: uses producers that all tasks of an executor share.
  *
- * @param waits whether a task is done only when all its records are acknowledged
+ * @param waits whether a task waits until all its records are acknowledged
  */
 private[sink] final class SharedSender(
     settings: String => ProducerSettings,
@@ -21,7 +21,8 @@ private[sink] final class SharedSender(
 ) extends TaskSender {
   private val failures =
     new SendFailures(e =>
-      if (!waits) SharedSender.log.warn(s"A record is lost ('deliveryGuarantee' is 'none'): $e")
+      if (!waits)
+        SharedSender.log.warn(s"A record was not written and is lost ('deliveryGuarantee' is 'none'): $e")
     )
   private val open = mutable.HashMap.empty[String, SharedSender.Lane]
 
@@ -46,7 +47,7 @@ private[sink] final class SharedSender(
     SharedSender.Done
   }
 
-  /** What is sent is sent: at least once. */
+  /** Does nothing: records that were sent stay, as at-least-once allows. */
   override def abort(): Unit = ()
 
   override def close(): Unit = {

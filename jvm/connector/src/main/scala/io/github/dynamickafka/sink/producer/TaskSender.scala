@@ -4,18 +4,18 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage
 
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
-/** The ways of one task to its clusters: what a delivery guarantee makes different. Of one thread. */
+/** Sends the records of one task to the clusters, with a delivery guarantee. Used by one thread. */
 private[sink] trait TaskSender {
 
-  /** May wait for room in the producer's buffer; throws what an earlier record of the task failed with. */
+  /** May block until the producer has free buffer space. Throws the error of an earlier record of the task. */
   def send(cluster: String, record: Record): Unit
 
-  /** Partitions that the topic has; asks the cluster where that is not known. */
+  /** The number of partitions of the topic. May send a request to the cluster. */
   def partitions(cluster: String, topic: String): Int
 
   def commit(): WriterCommitMessage
 
-  /** After [[commit]] has failed, or in the place of it. Does not throw. */
+  /** Called after [[commit]] has failed or instead of it. Does not throw. */
   def abort(): Unit
 
   def close(): Unit

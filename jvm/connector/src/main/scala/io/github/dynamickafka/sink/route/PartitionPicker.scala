@@ -8,9 +8,9 @@ import io.github.dynamickafka.config.PartitionerChoice
 import io.github.dynamickafka.sink.row.OutputRow
 
 /**
- * Partitions of one task's records. Not thread-safe.
+ * Chooses the partitions of one task's records. Not thread-safe.
  *
- * @param count partitions that a topic of a cluster has; may ask the cluster
+ * @param count returns the number of partitions of a (cluster, topic); may send a request to the cluster
  * @param task the number of the task in its batch
  */
 private[sink] final class PartitionPicker(
@@ -21,7 +21,7 @@ private[sink] final class PartitionPicker(
   private val counts = mutable.HashMap.empty[(String, String), Int]
   private val turns = mutable.HashMap.empty[(String, String), Int]
 
-  /** None: the producer's partitioner decides. Left: the row's own cannot be. */
+  /** Right(None): the partitioner of the producer chooses. Left: the partition of the row is invalid. */
   def pick(row: OutputRow, to: Destination): Either[String, Option[Int]] = row.partition match {
     case Some(own) => check(own, to).map(Some(_))
     case None => Right(chosen(row, to))
@@ -34,7 +34,7 @@ private[sink] final class PartitionPicker(
       val turn = turns.getOrElse(place, task)
       turns.update(place, turn + 1)
       Some(nth(to, turn))
-    // Kafka's own way, among the partitions that belong to the stream.
+    // The hash of Kafka's default partitioner, limited to the partitions that belong to the stream.
     case PartitionerChoice.Default if to.partitions.isDefined =>
       Some(nth(to, if (row.key == null) task else Utils.toPositive(Utils.murmur2(row.key))))
     case _ => None
@@ -48,13 +48,14 @@ private[sink] final class PartitionPicker(
   private def check(partition: Int, to: Destination): Either[String, Int] =
     if (to.partitions.exists(!_.contains(partition)))
       Left(
-        s"partition $partition is not of the stream, which has ${to.partitions.toSeq.flatten.mkString(", ")} there"
+        s"partition $partition does not belong to the stream, which has partitions " +
+          s"${to.partitions.toSeq.flatten.mkString(", ")} on this cluster"
       )
     else if (partition < 0 || partition >= atLeast(partition, to))
-      Left(s"there is no partition $partition: the topic has ${known(to)}")
+      Left(s"partition $partition does not exist: the topic has ${known(to)} partitions")
     else Right(partition)
 
-  /** Asks once more before a partition counts as missing: some may have come. */
+  /** Requests the number again before a partition counts as missing, because partitions may have been added. */
   private def atLeast(partition: Int, to: Destination): Int = {
     if (known(to) <= partition) counts.update((to.cluster, to.topic), count(to.cluster, to.topic))
     known(to)

@@ -11,7 +11,9 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import io.github.dynamickafka.config.DeadLetterOptions
 import io.github.dynamickafka.sink.row.OutputRow
 
-/** Rows to Kafka's records, and the clusters that they go to. What cannot be routed becomes a dead letter, or an error. */
+/**
+ * Converts rows to Kafka records and routes them to clusters. A row that cannot be routed is a dead letter or an error.
+ */
 private[sink] final class RecordRouting(
     router: Router,
     picker: PartitionPicker,
@@ -20,7 +22,7 @@ private[sink] final class RecordRouting(
   import RecordRouting._
 
   /**
-   * @param send to a cluster
+   * @param send sends a record to a cluster
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW
    */
   def send(row: OutputRow)(send: (String, Record) => Unit): Unit = router.route(row).foreach {
@@ -57,7 +59,7 @@ private[sink] final class RecordRouting(
 private[sink] object RecordRouting {
   type Record = ProducerRecord[Array[Byte], Array[Byte]]
 
-  /** Headers of a dead letter. */
+  /** The additional headers of a dead letter. */
   private def reasons(why: Unroutable): Seq[Header] =
     Seq(
       "dynamic-kafka-reason" -> Some(why.reason),

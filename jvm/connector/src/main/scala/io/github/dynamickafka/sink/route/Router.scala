@@ -8,10 +8,10 @@ import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
 
 /**
- * Where rows of one task go, by the topology that the batch has. Deterministic; not thread-safe.
+ * Determines the destinations of the rows of one task, with the topology of the batch. Deterministic. Not thread-safe.
  *
- * @param turn the cluster that records without a key go to: another one for each task, and for a task from batch to
- *             batch. All of a task's go to one, so that a task has few clusters to wait for
+ * @param turn determines the cluster of records without a key. It differs by task and batch. All such records of a task
+ *             go to one cluster, so that a task waits for few clusters
  */
 private[sink] final class Router(
     streams: collection.Map[String, WriteStream],
@@ -21,11 +21,11 @@ private[sink] final class Router(
 ) {
   import Router._
 
-  // Rows name few different places, and name them again and again, mostly the same one as the row before.
+  // A cache: rows have few different destinations, and mostly the same as the row before.
   private val plans = mutable.HashMap.empty[Named, Plan]
   private var latest: (Named, Plan) = (Named(None, None, None), null)
 
-  /** One element for each record that is to be written. */
+  /** One element for each record to write. */
   def route(row: OutputRow): Seq[Route] = {
     if (latest._2 == null || !latest._1.in(row)) latest = look(row)
     latest._2 match {
@@ -35,14 +35,14 @@ private[sink] final class Router(
   }
 
   private def look(row: OutputRow): (Named, Plan) = {
-    // Unless they name nonsense.
+    // A limit in case that rows contain many invalid names.
     if (plans.size >= MostPlans) plans.clear()
     val named = Named(row.stream, row.cluster, row.topic)
     named -> plans.getOrElseUpdate(named, planned(row))
   }
 
   private def choice(key: Array[Byte], size: Int): Int =
-    // Not Kafka's own hash: with the same one, a cluster's keys would all be on some of its partitions.
+    // Not the hash of Kafka's partitioner, with which the keys of a cluster would use only some of its partitions.
     if (key == null) math.floorMod(turn, size.toLong).toInt
     else math.floorMod(MurmurHash3.bytesHash(key, Seed), size)
 
@@ -56,7 +56,7 @@ private[sink] final class Router(
         knownCluster = false
       ))))
     row.stream.orElse(defaultStream) match {
-      case None => no(row.cluster, "it names no stream in a column 'stream', and 'streamId' is not set")
+      case None => no(row.cluster, "the row has no value in a column 'stream', and 'streamId' is not set")
       case Some(id) => streams.get(id) match {
           case None => no(row.cluster, s"the metadata has no stream '$id'")
           case Some(stream) => row.cluster.fold(byRouting(stream, row, no(None, _)))(own(stream, _, row, no))
@@ -74,7 +74,7 @@ private[sink] final class Router(
       case None =>
         no(
           Some(cluster),
-          s"the cluster is not of the stream, which has ${stream.clusters.map(_.cluster).mkString(", ")}"
+          s"the cluster does not belong to the stream, which has ${stream.clusters.map(_.cluster).mkString(", ")}"
         )
       case Some(entry) =>
         entry.closed.fold[Plan](Every(Seq(at(stream, entry, row))))(why =>
@@ -100,15 +100,18 @@ private[sink] final class Router(
     row.topic match {
       case Some(topic) if entry.has(topic) =>
         Right(Destination(entry.cluster, topic, entry.partitions(topic)))
-      case Some(_) => Left(no(s"the topic is not of the stream, which has ${told(entry)} there"))
+      case Some(_) =>
+        Left(no(s"the topic does not belong to the stream, which has ${told(entry)} on this cluster"))
       case None =>
         entry.only.map(topic => Destination(entry.cluster, topic, entry.partitions(topic)))
-          .toRight(no(s"it names no topic in a column 'topic', and the stream has ${told(entry)} there"))
+          .toRight(
+            no(s"the row has no value in a column 'topic', and the stream has ${told(entry)} on this cluster")
+          )
     }
   }
 
   private def told(entry: WriteEntry): String =
-    (entry.topics.keys ++ entry.pattern.map(p => s"those that match '$p'")).mkString(", ")
+    (entry.topics.keys ++ entry.pattern.map(p => s"topics that match '$p'")).mkString(", ")
 }
 
 private[sink] object Router {

@@ -10,8 +10,7 @@ import org.apache.spark.sql.types._
 import io.github.dynamickafka.error.Errors
 
 /**
- * Where in the rows the columns are that mean something to the sink. Other columns are not looked at, as in Spark's
- * Kafka sink.
+ * The indices of the columns that the sink reads. Other columns are ignored, as in Spark's Kafka sink.
  */
 private[dynamickafka] final class InputColumns private (indices: Map[String, (Int, DataType)])
     extends Serializable {
@@ -95,17 +94,17 @@ private[dynamickafka] object InputColumns {
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
         if (caseSensitive) field.name == name else field.name.equalsIgnoreCase(name)
       }
-      if (same.length > 1) throw Errors.invalidColumn(name, "there is more than one of that name.")
+      if (same.length > 1) throw Errors.invalidColumn(name, "there is more than one column with this name.")
       same.headOption.map { case (field, i) =>
         if (!accepts(field.dataType))
-          throw Errors.invalidColumn(name, s"it is ${field.dataType.sql}, and has to be $expected.")
+          throw Errors.invalidColumn(name, s"its type is ${field.dataType.sql}, but must be $expected.")
         name -> (i -> field.dataType)
       }
     }.toMap
     if (!found.contains(Value))
       throw Errors.invalidColumn(
         Value,
-        s"there is none. Rows have ${schema.fieldNames.mkString("'", "', '", "'")}; 'value' is required."
+        s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
       )
     new InputColumns(found)
   }

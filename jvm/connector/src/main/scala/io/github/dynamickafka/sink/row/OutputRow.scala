@@ -5,10 +5,9 @@ import java.lang.{Long => JLong}
 import org.apache.kafka.common.header.Header
 
 /**
- * A row as the user has it, before it is known where it goes. What is null in the row is None, or null where Kafka takes
- * null.
+ * The columns of a row before routing. A null value is None, or null if Kafka accepts null.
  *
- * @param timestampMs null: the producer's time
+ * @param timestampMs in epoch milliseconds; null: the producer sets the timestamp
  */
 private[sink] final case class OutputRow(
     key: Array[Byte],

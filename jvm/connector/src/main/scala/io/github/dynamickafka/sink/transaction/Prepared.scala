@@ -3,11 +3,11 @@ package io.github.dynamickafka.sink.transaction
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 
 /**
- * A transaction with all its records in Kafka, open until somebody ends it.
+ * A transaction whose records are all in Kafka, and which stays open until it is committed or aborted.
  *
- * @param partition the task's number in its batch
- * @param rows records in it
- * @param topics that they are in
+ * @param partition the number of the task in its batch
+ * @param rows the number of records
+ * @param topics the topics of the records
  */
 private[sink] final case class Prepared(
     cluster: String,
@@ -20,10 +20,11 @@ private[sink] final case class Prepared(
 )
 
 /**
- * What a task hands to the driver.
+ * The message of a task to the driver.
  *
- * @param retried whether an earlier attempt may have left something behind
- * @param withheld records for clusters that have this task's part already
+ * @param retried whether an earlier attempt may have left an open transaction
+ * @param withheld the number of records, by cluster, that were not written because this task's part is already
+ *                 committed
  */
 private[sink] final case class TaskTransactions(
     prepared: Seq[Prepared],

@@ -15,9 +15,9 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 
 /**
- * Reaches into Kafka's producer, as Flink does (FlinkKafkaInternalProducer), since there is no public way: it gives its
- * transaction manager another transactional id, lets it forget a transaction that stays open, and puts it into one that
- * another producer has opened. All that is known of Kafka's insides is in this file.
+ * Accesses internals of Kafka's producer by reflection, like Flink's FlinkKafkaInternalProducer, because there is no
+ * public API: sets another transactional id in the transaction manager, detaches it from a transaction that stays open,
+ * and attaches it to a transaction that another producer opened. Only this file depends on internals of Kafka.
  */
 private[transaction] final class ReflectiveProducer(
     producer: KafkaProducer[Array[Byte], Array[Byte]],
@@ -55,14 +55,14 @@ private[transaction] final class ReflectiveProducer(
     producer.commitTransaction()
   }
 
-  // Without waiting: to close it in the ordinary way aborts what is open.
+  // With a timeout of zero, because a regular close aborts an open transaction.
   override def kill(): Unit = producer.close(Duration.ZERO)
 }
 
 private[transaction] object ReflectiveProducer {
   private val NoId = "dynamic-kafka"
 
-  /** Those that it was tried with: another one may have the same fields and mean something else by them. */
+  /** The tested versions: in another version, the same fields may have a different meaning. */
   private val KnownVersion = """3\.9\.\d+.*""".r
 
   private lazy val insides: Either[String, Insides] =
@@ -71,9 +71,12 @@ private[transaction] object ReflectiveProducer {
 
   def problem: Option[String] = AppInfoParser.getVersion match {
     case KnownVersion() => insides.left.toOption.map(why =>
-        s"the insides of Kafka client ${AppInfoParser.getVersion} are not as expected: $why"
+        s"the internals of Kafka client ${AppInfoParser.getVersion} are not as expected: $why"
       )
-    case other => Some(s"the Kafka client on the class path is $other, and this version works with 3.9")
+    case other =>
+      Some(
+        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9"
+      )
   }
 
   def create(settings: ProducerSettings): ReflectiveProducer = {
@@ -84,7 +87,7 @@ private[transaction] object ReflectiveProducer {
     )
   }
 
-  /** The fields of `KafkaProducer` and `TransactionManager` that matter. */
+  /** The required fields of `KafkaProducer` and `TransactionManager`. */
   final class Insides {
     private val managerClass =
       Class.forName("org.apache.kafka.clients.producer.internals.TransactionManager")
@@ -111,11 +114,11 @@ private[transaction] object ReflectiveProducer {
 
     def opened(manager: AnyRef): ProducerIdAndEpoch = manager.synchronized {
       if (state.get(manager) != inTransaction)
-        throw new IllegalStateException(s"no transaction is open, but the state is ${state.get(manager)}")
+        throw new IllegalStateException(s"no transaction is open: the state is ${state.get(manager)}")
       handle.get(manager).asInstanceOf[ProducerIdAndEpoch]
     }
 
-    /** As before the first use, for this id; what was open stays so. */
+    /** Resets the state as before the first use, with this id. An open transaction stays open. */
     def forget(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
       clear(manager, transactionalId)
       handle.set(manager, ProducerIdAndEpoch.NONE)
@@ -123,19 +126,19 @@ private[transaction] object ReflectiveProducer {
       state.set(manager, uninitialized)
     }
 
-    /** As in the middle of this transaction, with everything sent. */
+    /** Sets the state as in this transaction, with all records sent. */
     def resume(manager: AnyRef, transactionalId: String, open: ProducerIdAndEpoch): Unit =
       manager.synchronized {
         clear(manager, transactionalId)
         handle.set(manager, open)
-        // Else a commit is taken for one without records, and not sent.
+        // Otherwise the transaction counts as empty, and no commit is sent.
         started.set(manager, true)
         state.set(manager, inTransaction)
       }
 
     /**
-     * Before the first request that needs it. One that finds no coordinator is sent again after `retry.backoff.ms`, 100 ms
-     * of nothing for each transaction; one that has another id's gets an error, and then the same.
+     * Looks up the coordinator before the first request that requires it. Otherwise this request would be retried after
+     * `retry.backoff.ms`, which adds 100 ms to each transaction. The same applies with the coordinator of another id.
      */
     def findCoordinator(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
       val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
@@ -143,7 +146,7 @@ private[transaction] object ReflectiveProducer {
 
     private def clear(manager: AnyRef, transactionalId: String): Unit = {
       id.set(manager, transactionalId)
-      // Another id can have another coordinator.
+      // Another id may have another coordinator.
       coordinator.set(manager, null)
       lastError.set(manager, null)
       pending.set(manager, null)

@@ -6,39 +6,39 @@ import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**
- * A producer whose open transaction can be ended by another one, in another process. Kafka has no public way to that in
- * any release yet (KIP-939, whose `prepareTransaction` was taken back: KAFKA-19414); this is the place for it.
+ * A producer whose open transaction can be committed by another producer, in another process. No release of Kafka has a
+ * public API for this yet (KIP-939, whose `prepareTransaction` was removed again: KAFKA-19414). It would be used here.
  *
- * One can be used again and again, for one transaction after the other. After an exception nobody knows what state it is
- * in: only [[kill]] is left then.
+ * A producer can be reused for one transaction after the other. After an exception its state is unknown, and only
+ * [[kill]] may be called.
  */
 private[sink] trait ResumableProducer {
 
-  /** Starts a transaction. One of this id that is still open, whoever has left it, is aborted. */
+  /** Starts a transaction. Aborts an open transaction with this id, even if another producer opened it. */
   def begin(transactionalId: String): Unit
   def send(record: Record, callback: Callback): Unit
   def partitions(topic: String): Int
 
-  /** Returns when everything is acknowledged, or has failed, which callbacks tell. */
+  /** Returns when all records are acknowledged or have failed. The callbacks receive the failures. */
   def flush(): Unit
 
-  /** Lets go of the transaction, which stays open. After [[flush]]. */
+  /** Detaches the producer from the transaction, which stays open. Call after [[flush]]. */
   def prepare(): ResumableProducer.Handle
   def abort(): Unit
 
-  /** Commits a transaction that somebody has prepared; to do so again does no harm. */
+  /** Commits a transaction that any producer has prepared. Repeating it has no effect. */
   def commit(transactionalId: String, handle: ResumableProducer.Handle): Unit
 
-  /** Closes it. An open transaction stays open. */
+  /** Closes the producer. An open transaction stays open. */
   def kill(): Unit
 }
 
 private[sink] object ResumableProducer {
 
-  /** What a transaction is known by, beside its transactional id. */
+  /** Identifies a transaction, together with its transactional id. */
   final case class Handle(producerId: Long, epoch: Short)
 
-  /** Why transactions cannot be resumed with the Kafka client that is there; None: they can. */
+  /** The reason why transactions cannot be resumed with the Kafka client on the class path; None: they can. */
   def problem: Option[String] = ReflectiveProducer.problem
 
   def create(settings: ProducerSettings): ResumableProducer = ReflectiveProducer.create(settings)

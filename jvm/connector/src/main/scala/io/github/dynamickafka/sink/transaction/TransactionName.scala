@@ -3,13 +3,13 @@ package io.github.dynamickafka.sink.transaction
 /**
  * The transactional ids of one run of a query.
  *
- * They tell the query apart from others (its id), a run from earlier ones, whose tasks may still be at work somewhere, and
- * an attempt of a task from others, so that none can fence the one that wins. Of the batch, only whether its number is
- * even is told: the next batch starts when this one is committed, so two sets of ids are enough, and brokers, which
- * keep each id for days, are not filled with them.
+ * They contain the id of the query, the run, because tasks of earlier runs may still be running, and the task attempt,
+ * so that no attempt can fence the successful one. Of the batch number, they contain only its parity: the next batch
+ * starts after this one is committed, so two sets of ids are sufficient. This limits the number of ids, which brokers
+ * keep for days.
  *
  * @param prefix `transactionalIdPrefix`
- * @param run of eight letters, another one for each start
+ * @param run eight characters, unique for each start
  */
 private[sink] final case class TransactionName(prefix: String, queryId: String, run: String) {
 

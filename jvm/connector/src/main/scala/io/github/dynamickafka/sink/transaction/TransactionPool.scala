@@ -9,8 +9,8 @@ import io.github.dynamickafka.sink.producer.SharedProducers
 import io.github.dynamickafka.time.Clock
 
 /**
- * Producers between two transactions, of all queries of this JVM: opening a producer takes fifty times as long as
- * starting a transaction with an open one. Thread-safe.
+ * The idle transactional producers of all queries of this JVM. Opening a producer takes fifty times as long as starting
+ * a transaction with an open one. Thread-safe.
  *
  * @param idleMs how long an idle producer is kept, in milliseconds
  */
@@ -31,11 +31,11 @@ private[sink] final class TransactionPool(
   def release(settings: ProducerSettings, producer: ResumableProducer): Unit =
     idle.put(new Idle(settings, producer))
 
-  /** After an error. */
+  /** Closes a producer after an error. */
   def discard(settings: ProducerSettings, producer: ResumableProducer): Unit =
     try producer.kill()
     catch {
-      case NonFatal(e) => log.warn(s"Closing a producer of Kafka cluster '${settings.cluster}' failed", e)
+      case NonFatal(e) => log.warn(s"Failed to close a producer of Kafka cluster '${settings.cluster}'", e)
     }
 
   def size: Int = idle.size

@@ -12,10 +12,11 @@ import io.github.dynamickafka.sink.producer.{SendFailures, TaskSender}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
 /**
- * For `exactly-once`: one transaction for each cluster that the task touches, left open for the driver to commit.
+ * For `exactly-once`: one transaction per cluster that the task writes to, which stays open until the driver commits
+ * it.
  *
- * @param killed whether Spark has no use for the task any more, and hands its message to nobody
- * @param writes whether this task's part of a cluster is to be written; it is not where it has been committed already
+ * @param killed whether Spark has killed the task, so that its message is dropped
+ * @param writes whether this task's part of a cluster must be written; false if it is already committed
  */
 private[sink] final class TransactionalSender(
     settings: String => ProducerSettings,
@@ -68,7 +69,7 @@ private[sink] final class TransactionalSender(
       SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(lane.producer.flush())
     }
     failures.check()
-    // Nothing can fail from here on, so no transaction is left behind that abort() does not know.
+    // Nothing can fail from here on, so abort() knows all open transactions.
     prepared = open.values.map { lane =>
       val handle = lane.producer.prepare()
       pool.release(lane.settings, lane.producer)
@@ -86,7 +87,7 @@ private[sink] final class TransactionalSender(
     TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap)
   }
 
-  /** On a thread of its own: Spark may interrupt that of a task more than once, and Kafka's client gives up each time. */
+  /** Runs on another thread, because Spark may interrupt the thread of a task repeatedly, which aborts Kafka calls. */
   override def abort(): Unit = {
     val left = open.values.toSeq
     open.clear()
@@ -94,7 +95,7 @@ private[sink] final class TransactionalSender(
       val aborting = new Thread(() => left.foreach(abort), "dynamic-kafka-sink-abort")
       aborting.setDaemon(true)
       aborting.start()
-      // Where this thread is interrupted, the other one goes on by itself.
+      // If this thread is interrupted, the other one continues.
       try aborting.join()
       catch { case _: InterruptedException => Thread.currentThread().interrupt() }
     }
@@ -107,7 +108,7 @@ private[sink] final class TransactionalSender(
     } catch {
       case NonFatal(e) =>
         pool.discard(lane.settings, lane.producer)
-        // The driver looks for it, and else Kafka aborts it in the end.
+        // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
         log.warn(
           s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
             s"aborted: $e"
@@ -119,7 +120,7 @@ private[sink] final class TransactionalSender(
     if (killed()) prepared.foreach(abort)
   }
 
-  /** What is prepared and goes to nobody. To begin another transaction of the same id aborts it. */
+  /** Aborts a prepared transaction whose message is dropped, by beginning another transaction with the same id. */
   private def abort(left: Prepared): Unit = {
     val settings = this.settings(left.cluster)
     val producer = pool.acquire(settings)
@@ -131,7 +132,7 @@ private[sink] final class TransactionalSender(
 
   private def begin(cluster: String): Lane = {
     val settings = this.settings(cluster)
-    SendFailures.guarded(settings, s"(transaction '${attempt.transactionalId}')") {
+    SendFailures.guarded(settings, s"not known yet, transaction '${attempt.transactionalId}'") {
       val producer = pool.acquire(settings)
       try producer.begin(attempt.transactionalId)
       catch {
@@ -158,7 +159,7 @@ private[sink] object TransactionalSender {
 }
 
 /**
- * @param partition the task's number in its batch
- * @param retried whether there may have been an attempt before
+ * @param partition the number of the task in its batch
+ * @param retried whether there may have been an earlier attempt
  */
 private[sink] final case class TaskAttempt(partition: Int, transactionalId: String, retried: Boolean)

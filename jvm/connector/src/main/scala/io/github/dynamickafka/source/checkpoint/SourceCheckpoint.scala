@@ -14,13 +14,13 @@ import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
- * What the source keeps in its part of the query's checkpoint, beside Spark's offset log: where batch 0 starts,
- * and how the clusters that logged batches name are reached.
+ * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch
+ * 0, and the connection properties of the clusters in logged batches.
  *
- * Files are written whole under another name and renamed, never changed: a driver that is killed leaves the old
- * state or the new one.
+ * Files are written under a temporary name and renamed, and are never modified: after a crash of the driver, either the
+ * old or the new state exists.
  *
- * @param location the path that Spark gave this source; it is not always `sources/N`
+ * @param location the path that Spark passes to this source; it is not always `sources/N`
  */
 private[source] final class SourceCheckpoint(location: String, hadoop: Configuration) {
   import SourceCheckpoint._
@@ -35,16 +35,16 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
 
-  /** @throws DynamicKafkaRuntimeException `PLAIN_KAFKA_CHECKPOINT` where Spark's own source has been here */
+  /** @throws DynamicKafkaRuntimeException `PLAIN_KAFKA_CHECKPOINT` if the checkpoint belongs to Spark's Kafka source */
   def refusePlainKafka(): Unit =
-    // Spark's source keeps its first offsets as batch 0 of a log in just this folder.
+    // Spark's Kafka source stores its initial offsets as batch 0 of a log in the same directory.
     if (fs.exists(new Path(root, "0")) && !fs.exists(home)) throw Errors.plainKafkaCheckpoint(location)
 
   def initial: Option[InitialOffset] = files.read(initialFile).map(SourceCheckpointJson.readInitial)
 
   def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
 
-  /** The newest one that was remembered, by this run or an earlier one. */
+  /** The newest topology that this run or an earlier one stored. */
   def topology: Option[RememberedTopology] = {
     if (!topologyRead) {
       lastTopology =
@@ -57,19 +57,19 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   }
 
   /**
-   * Before a batch is logged: what is needed to plan it again. Returns when it is durable; does nothing where
-   * nothing has changed.
+   * Stores what is required to plan a batch again, before the batch is logged. Returns when it is durable. Does nothing
+   * if nothing has changed.
    *
-   * @param end the offset that is about to be logged
+   * @param end the offset that will be logged
    */
   def remember(current: Topology, end: CompositeOffset): Unit =
     remember(RememberedTopology.next(topology, current, end))
 
-  /** A cluster of the last topology, or a former one that offsets still name. */
+  /** A cluster of the last topology, or a former cluster that offsets still contain. */
   def cluster(id: String): Option[TopologyCluster] =
     topology.flatMap(t => t.current.clusters.get(id).orElse(t.former.clusters.get(id)))
 
-  /** The stream that a (cluster, topic) was read for; the cluster's id would tell nothing, so the topic's name. */
+  /** The stream of a (cluster, topic), or the name of the topic if the stream is unknown. */
   def streamOf(id: String, topic: String): String =
     topology.toSeq.flatMap(t => Seq(t.current, t.former)).flatMap(_.clusters.get(id)).flatMap(_.topics.get(
       topic
@@ -106,24 +106,28 @@ private[source] object SourceCheckpoint {
 }
 
 /**
- * @param offset where batch 0 starts
- * @param unresolved clusters that were named then but could not be reached: their topics still start at
- *                   `startingOffsets`, not as new ones
+ * The initial offset of the query.
+ *
+ * @param offset the start offset of batch 0
+ * @param unresolved clusters of the metadata that were unreachable at the first start: their topics still start at
+ *                   `startingOffsets`, not at the start position of new topics
  */
 private[source] final case class InitialOffset(offset: CompositeOffset, unresolved: Set[String])
 
 /**
- * What the checkpoint knows of the clusters that a composite offset can name. Properties are those of an
- * allow-list, so no secret is among them.
+ * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list are stored, so
+ * that no secret is among them.
  *
- * @param current the last topology that a batch was made with
- * @param former clusters and topics that are not in it (any more) but in the offsets
+ * @param current the topology of the last batch
+ * @param former clusters and topics that are no longer in `current` but in the offsets
  */
 private[source] final case class RememberedTopology(current: Topology, former: Topology)
 
 private[source] object RememberedTopology {
 
-  /** After a batch with this topology that ends at this offset. What neither has any more is forgotten. */
+  /**
+   * The state after a batch with this topology and end offset, without clusters and topics that are in neither of them.
+   */
   def next(
       before: Option[RememberedTopology],
       topology: Topology,

@@ -12,7 +12,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
-/** Codec of the files of [[SourceCheckpoint]], version 1; a later version is refused by name. */
+/** The codec of the files of [[SourceCheckpoint]], version 1. Rejects any other version. */
 private[source] object SourceCheckpointJson {
   private val Version = 1
   private val mapper = new ObjectMapper

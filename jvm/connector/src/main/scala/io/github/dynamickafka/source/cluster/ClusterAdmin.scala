@@ -16,14 +16,14 @@ import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
- * What a trigger asks one cluster.
+ * The request of a trigger to one cluster.
  *
- * @param topics all topics that are to be read
- * @param known partitions that are read already: their offsets are asked for without waiting for the
- *              description of the topics, which saves a round trip
- * @param entering topics without a position, and where they start
- * @param ending topics that end somewhere; what is fixed of it is not asked for again
- * @param only topics of which not all partitions are read, and which are
+ * @param topics all topics to read
+ * @param known partitions that are already read: their offsets are requested without waiting for the description of the
+ *              topics, which saves a round trip
+ * @param entering topics without a position, with their start positions
+ * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
+ * @param only topics of which only some partitions are read, with these partitions
  */
 private[source] final case class ClusterQuestion(
     topics: Set[String],
@@ -34,11 +34,11 @@ private[source] final case class ClusterQuestion(
 )
 
 /**
- * The positions of one cluster, through Kafka's own admin client. Never blocks: answers are futures, so that
- * one thread can ask many clusters at once, and nothing hangs when it is interrupted.
+ * Requests the offsets of one cluster with Kafka's admin client. Never blocks: results are futures, so that one thread
+ * can send requests to many clusters at once, and an interrupt ends the wait.
  *
- * Spark's source is not asked for end offsets: it takes four to five round trips instead of two, fails on a
- * deleted topic whatever `failOnDataLoss` says, and waits and retries inside the call.
+ * Spark's Kafka source is not used for the latest offsets: it takes four to five round trips instead of two, fails on a
+ * deleted topic regardless of `failOnDataLoss`, and waits and retries inside the call.
  */
 private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig) {
 
@@ -49,16 +49,16 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
   )
 
   /**
-   * Kafka's own id of the cluster (KIP-78), to find two ids of ours that lead to the same one; and the cheapest
-   * question there is, to find out whether the cluster answers.
+   * The `cluster.id` of Kafka (KIP-78), to find cluster ids of the metadata that refer to the same cluster. It is also
+   * the cheapest request to find out whether the cluster is reachable.
    */
   def kafkaClusterId: CompletableFuture[String] = future(admin.describeCluster().clusterId())
 
-  /** All topics that there are, without Kafka's own. */
+  /** All topics without the internal topics of Kafka. */
   def topics: CompletableFuture[Set[String]] =
     future(admin.listTopics().names()).thenApply[Set[String]](_.asScala.toSet)
 
-  // Not there when it was last looked for. To list it would not be answered at all: the client asks and asks.
+  // Partitions that did not exist in the last request. The client would retry to list their offsets until its timeout.
   @volatile private var absent = Set.empty[TopicPartition]
 
   def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = {
@@ -66,7 +66,8 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     listed(question, list(known -- absent)).thenCompose { case (present, listings) =>
       absent = known -- present
       val asked = listings.filter { case (tp, _) => present(tp) }
-      // Only when the ends are known: a record that comes meanwhile is before neither of them or behind both.
+      // Requested after the latest offsets, so that a resolved position is consistent with them if records arrive
+      // meanwhile.
       val found = offsets(asked).thenCompose[((Offsets, Offsets), Offsets)](offsets =>
         ending(question, present).thenApply(offsets -> _)
       )
@@ -86,8 +87,8 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
   }
 
   /**
-   * The partitions that are there and the answers about them, all done. Listings that take long are looked after
-   * by describing the topics again: one that was deleted meanwhile is never answered.
+   * The existing partitions and the completed listings of their offsets. While listings are pending, the topics are
+   * described again at intervals, because a listing of a topic that was deleted meanwhile never completes.
    */
   private def listed(
       question: ClusterQuestion,
@@ -107,8 +108,8 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     }
 
   /**
-   * Offsets for a group, as from outside of it (KIP-396): it must have no members. Needs `READ` on the group and on
-   * each topic. Partitions that the cluster does not know are left out.
+   * Commits offsets to a consumer group from outside of the group (KIP-396): the group must have no members. Requires
+   * `READ` on the group and on each topic. Partitions that do not exist are omitted.
    */
   def commit(group: String, positions: Positions): CompletableFuture[Unit] = {
     val offsets = positions.iterator.map { case (topic, p, at) =>
@@ -120,12 +121,12 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     )
   }
 
-  /** Waits for nothing that is still under way. */
+  /** Does not wait for pending requests. */
   def close(): Unit = admin.close(Duration.ZERO)
 
   private type Offsets = Map[TopicPartition, Long]
 
-  /** The end and the earliest offset of each. */
+  /** The latest and the earliest offset of each partition. */
   private type Listings = Map[TopicPartition, (CompletableFuture[Long], CompletableFuture[Long])]
 
   private def at(offset: Long, tp: TopicPartition, ends: Offsets, earliest: Offsets): Long = offset match {
@@ -156,14 +157,14 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     tps.iterator.map(tp => tp -> future(result.partitionResult(tp)).thenApply[Long](_.offset)).toMap
   }
 
-  /** Ends and earliest offsets; what is not there (any more) is left out. */
+  /** The latest and the earliest offsets, without partitions that do not exist. */
   private def offsets(listings: Listings): CompletableFuture[(Offsets, Offsets)] = {
     def side(of: ((CompletableFuture[Long], CompletableFuture[Long])) => CompletableFuture[Long]) =
       allPresent(listings.map { case (tp, both) => tp -> of(both) })
     then2(side(_._1), side(_._2))((_, _))
   }
 
-  /** Entering positions of partitions, -1 and -2 standing for the end and the earliest offset. */
+  /** The start positions of entering partitions, where -1 is the latest and -2 the earliest offset. */
   private def entering(
       question: ClusterQuestion,
       present: Set[TopicPartition]
@@ -175,7 +176,10 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     together(parts)
   }
 
-  /** Ends of partitions that have none yet, likewise. Without the time of a record there is no end by time. */
+  /**
+   * The stopping offsets that are not fixed yet. By timestamp, there is none before a record with this timestamp
+   * exists.
+   */
   private def ending(question: ClusterQuestion, present: Set[TopicPartition]): CompletableFuture[Offsets] = {
     val open = present.toSeq.flatMap { tp =>
       question.ending.get(tp.topic).filter(!_.fixed.contains(tp.partition)).flatMap(_.policy).map(_ -> tp)
@@ -192,7 +196,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
       parts.foldLeft(Map.empty: Offsets)(_ ++ _.join())
     )
 
-  /** @param askedBy the option, for the error text */
+  /** @param askedBy the option, for the error message */
   private def enteringAt(
       policy: OffsetsPolicy,
       tps: Set[TopicPartition],
@@ -216,7 +220,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     }
   }
 
-  /** listOffsets answers -1, which is our "end", where no record is as young as that. */
+  /** `listOffsets` returns -1, which means latest here, if no record has this timestamp or a later one. */
   private def byTime(times: Offsets): CompletableFuture[Offsets] =
     if (times.isEmpty) CompletableFuture.completedFuture(Map.empty)
     else {
@@ -256,7 +260,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
 
   private def future[A](f: KafkaFuture[A]): CompletableFuture[A] = f.toCompletionStage.toCompletableFuture
 
-  /** All of them, without those that the cluster does not know. */
+  /** All results, without those of topics and partitions that do not exist. */
   private def allPresent[K, V](all: Map[K, CompletableFuture[V]]): CompletableFuture[Map[K, V]] = {
     val tolerant = all.map { case (k, f) =>
       k -> f.thenApply[Option[V]](Some(_)).exceptionally(e =>
@@ -271,7 +275,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     }
   }
 
-  /** Kafka says that there is no right to a topic, but not to which. */
+  /** Adds the topic to an authorization error, because Kafka does not name it. */
   private def naming[A](topic: String, answer: CompletableFuture[A]): CompletableFuture[A] =
     answer.exceptionally(e =>
       throw new CompletionException(ClusterAdmin.cause(e) match {
@@ -290,7 +294,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
 private[source] object ClusterAdmin {
   private val LookAgainMs = 1000L
 
-  /** The client's own exception, out of the wrappings of futures. */
+  /** The exception of the client, without the wrappers of futures. */
   @annotation.tailrec
   def cause(e: Throwable): Throwable = e match {
     case wrapped @ (_: CompletionException | _: java.util.concurrent.ExecutionException)
@@ -300,6 +304,6 @@ private[source] object ClusterAdmin {
   }
 }
 
-/** A start or an end at committed offsets, where there are none and no fallback is set. */
+/** A partition has no committed offset, and no fallback is set. */
 private[source] final class NoCommittedOffset(val option: String, group: String, partitions: String)
     extends RuntimeException(s"group '$group' has no committed offset for $partitions")

@@ -6,12 +6,12 @@ import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.kafka.ConsumerSettings
 
 /**
- * How one cluster is reached and read. Two equal ones can share clients; where anything differs, everything is
- * made anew.
+ * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
+ * recreated.
  *
- * @param reader options of Spark's Kafka source that are no client properties
- * @param committedGroup the group that `committed` starting offsets are read from
- * @param requestTimeoutMs limit for all answers of one trigger
+ * @param reader options of Spark's Kafka source that are not client properties
+ * @param committedGroup the consumer group of `committed` offsets
+ * @param requestTimeoutMs the time limit for all requests of one trigger
  */
 private[source] final case class ClusterConfig(
     properties: ClusterProperties,
@@ -24,14 +24,14 @@ private[source] final case class ClusterConfig(
     properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase("read_committed"))
 
   /**
-   * As consumers that are told what to read. They commit nothing, so they have a group only where the user named one,
-   * for brokers that want to know it.
+   * The settings of consumers with assigned partitions. They commit no offsets, so they have a group only if the user
+   * set one, for brokers that require it.
    */
   lazy val consumer: ConsumerSettings = new ConsumerSettings(
     properties.clusterId,
     properties.groupIdPrefix.map(ConsumerConfig.GROUP_ID_CONFIG -> _).toMap ++ properties.client
   )
 
-  /** As options of Spark's own Kafka source. */
+  /** The configuration as options of Spark's Kafka source. */
   def spark: Map[String, String] = properties.sparkOptions ++ reader
 }

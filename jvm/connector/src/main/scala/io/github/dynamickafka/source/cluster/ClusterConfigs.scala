@@ -6,13 +6,13 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
 
 /**
- * What options and metadata together say of each cluster of one topology; the precedence is that of
+ * Merges options and metadata of each cluster of one topology, with the precedence of
  * [[io.github.dynamickafka.config.ClusterProperties]].
  */
 private[source] final class ClusterConfigs(options: SourceOptions, scope: ClusterScope) {
   import ClusterConfigs._
 
-  /** @param properties of the cluster, as the metadata service or the checkpoint gives them */
+  /** @param properties the properties of the cluster in the metadata or the checkpoint */
   def apply(id: String, properties: Map[String, String]): ClusterConfig = {
     val effective = scope.consumer(id, properties)
     ClusterConfig(
@@ -26,16 +26,16 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
     )
   }
 
-  /** Where a topic starts when the query starts. */
+  /** The start position of a topic at the first start of the query. */
   def starting(id: String, topic: TopologyTopic): OffsetsPolicy =
     own(id, StartingForms, topic.startingOffsets)
       .getOrElse(ofOneCluster(SourceOptionSpecs.StartingOffsets, options.offsets.starting))
 
   /**
-   * Where a topic starts that comes later.
+   * The start position of a topic that is added later.
    *
-   * @param clusterIsKnown other topics of the cluster are read already, or were
-   * @param unresolvedAtStart the cluster was there at the start of the query, but gave no answer then
+   * @param clusterIsKnown whether other topics of the cluster are or were read
+   * @param unresolvedAtStart whether the cluster was in the metadata at the first start of the query, but unreachable
    */
   def entering(
       id: String,
@@ -50,11 +50,11 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
       else options.offsets.newCluster
     }
 
-  /** Where reading ends; None: nowhere. */
+  /** The stopping position of a topic; None: no stopping position. */
   def ending(id: String, topic: TopologyTopic): Option[OffsetsPolicy] =
     own(id, EndingForms, topic.stoppingOffsets).orElse(options.offsets.ending)
 
-  /** Refuses ends that are about one cluster, without its id, where there are several. Only for a first start. */
+  /** Rejects stopping offsets without cluster level if there are several clusters. Only for a first start. */
   def checkEnding(): Unit =
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
 
@@ -71,14 +71,14 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
       throw Errors.invalidOption(
         spec.name,
         "{topic: ...}",
-        s"the streams are on several clusters (${scope.ids.toSeq.sorted.mkString(", ")}), so the JSON needs their ids: " +
+        s"the streams are on several clusters (${scope.ids.toSeq.sorted.mkString(", ")}), so the JSON requires a cluster level: " +
           """{"<cluster id>": {"<topic>": {"<partition>": <offset>}}}."""
       )
     }
     policy
   }
 
-  /** The option of this very cluster, then what the metadata says. */
+  /** The option of this cluster or, if it is not set, the value in the metadata. */
   private def own(
       id: String,
       forms: Forms,
@@ -97,14 +97,14 @@ private[source] object ClusterConfigs {
   def apply(options: SourceOptions, ids: Set[String]): ClusterConfigs =
     new ClusterConfigs(options, new ClusterScope(options.clusters, ids))
 
-  /** Makes one for each set of known clusters, and keeps the newest few. Of one thread. */
+  /** Creates one for each set of known clusters, and keeps the newest few. Used by one thread. */
   final class ByScope(options: SourceOptions) {
     private var kept = Map.empty[Set[String], ClusterConfigs]
 
     def apply(ids: Set[String]): ClusterConfigs = kept.getOrElse(
       ids, {
         val made = ClusterConfigs(options, ids)
-        // What a trigger needs: the topology's clusters, and these with the ones that are read though they have left.
+        // A trigger needs one for the clusters of the topology, and one that includes clusters that drain.
         kept = (if (kept.size < MostKept) kept else Map.empty[Set[String], ClusterConfigs]) + (ids -> made)
         made
       }
@@ -112,7 +112,7 @@ private[source] object ClusterConfigs {
   }
   private val MostKept = 4
 
-  /** The options that say the same in different forms; the first one that is set counts. */
+  /** The alternative options for one position. Precedence in this order, highest first. */
   private final case class Forms(
       timestamp: OptionSpec[Long],
       byTimestamp: OptionSpec[OffsetsPolicy],

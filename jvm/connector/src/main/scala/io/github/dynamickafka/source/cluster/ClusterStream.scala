@@ -11,11 +11,11 @@ import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRa
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
 /**
- * One cluster of the topology: its admin client and, where Spark's own reader reads it, its wrapped Spark Kafka stream.
+ * One cluster of the topology: its admin client and, if Spark's Kafka reader reads it, the wrapped stream of Spark.
  *
- * Made for one [[ClusterConfig]] and never changed: Spark's executors cache consumers by (group id, topic
- * partition) and demand equal parameters for both, so a changed cluster gets a new stream with a new group id.
- * Safe to be asked from any thread; planned and closed by the query's.
+ * Created for one [[ClusterConfig]] and never modified: the executors of Spark cache consumers by (group id, topic
+ * partition) and require equal parameters for both, so a changed cluster gets a new stream with a new group id.
+ * Requests are thread-safe; only the thread of the query plans and closes.
  */
 private[source] final class ClusterStream(
     val id: String,
@@ -24,7 +24,8 @@ private[source] final class ClusterStream(
     path: String
 ) {
 
-  // Made by the first question and off the query's thread: it resolves addresses, and throws where it cannot.
+  // Created by the first request, on another thread than the query's, because it resolves addresses, which may block or
+  // fail.
   private var admin: Option[ClusterAdmin] = None
   private var stream: Option[MicroBatchStream] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
@@ -34,7 +35,7 @@ private[source] final class ClusterStream(
 
   def topics: CompletableFuture[Set[String]] = withAdmin(_.topics)
 
-  /** Kafka's own id of the cluster. Asked for once; a failure is not kept. */
+  /** The `cluster.id` of Kafka. Requested once; a failure is not cached. */
   def kafkaClusterId: CompletableFuture[String] = synchronized {
     kafkaId.filterNot(_.isCompletedExceptionally).getOrElse {
       val answer = probe()
@@ -43,15 +44,15 @@ private[source] final class ClusterStream(
     }
   }
 
-  /** Kafka's own id of the cluster, if it has been told. */
+  /** The `cluster.id` of Kafka, if it is already known. */
   def knownKafkaClusterId: Option[String] = synchronized(kafkaId).flatMap { answer =>
     if (answer.isDone && !answer.isCompletedExceptionally) Option(answer.join()) else None
   }
 
-  /** Answers when the cluster does. */
+  /** Completes when the cluster responds. */
   def probe(): CompletableFuture[String] = withAdmin(_.kafkaClusterId)
 
-  /** Partitions of these ranges; no request is made, since every partition has a start and an end. */
+  /** Plans these ranges with Spark's source. Makes no requests, because every range has a start and an end offset. */
   def plan(ranges: Seq[OffsetRange]): Seq[InputPartition] = {
     val start = Positions.from(ranges.map(r => (r.topic, r.partition, r.from)))
     val end = Positions.from(ranges.map(r => (r.topic, r.partition, r.until)))
@@ -63,17 +64,17 @@ private[source] final class ClusterStream(
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
     withAdmin(_.commit(group, positions))
 
-  /** Where the offsets of finished batches are handed over; made by the query's thread, once. */
+  /** The queue for the offsets of completed batches; created once, by the thread of the query. */
   def commits(make: => GroupCommitQueue): GroupCommitQueue = lane.getOrElse {
     val made = make
     lane = Some(made)
     made
   }
 
-  /** Whether the end of a commit would be waited for. */
+  /** Whether [[close]] would wait for a commit. */
   def isCommitting: Boolean = lane.exists(_.isBusy)
 
-  /** Waits for a commit that is under way, at the longest for its own limit. */
+  /** Waits for a pending commit, at most for its time limit. */
   def close(): Unit = {
     lane.foreach(_.finish().join())
     synchronized(admin).foreach(_.close())
@@ -84,7 +85,7 @@ private[source] final class ClusterStream(
     wrapped.deserializeOffset(CompositeOffsetJson.writePositions(positions))
 
   private def wrapped: MicroBatchStream = stream.getOrElse {
-    // The subscription is of no use to a stream that is only asked for the partitions of given ranges.
+    // The subscription is required but has no effect, because the stream only plans given ranges.
     val made = source.stream(config.spark + ("subscribe" -> id), s"$path/$id")
     stream = Some(made)
     made

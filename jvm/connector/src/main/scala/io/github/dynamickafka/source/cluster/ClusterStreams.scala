@@ -19,13 +19,14 @@ import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.time.Clock
 
 /**
- * The open clusters of one query. Opens and closes only what changed, asks all of them at once.
+ * The open clusters of one query. Opens and closes only clusters that changed, and sends requests to all clusters at
+ * once.
  *
- * Used by the query's thread alone. It never waits longer than the clusters' request limit, and an interrupt
+ * Used only by the thread of the query, which never waits longer than the request timeout of the clusters. An interrupt
  * ends the wait.
  *
- * @param skipUnreachable go on without a cluster that gives no answer
- * @param failureTimeoutMs how long to go on without it; -1: for ever
+ * @param skipUnreachable whether to continue without unreachable clusters
+ * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
  */
 private[source] final class ClusterStreams(
     open: (String, ClusterConfig) => ClusterStream,
@@ -46,7 +47,7 @@ private[source] final class ClusterStreams(
 
   def unreachable: Set[String] = outages.keySet
 
-  /** Makes exactly these clusters open, with these configurations. Those that have not changed live on. */
+  /** Opens and closes clusters so that exactly these are open. Clusters with an unchanged configuration stay open. */
   def set(wanted: Map[String, ClusterConfig]): Unit = {
     val (same, other) = streams.partition { case (id, stream) => wanted.get(id).contains(stream.config) }
     streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
@@ -54,7 +55,7 @@ private[source] final class ClusterStreams(
     close(other.values)
   }
 
-  /** Opens these as well, or anew where the configuration differs. */
+  /** Opens these clusters in addition, and reopens those whose configuration changed. */
   def add(wanted: Map[String, ClusterConfig]): Unit = set(streams.map { case (id, s) =>
     id -> s.config
   } ++ wanted)
@@ -62,10 +63,10 @@ private[source] final class ClusterStreams(
   def apply(id: String): ClusterStream = streams(id)
 
   /**
-   * Asks all of them at once and waits for the last one.
+   * Sends the requests to all clusters at once and waits for the last response.
    *
-   * @param superseded of clusters that have not answered: true where it is of no use to wait for them any more, since
-   *                   one of them has moved or left; then None
+   * @param superseded returns true if one of the given clusters, which have not responded, has moved or left meanwhile,
+   *                   so that waiting is useless; the result is then None
    * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE`, `CLUSTER_AUTHENTICATION_FAILED`,
    *                                      `CLUSTER_AUTHORIZATION_FAILED`
    */
@@ -74,13 +75,13 @@ private[source] final class ClusterStreams(
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] =
     gather(questions.keySet, superseded) { stream =>
-      // Together, so that both are within one limit.
+      // Concurrently, so that one time limit applies to both.
       val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
       stream.ask(questions(stream.id)).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
     }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
 
   /**
-   * All topics of these clusters; None in place of those of a cluster that gives no answer. Otherwise as [[ask]].
+   * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
    */
   def topics(
       ids: Set[String],
@@ -111,7 +112,7 @@ private[source] final class ClusterStreams(
     }
   }
 
-  /** Whether the cluster answers at all, within its limit. */
+  /** Whether the cluster responds within its request timeout. */
   def answers(id: String): Either[Throwable, Unit] = {
     val stream = streams(id)
     val answer = async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
@@ -120,8 +121,8 @@ private[source] final class ClusterStreams(
   }
 
   /**
-   * Hands these offsets over to the cluster's consumer group, and waits for nothing. A cluster that is not open has
-   * left, or is not needed yet; one that closes does so after its last commit.
+   * Commits these offsets to the consumer group of the cluster, without waiting. Ignores a cluster that is not open,
+   * because it has left or is not required yet. A cluster closes after its last commit.
    */
   def commit(id: String, positions: Positions, tally: CommitCounter): Unit = streams.get(id).foreach { stream =>
     stream.commits(lane(stream, tally)).offer(positions)
@@ -145,7 +146,7 @@ private[source] final class ClusterStreams(
     )
   }
 
-  /** Kafka's own ids of these clusters, as far as they have told them. */
+  /** The known `cluster.id`s of these clusters. */
   def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
     ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
 
@@ -155,17 +156,17 @@ private[source] final class ClusterStreams(
     streams = Map.empty
     val closed = CompletableFuture.allOf(closing.toSeq: _*)
     awaitClosed(closed, waitMs)
-    // Not before: a commit that waited for another one is still to be sent.
+    // Not earlier, because a queued commit may still be sent.
     val _ = closed.whenComplete((_, _) => pool.shutdown())
   }
 
-  /** Off the query's thread: to open a client can take a while. */
+  /** Runs on another thread than the query's, because opening a client can block. */
   private def async[A](ask: () => CompletableFuture[A]): CompletableFuture[A] =
     CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
 
   private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
     outage.look(clock.monotonicMs(), () => async(() => streams(id).probe())) match {
-      // Who answers may still refuse what the query asks: the outage ends with the answer to that.
+      // The cluster may still reject the requests of the query: the outage ends with the first successful one.
       case Right(_) => false
       case Left(next) =>
         outages += id -> next
@@ -180,7 +181,7 @@ private[source] final class ClusterStreams(
       throw Errors.invalidOption(
         e.option,
         "committed",
-        s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit some",
+        s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit offsets",
         e
       )
     case other => other
@@ -191,7 +192,7 @@ private[source] final class ClusterStreams(
     else {
       if (!outages.contains(id)) {
         log.warn(
-          "Kafka cluster '{}' ({}) gives no answer; the query goes on without it and asks it again: {}",
+          "Kafka cluster '{}' ({}) is unreachable; the query continues without it and retries: {}",
           id,
           streams(id).config.bootstrapServers,
           explain(id, error)
@@ -204,29 +205,29 @@ private[source] final class ClusterStreams(
     }
 
   private def answered(id: String): Unit = outages.get(id).foreach { outage =>
-    log.info("Kafka cluster '{}' answers again after {} ms", id, clock.monotonicMs() - outage.since)
+    log.info("Kafka cluster '{}' is reachable again after {} ms", id, clock.monotonicMs() - outage.since)
     outages -= id
   }
 
-  /** What an error of this cluster says to a user, without secrets. */
+  /** The message of an error of this cluster for users, without secrets. */
   def explain(id: String, error: Throwable): String = describe(error, streams(id).config)
 
-  /** The error that ends the query because of this one, which a client of this cluster threw. */
+  /** The error that fails the query, for an exception of a client of this cluster. */
   def failure(id: String, error: Throwable): Errors.Runtime =
     ClusterFailure(id, streams(id).config.bootstrapServers, error, explain(id, error), safe(id, error))
 
-  /** As a cause for an error of ours: what a client throws may show what it was given. */
+  /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
   def safe(id: String, error: Throwable): Throwable =
     Redaction.scrub(error, streams(id).config.properties.client)
 
-  /** In the background, since a client may wait for what it has under way; failures are logged, not thrown. */
+  /** Closes in the background, because a client may wait for pending requests. Failures are logged. */
   private def close(gone: Iterable[ClusterStream]): Unit =
     closing = closing.filterNot(_.isDone) ++ gone.map { stream =>
       CompletableFuture.runAsync(
         () =>
           try stream.close()
           catch {
-            case NonFatal(e) => log.warn(s"Closing the clients of Kafka cluster '${stream.id}' failed", e)
+            case NonFatal(e) => log.warn(s"Failed to close the clients of Kafka cluster '${stream.id}'", e)
           },
         pool
       )
@@ -235,8 +236,8 @@ private[source] final class ClusterStreams(
   private def awaitClosed(closed: CompletableFuture[Void], waitMs: Long): Unit =
     try { val _ = closed.get(waitMs, TimeUnit.MILLISECONDS) }
     catch {
-      case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing")
-      // A stopped query's thread may come here interrupted; the clients close on.
+      case _: TimeoutException => log.warn("Clients of Kafka clusters are still closing in the background")
+      // The thread of a stopped query may be interrupted; the clients close in the background.
       case _: InterruptedException => Thread.currentThread.interrupt()
     }
 }
@@ -247,7 +248,7 @@ private[source] object ClusterStreams {
   private val CheckEveryMs = 50L
   private val CloseWaitMs = 800L
 
-  /** Of a stop that would else leave the last batch uncommitted: a process may end right after it. */
+  /** Longer if a commit is pending, because the process may exit right after the stop. */
   private val CommitWaitMs = 3000L
 
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
@@ -255,10 +256,10 @@ private[source] object ClusterStreams {
     catch { case NonFatal(e) => Left(ClusterAdmin.cause(e)) }
 
   /**
-   * Waits for all of them, or until it is of no use to; then they are cancelled, and none of them tells anything.
+   * Waits for all responses, or until waiting is useless; then cancels the pending requests.
    *
-   * @param superseded told of those that are not done
-   * @return whether all are done
+   * @param superseded called with the clusters whose requests are pending
+   * @return whether all requests are complete
    */
   private[source] def await(
       answers: Map[String, CompletableFuture[_]],
@@ -282,13 +283,15 @@ private[source] object ClusterStreams {
 
   private def describe(error: Throwable, config: ClusterConfig): String = {
     val text = error match {
-      case _: TimeoutException => s"no answer within ${config.requestTimeoutMs} ms"
+      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
       case other => ClusterFailure.text(other)
     }
     Redaction.scrub(text, config.properties.client)
   }
 }
 
-/** A commit for a cluster of which no option names the group. */
+/** A commit to a cluster for which no consumer group is set. */
 private[source] final class NoGroup
-    extends RuntimeException("it has no group: set 'commitGroupId', or 'kafka.group.id' for all clusters")
+    extends RuntimeException(
+      "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
+    )

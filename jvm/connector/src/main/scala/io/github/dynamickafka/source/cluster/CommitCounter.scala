@@ -3,9 +3,7 @@ package io.github.dynamickafka.source.cluster
 import org.slf4j.LoggerFactory
 
 /**
- * Commits to the consumer group since the query started.
- *
- * @param succeeded a commit is one request with all offsets of one cluster
+ * The number of group commits since the query started. A commit is one request with all offsets of one cluster.
  */
 private[source] final case class CommitCounts(succeeded: Long, failed: Long) {
   def +(that: CommitCounts): CommitCounts = CommitCounts(succeeded + that.succeeded, failed + that.failed)
@@ -15,7 +13,7 @@ private[source] object CommitCounts {
   val none: CommitCounts = CommitCounts(0L, 0L)
 }
 
-/** Counts commits, and logs what changes: the first failure, one for another reason, the end of them. Any thread. */
+/** Counts commits, and logs the first failure, a failure with another reason, and the recovery. Thread-safe. */
 private[source] final class CommitCounter {
   import CommitCounter._
 
@@ -29,7 +27,7 @@ private[source] final class CommitCounter {
     counts += cluster -> (of(cluster) + CommitCounts(1L, 0L))
     if (failing.contains(cluster)) {
       failing -= cluster
-      log.info("Kafka cluster '{}' takes the offsets for group '{}' again", cluster, group: Any)
+      log.info("Kafka cluster '{}' accepts offset commits of group '{}' again", cluster, group: Any)
     }
   }
 
@@ -39,7 +37,7 @@ private[source] final class CommitCounter {
     if (!failing.get(cluster).contains(reason)) {
       failing += cluster -> reason
       log.warn(
-        "Kafka cluster '{}' does not take the offsets for group '{}': {}; the query goes on and tries again",
+        "Kafka cluster '{}' rejected the offset commit of group '{}': {}; the query continues and retries",
         cluster,
         group,
         reason

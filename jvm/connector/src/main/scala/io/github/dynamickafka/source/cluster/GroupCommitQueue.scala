@@ -8,13 +8,13 @@ import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
- * Commits of one cluster to the consumer group: one at a time, in order, and of those that come meanwhile only the
- * newest waits. After a failure the next one waits as well, for longer each time.
+ * The queue of group commits of one cluster: one commit at a time, in order. Of the commits that are offered meanwhile,
+ * only the newest one is queued. After a failure, the next commit waits for a pause that doubles with each failure.
  *
- * Offered to by the query's thread, which is never held up; answered on threads of Kafka's clients.
+ * The thread of the query offers commits and never blocks. Responses arrive on threads of the Kafka clients.
  *
- * @param send begins a commit; its answer has to come in bounded time
- * @param tell told of each commit that has ended: its error, or none
+ * @param send starts a commit, which must complete within a time limit
+ * @param tell called at the end of each commit with its error, or None
  */
 private[source] final class GroupCommitQueue(
     send: Positions => CompletableFuture[Unit],
@@ -31,7 +31,7 @@ private[source] final class GroupCommitQueue(
   private var closing = false
   private var idle: CompletableFuture[Unit] = Nothing
 
-  /** A batch that ends here is finished. Costs nothing where that has been committed already. */
+  /** Queues the end positions of a completed batch. Does nothing if they are already committed or pending. */
   def offer(positions: Positions): Unit = synchronized {
     if (!closing && positions.nonEmpty) {
       waiting = Some(positions).filterNot(underWay.orElse(done).contains)
@@ -39,10 +39,12 @@ private[source] final class GroupCommitQueue(
     }
   }
 
-  /** Whether an answer can be hoped for that is worth waiting for. */
+  /** Whether a commit is pending that is expected to succeed. */
   def isBusy: Boolean = synchronized(underWay.nonEmpty && failures == 0)
 
-  /** Takes no more. Completes when nothing is under way; what waits is sent first, where the cluster takes commits. */
+  /**
+   * Accepts no more commits. Completes when none is pending; a queued commit is sent first, unless the last one failed.
+   */
   def finish(): CompletableFuture[Unit] = synchronized {
     closing = true
     if (failures > 0) waiting = None

@@ -7,12 +7,11 @@ import scala.util.Try
 import io.github.dynamickafka.time.Backoff
 
 /**
- * A cluster that gave no answer while the query goes on without it: when it is asked again, and since when it
- * is gone. Immutable.
+ * The state of an unreachable cluster while the query continues without it. Immutable.
  *
- * @param since monotonic milliseconds, as all times here
- * @param nextAt when it is asked again
- * @param probe the question that is under way; nobody waits for it, so that a trigger is delayed only once
+ * @param since the start of the outage, in monotonic milliseconds, like all times here
+ * @param nextAt the time of the next probe
+ * @param probe the pending probe; no trigger waits for it, so that an outage delays only one trigger
  */
 private[source] final case class Outage(
     since: Long,
@@ -22,7 +21,7 @@ private[source] final case class Outage(
     cause: Throwable
 ) {
 
-  /** What the next trigger finds: the cluster answers, or the outage as it is now. */
+  /** Called by each trigger: returns `Right` if the cluster responds again, otherwise the new state of the outage. */
   def look(now: Long, ask: () => CompletableFuture[String]): Either[Outage, Unit] = probe match {
     case Some(answer) if !answer.isDone => Left(this)
     case Some(answer) if answer.isCompletedExceptionally => Left(failedAgain(now, answer))
@@ -31,7 +30,7 @@ private[source] final case class Outage(
     case None => Left(this)
   }
 
-  /** It has failed once more: the next question comes after a longer pause. */
+  /** After another failure: the pause before the next probe is longer. */
   def again(now: Long, error: Throwable): Outage =
     Outage(since, attempts + 1, now + Backoff.OfClusters.pauseMs(attempts + 1), None, error)
 

@@ -14,11 +14,11 @@ import io.github.dynamickafka.source.cluster.ClusterStream
 import io.github.dynamickafka.source.read.ReadSettings
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
-/** Ranges of many clusters to the tasks of one batch, which [[ReaderFactory]] knows how to read. No request is made. */
+/** Plans the ranges of all clusters as the tasks of one batch, for [[ReaderFactory]]. Makes no requests. */
 private[source] trait BatchPlanner {
 
   /**
-   * @param order all clusters that are read, also those without a record in this batch
+   * @param order all clusters that are read, including those without records in this batch
    * @param stream the stream id of a (cluster, topic)
    */
   def partitions(
@@ -37,17 +37,17 @@ private[source] object BatchPlanner {
     val conf = SparkSession.active.sparkContext.getConf
     val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
     if (conf.getAll.exists(_._1.startsWith(DelegationTokens))) {
-      log.info("Delegation tokens are configured ({}*), so Spark's own Kafka reader reads", DelegationTokens)
+      log.info("Delegation tokens are configured ({}*): using Spark's Kafka reader", DelegationTokens)
       new SparkPlanner(splits)
     } else {
-      // As long as Spark's own reader waits.
+      // The default timeout of Spark's Kafka reader.
       val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
       ranges(ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs), splits, source)
     }
   }
 
   private def ranges(settings: ReadSettings, splits: Splits, source: SparkKafkaSource): BatchPlanner = {
-    // Never opened: only asked for what Spark knows of its executors.
+    // Never connects to Kafka: only used to get the executors from Spark.
     val places = new ExecutorPlaces(
       source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
     )

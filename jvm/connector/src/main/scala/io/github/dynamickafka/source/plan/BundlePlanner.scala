@@ -8,14 +8,14 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, SharedTask, StreamRange}
 
-/** Ranges of many clusters to the partitions of one batch, for [[BundleReader]]. */
+/** Plans the ranges of all clusters as the partitions of one batch, for [[BundleReader]]. */
 private[source] object BundlePlanner {
 
   /**
-   * @param order all clusters that are read, also those without a record in this batch
+   * @param order all clusters that are read, including those without records in this batch
    * @param stream the stream id of a (cluster, topic)
-   * @param cores that the session has now
-   * @param places executors that tasks can prefer
+   * @param cores the current number of cores of the session
+   * @param places the executors, as preferred locations
    */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
@@ -38,7 +38,7 @@ private[source] object BundlePlanner {
           consumer,
           bundle.map(range => StreamRange(stream(id, range.topic), range)),
           settings,
-          // The parts of one partition would all come to one executor.
+          // A divided range has no preferred location, because all parts of a partition would go to one executor.
           Some(bundle.head).filter(undivided).flatMap(place(_, turns(id), places)).toSeq
         )
       }
@@ -51,8 +51,9 @@ private[source] object BundlePlanner {
   }
 
   /**
-   * The same one from batch to batch, so that a partition finds its consumer again and what was fetched ahead; another
-   * one for the same partition of each cluster, which else would all come to one executor.
+   * The preferred executor of a partition. It is stable over batches, so that a partition can reuse its consumer with
+   * the records that it has prefetched. It differs by cluster, so that the same partition of all clusters does not go
+   * to one executor.
    */
   def place(range: OffsetRange, turn: Int, places: IndexedSeq[String]): Option[String] =
     if (places.isEmpty) None

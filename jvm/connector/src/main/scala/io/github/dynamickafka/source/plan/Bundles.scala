@@ -1,21 +1,22 @@
 package io.github.dynamickafka.source.plan
 
 /**
- * Shares the ranges of a batch out to tasks. Pure.
+ * Distributes the ranges of a batch over tasks. Pure.
  *
- * A partition is a task, as in Spark's own source, up to [[TasksPerCore]] tasks a core. Where there are more, those with
- * few records share tasks, since what a task costs is then the task and its consumer, not the records.
+ * A partition is a task, as in Spark's Kafka source, up to [[TasksPerCore]] tasks per core. With more partitions, those
+ * with few records share tasks, because the overhead of the task and its consumer would exceed the cost of reading the
+ * records.
  */
 private[source] object Bundles {
   val TasksPerCore = 4
 
-  /** About ten milliseconds' work: more of it is never put together. */
+  /** The maximum number of records of a task with several ranges; reading them takes about 10 ms. */
   val SmallTask = 10000L
 
   /**
-   * @param size records of a range
-   * @param cores that the session has now
-   * @return the ranges of each cluster in bundles; all of them, in their order
+   * @param size the number of records of a range
+   * @param cores the current number of cores of the session
+   * @return the ranges of each cluster in bundles, in the same order
    */
   def apply[R](byCluster: Seq[Seq[R]], cores: Int)(size: R => Long): Seq[Seq[Seq[R]]] = {
     val all = byCluster.flatten
@@ -24,17 +25,17 @@ private[source] object Bundles {
   }
 
   /**
-   * Has bundles of several clusters share a task, where there are more than are worth a task each.
+   * Combines bundles of several clusters in one task, if there are more bundles than tasks that are worthwhile.
    *
-   * @param size records of a bundle
-   * @param cores that the session has now
-   * @param place where a bundle should be read: those of two places do not share
-   * @return all bundles, those of one place in their order
+   * @param size the number of records of a bundle
+   * @param cores the current number of cores of the session
+   * @param place the preferred location of a bundle: only bundles with the same location share a task
+   * @return all bundles, grouped by task; those of one location in the same order
    */
   def shared[B](bundles: Seq[B], cores: Int)(size: B => Long, place: B => Any): Seq[Seq[B]] =
     if (bundles.size <= tasks(cores)) bundles.map(Seq(_))
     else {
-      // Clusters are what takes the time there, so none of the tasks gets nearly all of them.
+      // Connecting to clusters dominates the time, so the number of bundles per task is limited too.
       val most = (bundles.size + tasks(cores) - 1) / tasks(cores)
       val full = fill(bundles.map(size), cores)
       bundles.map(place).distinct.flatMap(at => pack(bundles.filter(place(_) == at), full, most)(size))

@@ -6,18 +6,18 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import io.github.dynamickafka.offset.{CompositeOffsetJson, Positions}
 
 /**
- * The executors that there are, as preferred locations. Spark tells them to its own Kafka source and to no public
- * interface, so that source is asked: it places partitions by a hash over all executors, and a topic of many partitions
- * comes to each of them. No request is made for it, and the topic need not exist.
+ * The current executors, as preferred locations. Spark exposes them to its Kafka source but not through a public
+ * interface. So this class plans a topic with many partitions with Spark's source, which distributes them over all
+ * executors by a hash. This makes no requests, and the topic need not exist.
  *
- * @param source a stream of Spark's own Kafka source
+ * @param source a stream of Spark's Kafka source
  */
 private[source] final class ExecutorPlaces(source: => MicroBatchStream) {
   private lazy val stream = source
   private lazy val none = offset(0L)
   private lazy val one = offset(1L)
 
-  /** In a stable order; empty where all tasks run in this process. */
+  /** In a stable order; empty if all tasks run in this process. */
   def all(): IndexedSeq[String] =
     if (SparkSession.active.sparkContext.isLocal) IndexedSeq.empty
     else stream.planInputPartitions(none, one).flatMap(_.preferredLocations).distinct.sorted.toIndexedSeq
@@ -33,6 +33,6 @@ private[source] final class ExecutorPlaces(source: => MicroBatchStream) {
 
 private[source] object ExecutorPlaces {
 
-  /** Enough for a few hundred executors. */
+  /** Sufficient for a few hundred executors. */
   private val Partitions = 512
 }

@@ -9,8 +9,8 @@ import io.github.dynamickafka.source.cluster.ClusterStream
 import io.github.dynamickafka.source.spark.ClusterPartition
 
 /**
- * Has Spark's own reader read a batch. Only where delegation tokens are configured (`spark.kafka.clusters.*`): how they
- * get into a consumer is known to Spark's reader alone.
+ * Plans a batch for Spark's Kafka reader. Used only if delegation tokens are configured (`spark.kafka.clusters.*`),
+ * because only Spark's reader can pass them to a consumer.
  */
 private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
   import SparkPlanner._
@@ -25,7 +25,7 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
     val planned = parts.flatMap { case (id, ofCluster) =>
       val cluster = clusters(id)
       val reader = cluster.readerFactory
-      // A plan of its own for each stream: what Spark's planner gives back does not tell the topic.
+      // One plan per stream, because the partitions of Spark's planner do not provide the topic.
       ofCluster.groupBy(range => stream(id, range.topic)).toSeq.sortBy(_._1).flatMap {
         case (streamId, ofStream) =>
           val topics = ofStream.map(_.topic).toSet
@@ -48,15 +48,15 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
 
 private[source] object SparkPlanner {
 
-  /** No two ranges of one partition together: Spark plans one of each at a time. */
+  /** Separates ranges of the same partition, because Spark plans one range per partition at a time. */
   private def apart(ranges: Seq[OffsetRange]): Seq[Seq[OffsetRange]] = {
     val byPartition = ranges.groupBy(r => (r.topic, r.partition)).values.toSeq
     (0 until byPartition.map(_.size).maxOption.getOrElse(0)).map(i => byPartition.flatMap(_.lift(i)))
   }
 
   /**
-   * Spark places a partition by the hash of its topic and number, so the same partition of many clusters comes to
-   * one executor, unless each cluster begins to count at another one.
+   * Spark chooses the preferred executor of a partition by a hash of topic and partition, so the same partition of all
+   * clusters would go to one executor. Shifts the executors of each cluster to prevent this.
    */
   def rotate(partitions: Seq[ClusterPartition], clusters: IndexedSeq[String]): Seq[InputPartition] = {
     val places = partitions.flatMap(_.locations).distinct.sorted.toIndexedSeq

@@ -3,15 +3,16 @@ package io.github.dynamickafka.source.plan
 import io.github.dynamickafka.offset.{BudgetShare, OffsetRange}
 
 /**
- * Splits ranges for `maxRecordsPerPartition`, then for `minPartitions`: as Spark's own source does, but over all clusters
- * together. Pure. Ranges and their parts stay in order.
+ * Splits ranges for `maxRecordsPerPartition`, then for `minPartitions`, like Spark's Kafka source but over all
+ * clusters. Pure. Ranges and their parts stay in order.
  *
- * @param minPartitions the fewest parts, where there are as many records; the largest ranges are split the most
- * @param maxRecords the most records of a part
+ * @param minPartitions the minimum number of parts, if there are as many records; larger ranges are split into more
+ *                      parts
+ * @param maxRecords the maximum number of records of a part
  */
 private[source] final case class Splits(minPartitions: Option[Int], maxRecords: Option[Long]) {
 
-  /** Whether the user has said how many tasks there are. */
+  /** Whether the user has set the number or size of tasks. */
   def asked: Boolean = minPartitions.isDefined || maxRecords.isDefined
 
   def apply(byCluster: Seq[Seq[OffsetRange]]): Seq[Seq[OffsetRange]] = {
@@ -19,7 +20,9 @@ private[source] final case class Splits(minPartitions: Option[Int], maxRecords: 
     minPartitions.filter(_ > small.iterator.map(_.size).sum).fold(small)(inParts(small, _))
   }
 
-  /** A part is to a range what a record is to a budget: each range has one, and the others go by size. */
+  /**
+   * Distributes parts over ranges like records over partitions: one for each range, the others in proportion to size.
+   */
   private def inParts(byCluster: Seq[Seq[OffsetRange]], parts: Int): Seq[Seq[OffsetRange]] = {
     val shares = BudgetShare(byCluster.flatten.map(_.size).toIndexedSeq, parts.toLong, turn = 0L).iterator
     byCluster.map(_.flatMap(range => split(range, math.max(1L, shares.next()))))

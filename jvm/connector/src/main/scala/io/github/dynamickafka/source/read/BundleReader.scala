@@ -17,13 +17,13 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterFailure
 
 /**
- * Reads the ranges of a [[RangeBundle]] to rows. Rows of one partition come in order; those of several come in the order
- * in which the cluster gives them.
+ * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions
+ * is that in which the cluster returns records.
  *
- * Rows are taken by one thread, but Spark may close the reader from another one (SPARK-33277), so whatever touches the
- * consumer is under a lock; the way of each single row is not. Made by the task's thread.
+ * One thread reads the rows, but Spark may close the reader from another thread (SPARK-33277), so access to the
+ * consumer is synchronized. Access to a single row is not. Created by the thread of the task.
  *
- * @param metrics of the task
+ * @param metrics the metrics of the task
  */
 private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool, metrics: ReaderMetrics)
     extends PartitionReader[InternalRow] {
@@ -63,8 +63,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   override def get(): InternalRow = row
 
   /**
-   * Opens the consumer and waits for the first records, so that `next` need not. Called before the first `next`, and by
-   * any thread that the one of `next` waits for.
+   * Opens the consumer and waits for the first records, so that `next` does not block. Called before the first `next`,
+   * by a thread whose completion the thread of `next` waits for.
    */
   def fetch(): Unit = {
     refill()
@@ -75,7 +75,7 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
 
   override def close(): Unit = {
     closed = true
-    // Whoever waits for records has the lock; a consumer that was woken is not used again.
+    // The thread that waits for records holds the lock. A consumer that was woken up is not reused.
     if (waiting) consumer.foreach(_.wakeUp())
     synchronized(giveBack())
   }
@@ -103,7 +103,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
           end = found.size
         case None =>
           finished = true
-          // At once: Spark closes the readers of a task, of which `coalesce` makes many, when the task ends.
+          // Released immediately, because Spark closes readers only at the end of the task, which has many with
+          // `coalesce`.
           giveBack()
       }
       slice.isDefined
@@ -113,12 +114,12 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private def next(from: RangeConsumer) = from.next(bundle.settings.silenceMs, lost, () => check())
 
   private def opened(): RangeConsumer = consumer.getOrElse {
-    // A task that is tried again gets a new one: the state of others may be why it failed.
+    // A retried task gets a new consumer, because the state of a pooled one may have caused the failure.
     val settings = bundle.consumer
     val made =
       if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
     consumer = Some(made)
-    // Whoever closes it from now on finds a consumer to wake; who did so before has found none.
+    // A close before this point had no consumer to wake up, so it must be checked here.
     check()
     made.begin(bundle.ranges.map { case StreamRange(_, r) =>
       new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
@@ -126,14 +127,14 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     made
   }
 
-  /** Spark interrupts a task's thread only where it was told to; otherwise it has to be asked. */
+  /** Spark interrupts the thread of a cancelled task only if configured to; otherwise the task must check. */
   private def check(): Unit = if (closed || task.exists(_.isInterrupted())) throw new TaskKilledException
 
   private def lost(what: Lost): Unit = {
     val loss = what.in(bundle.cluster)
     if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
     log.warn(
-      "Kafka cluster '{}', topic '{}': {}; failOnDataLoss is false, so the query goes on",
+      "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
       loss.cluster,
       loss.topic,
       loss.text
@@ -141,7 +142,7 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     metrics.lost()
   }
 
-  /** Which of the clusters it is about, and no secret: a client that cannot be made shows what it was given. */
+  /** Adds the cluster to an error of the client, and redacts secrets, because the message may contain properties. */
   private val failure: PartialFunction[Throwable, Nothing] = {
     case e: InterruptException => throw e
     case e @ (_: KafkaException | _: TimeoutException) =>

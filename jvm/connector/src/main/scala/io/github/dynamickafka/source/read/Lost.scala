@@ -4,11 +4,11 @@ import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.offset.Loss
 
-/** What a range names and the cluster does not have (any more). */
+/** A part of a range that does not exist, or no longer exists, on the cluster. */
 private[source] sealed trait Lost extends Product with Serializable {
   def partition: TopicPartition
 
-  /** As users are told. */
+  /** The loss as it is reported to users. */
   def in(cluster: String): Loss
 }
 
@@ -19,11 +19,11 @@ private[source] final case class LostPartition(partition: TopicPartition, at: Lo
 }
 
 /**
- * @param at the next one to read
- * @param until the end of the range
- * @param earliest the first that is there
- * @param end the one after the last that is there
- * @param truncated the log has been cut below `at`, as after an unclean election of its leader (KIP-320)
+ * @param at the next offset to read
+ * @param until the end of the range, exclusive
+ * @param earliest the earliest available offset
+ * @param end the latest offset, which is the offset after the last record
+ * @param truncated whether the log was truncated below `at`, for example by an unclean leader election (KIP-320)
  */
 private[source] final case class LostOffsets(
     partition: TopicPartition,
@@ -34,13 +34,13 @@ private[source] final case class LostOffsets(
     truncated: Boolean
 ) extends Lost {
 
-  /** Where records are (still, or again) there; the end of the range where none of it is. */
+  /** The offset of the first available record; the end of the range if none of its records is available. */
   def resumeAt: Long =
     if (at < earliest) math.min(earliest, until)
     else if (at < end) at
     else until
 
-  /** Whether it was there when it was looked for: then nothing is lost. */
+  /** Whether the offset is available again, so that no record is lost. */
   def isBack: Boolean = !truncated && at >= earliest && at < end
 
   override def in(cluster: String): Loss =

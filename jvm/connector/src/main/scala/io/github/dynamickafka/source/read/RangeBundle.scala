@@ -5,13 +5,13 @@ import org.apache.spark.sql.connector.read.InputPartition
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 
-/** A range of one partition, and the stream that it is read for. */
+/** A range of one partition, and the stream of its topic. */
 private[source] final case class StreamRange(stream: String, range: OffsetRange)
 
 /**
- * How records are read, the same in all tasks of a query.
+ * The settings of all tasks of a query.
  *
- * @param silenceMs how long a cluster may give nothing before the task fails
+ * @param silenceMs how long a cluster may return no data before the task fails, in milliseconds
  */
 private[source] final case class ReadSettings(
     includeHeaders: Boolean,
@@ -20,10 +20,10 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * What one task reads, alone or with others in a [[SharedTask]]: ranges of one cluster, with one consumer, at most one
- * of each partition.
+ * Ranges of one cluster that one consumer of a task reads, with at most one range of each partition. A task reads one
+ * bundle, or several in a [[SharedTask]].
  *
- * @param locations where Spark should run it, if it can
+ * @param locations the preferred locations of the task
  */
 private[source] final case class RangeBundle(
     consumer: ConsumerSettings,
@@ -34,7 +34,7 @@ private[source] final case class RangeBundle(
 
   def cluster: String = consumer.cluster
 
-  /** Records, as far as offsets tell. */
+  /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum
 
   override def preferredLocations(): Array[String] = locations.toArray
@@ -43,7 +43,7 @@ private[source] final case class RangeBundle(
     s"RangeBundle($cluster: ${ranges.map(r => s"${r.stream} ${r.range}").mkString(", ")})"
 }
 
-/** Bundles that one task reads, of several clusters as a rule. All have the same `locations`. */
+/** Several bundles, usually of different clusters, that one task reads. All of them have the same `locations`. */
 private[source] final case class SharedTask(bundles: Seq[RangeBundle]) extends InputPartition {
 
   override def preferredLocations(): Array[String] = bundles.head.preferredLocations()

@@ -18,7 +18,7 @@ import org.apache.kafka.common.errors.TimeoutException
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.time.Clock
 
-/** The first `size` of these records, all of one partition. */
+/** The first `size` of these records, which belong to one partition. */
 private[source] final case class Slice(
     partition: TopicPartition,
     records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]],
@@ -26,11 +26,11 @@ private[source] final case class Slice(
 )
 
 /**
- * A consumer that reads ranges: knows where each one ends, so that it never waits for more, and keeps what it was given
- * beyond an end for the next batch. Used by one thread at a time.
+ * A consumer that reads ranges. It stops at the end of each range without waiting for more records, and keeps the
+ * records that it fetched beyond the end for the next batch. Used by one thread at a time.
  *
- * A range ends where the consumer's position passes it, whether or not there is a record at its last offsets: those of
- * a compacted topic, and the markers of transactions, are no records.
+ * A range is complete when the position of the consumer reaches its end. The last offsets of a range need not have
+ * records, for example in compacted topics and at transaction markers.
  */
 private[source] final class RangeConsumer(
     val settings: ConsumerSettings,
@@ -39,19 +39,19 @@ private[source] final class RangeConsumer(
 ) {
   import RangeConsumer._
 
-  // Where the client goes on, of the partitions that it has; behind that by no record.
+  // The positions of the client in its assigned partitions, updated after each poll.
   private val positions = mutable.Map.empty[TopicPartition, Long]
   private val rests = mutable.Map.empty[TopicPartition, Rest]
-  // Ranges that are not yet fetched to their end, and where they end.
+  // The end offsets of ranges that are not completely fetched yet.
   private val open = mutable.Map.empty[TopicPartition, Long]
   private val ready = mutable.Queue.empty[Slice]
 
   def partitions: Set[TopicPartition] = consumer.assignment.asScala.toSet
 
-  /** True where another batch would have use for what was fetched already. */
+  /** Whether there are prefetched records for a later batch. */
   def holdsRecords: Boolean = rests.nonEmpty
 
-  /** @param ranges the first offset and the one after the last, by partition */
+  /** @param ranges the start offset (inclusive) and end offset (exclusive) by partition */
   def begin(ranges: Map[TopicPartition, (Long, Long)]): Unit = {
     end()
     consumer.resume(consumer.paused)
@@ -70,19 +70,19 @@ private[source] final class RangeConsumer(
     }
   }
 
-  /** Leaves off, wherever it is: what was not taken is not kept. */
+  /** Stops reading the current ranges. Records that were fetched but not returned are dropped. */
   def end(): Unit = {
     ready.clear()
     open.clear()
   }
 
   /**
-   * The next records, or none when all ranges are read to their ends.
+   * Returns the next records, or None when all ranges are complete.
    *
-   * @param silenceMs how long to wait for the cluster
-   * @param lost told of offsets that are not there (any more); throws where that is an error
-   * @param check called between waits, throws where the task is to end
-   * @throws java.util.concurrent.TimeoutException when the cluster gives nothing for so long
+   * @param silenceMs how long to wait for data of the cluster, in milliseconds
+   * @param lost called for offsets that do not exist or no longer exist; throws if this is an error
+   * @param check called between waits; throws if the task must end
+   * @throws java.util.concurrent.TimeoutException if the cluster returns no data for `silenceMs`
    */
   def next(silenceMs: Long, lost: Lost => Unit, check: () => Unit): Option[Slice] = {
     val silence = new Silence(clock)
@@ -93,9 +93,10 @@ private[source] final class RangeConsumer(
       check()
       if (ready.nonEmpty || positions != before) silence.broken()
       else if (silence.lasts(silenceMs)) {
-        val waiting = open.toSeq.map { case (tp, until) => s"$tp at ${positions(tp)} of $until" }.sorted
+        val waiting =
+          open.toSeq.map { case (tp, until) => s"$tp at offset ${positions(tp)} of $until" }.sorted
         throw new ju.concurrent.TimeoutException(
-          s"nothing within $silenceMs ms from ${waiting.mkString(", ")}"
+          s"no data within $silenceMs ms from ${waiting.mkString(", ")}"
         )
       } else if (silence.isTimeToLook) {
         silence.gone(open.keySet.toSet -- there()).foreach { tp =>
@@ -107,10 +108,10 @@ private[source] final class RangeConsumer(
     if (ready.isEmpty) None else Some(ready.dequeue())
   }
 
-  /** Makes a `next` of another thread return at once, with an error. The consumer is of no use after that. */
+  /** Makes a `next` call of another thread fail immediately. The consumer must not be used afterwards. */
   def wakeUp(): Unit = consumer.wakeup()
 
-  /** Waits for nothing. */
+  /** Does not wait. */
   def close(): Unit = consumer.close(Duration.ZERO)
 
   private def poll(): Unit = {
@@ -122,7 +123,7 @@ private[source] final class RangeConsumer(
         take(tp, found)
       }
     }
-    // Only when all records are taken: this can throw of any partition (KIP-320), and none may be lost by it.
+    // After all records are taken, because this can throw for any partition (KIP-320), which must not lose records.
     open.keys.toSeq.foreach { tp =>
       try positions(tp) = math.max(positions(tp), consumer.position(tp, Duration.ZERO))
       catch { case _: TimeoutException => () }
@@ -134,7 +135,7 @@ private[source] final class RangeConsumer(
     val until = open(tp)
     val size = firstAt(records, until)
     if (size > 0) ready += Slice(tp, records, size)
-    // Copied: the list would keep what the task has read in memory.
+    // Copied, because a view would keep the records that the task has read in memory.
     if (size < records.size) rests(tp) = Rest(until, new ju.ArrayList(records.subList(size, records.size)))
     closeIfRead(tp)
   }
@@ -142,7 +143,7 @@ private[source] final class RangeConsumer(
   private def closeIfRead(tp: TopicPartition): Unit =
     if (open.get(tp).exists(_ <= positions(tp))) close(tp)
 
-  /** Not to be fetched from any more; what is on its way stays with the client. */
+  /** Stops fetching from the partition. The client keeps data of a pending fetch. */
   private def close(tp: TopicPartition): Unit = {
     open.remove(tp)
     consumer.pause(ju.Set.of(tp))
@@ -168,14 +169,14 @@ private[source] final class RangeConsumer(
           e.isInstanceOf[LogTruncationException]
         )
         if (!loss.isBack) lost(loss)
-        // To the same place too: that ends the comparison with the log that was cut.
+        // Also to the same offset: a seek resets the validation against the truncated log.
         seek(tp, loss.resumeAt)
         closeIfRead(tp)
       }
     }
   }
 
-  /** Of what is still to be read, the partitions that the cluster has; all of them where it does not say. */
+  /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
   private def there(): Set[TopicPartition] =
     open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, of) =>
       try consumer.partitionsFor(topic, Duration.ofMillis(WaitMs)).asScala.map(p =>
@@ -188,16 +189,16 @@ private[source] final class RangeConsumer(
 private[source] object RangeConsumer {
   private type Records = ju.List[ConsumerRecord[Array[Byte], Array[Byte]]]
 
-  /** Records from `at` on that were fetched for a range which ended before them. */
+  /** Records from offset `at` that were fetched beyond the end of a range. */
   private final case class Rest(at: Long, records: Records)
 
-  /** Between two looks at whether the task is to end. */
+  /** The interval between two checks whether the task must end. */
   private val WaitMs = 1000L
 
-  /** Between two looks at whether the partitions are still there. */
+  /** The interval between two checks whether the partitions still exist. */
   private val LookEveryMs = 3000L
 
-  /** Index of the first record at or behind an offset; offsets of a partition only grow. */
+  /** The index of the first record at or after an offset. The offsets of a partition are ascending. */
   private def firstAt(records: Records, offset: Long): Int =
     if (records.isEmpty || records.get(records.size - 1).offset < offset) records.size
     else {
@@ -209,7 +210,7 @@ private[source] object RangeConsumer {
       low
     }
 
-  /** For how long a cluster has given nothing, and what has been found out about it meanwhile. */
+  /** Tracks how long a cluster has returned no data, and which partitions were missing meanwhile. */
   private final class Silence(clock: Clock) {
     private var from = clock.monotonicMs()
     private var looked = from
@@ -223,7 +224,9 @@ private[source] object RangeConsumer {
     def lasts(ms: Long): Boolean = clock.monotonicMs() - from >= ms
     def isTimeToLook: Boolean = clock.monotonicMs() - looked >= LookEveryMs
 
-    /** What is missing at two looks: a broker that has just started may not know of everything. */
+    /**
+     * The partitions that are missing in two consecutive checks: a broker that just started may not know all of them.
+     */
     def gone(missing: Set[TopicPartition]): Set[TopicPartition] = {
       looked = clock.monotonicMs()
       val sure = missing.intersect(suspected)

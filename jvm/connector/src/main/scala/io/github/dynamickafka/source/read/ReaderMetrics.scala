@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 
-/** How often a task went on after a loss, under the names of Spark's own Kafka reader. Any thread. */
+/** Counts the losses after which a task continued, with the metric names of Spark's Kafka reader. Thread-safe. */
 private[source] final class ReaderMetrics {
   private val losses = new AtomicLong
 
@@ -13,7 +13,7 @@ private[source] final class ReaderMetrics {
     ()
   }
 
-  /** For this reader they are one: it is told of lost records by asking for an offset that is not there. */
+  /** Both metrics are equal in this reader, because it detects lost records only by an offset that is out of range. */
   def values: Array[CustomTaskMetric] =
     Array("offsetOutOfRange", "dataLoss").map(ReaderMetrics.Metric(_, losses.get))
 }

@@ -7,10 +7,10 @@ import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, GenericArra
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A record of Kafka as a row: Spark's Kafka columns, then `cluster` and `stream`. It is a view: Spark copies what it
- * needs once, straight from the record. One object serves the records of a partition one after the other, as Spark's
- * own readers do. Getters for the types of the columns are here; those for others come from Spark, and so do the
- * ones for types that later versions add.
+ * A Kafka record as a row: the columns of Spark's Kafka source, then `cluster` and `stream`. It is a view, so that
+ * Spark copies the values once, directly from the record. One object is reused for all records of a partition, as in
+ * Spark's readers. It has the getters for the types of these columns; it inherits the others, including those that
+ * later versions of Spark add.
  */
 private[source] final class RecordRow(
     includeHeaders: Boolean,
@@ -68,11 +68,11 @@ private[source] final class RecordRow(
   override def update(i: Int, value: Any): Unit = readOnly()
 
   private def readOnly(): Nothing =
-    throw new UnsupportedOperationException("a record of Kafka is read only")
+    throw new UnsupportedOperationException("a Kafka record is read-only")
 }
 
 private[source] object RecordRow {
-  // Constants of the form that the compiler puts into place.
+  // `final val` without a type, so that the compiler inlines them.
   private final val Key = 0
   private final val Value = 1
   private final val Topic = 2

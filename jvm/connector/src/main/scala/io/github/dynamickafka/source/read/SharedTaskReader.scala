@@ -9,13 +9,13 @@ import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.PartitionReader
 
 /**
- * Reads the bundles of a [[SharedTask]], one after the other. While one is read, the next ones open their consumers and
- * wait for their first records on threads of their own: with distant clusters these waits are nearly all of the time.
+ * Reads the bundles of a [[SharedTask]], one after the other. Meanwhile, the next bundles open their consumers and wait
+ * for their first records on other threads, because with distant clusters these waits dominate the time.
  *
- * A bundle's reader goes from such a thread to the task's when its first records are there, or its error, which is the
- * task's when its turn comes. Closing ends what is under way.
+ * A reader is handed over from such a thread to the thread of the task when its first records have arrived or it has
+ * failed. The task fails with this error when the turn of the bundle comes. Closing ends pending fetches.
  *
- * @param threads for one bundle each, up to [[SharedTaskReader.Ahead]] at a time
+ * @param threads the executor for the fetches, up to [[SharedTaskReader.Ahead]] at a time
  */
 private[source] final class SharedTaskReader(task: SharedTask, pool: ConsumerPool, threads: Executor)
     extends PartitionReader[InternalRow] {
@@ -23,7 +23,7 @@ private[source] final class SharedTaskReader(task: SharedTask, pool: ConsumerPoo
 
   private val metrics = new ReaderMetrics
   private val readers = task.bundles.map(new BundleReader(_, pool, metrics)).toIndexedSeq
-  // Classes that the user's properties name are found through it.
+  // Finds the classes in the properties of the user.
   private val loader = Thread.currentThread.getContextClassLoader
   private val fetches = readers.map(reader =>
     new FutureTask[Unit](() => {
@@ -54,7 +54,7 @@ private[source] final class SharedTaskReader(task: SharedTask, pool: ConsumerPoo
       val until = math.min(readers.size, current + 1 + Ahead)
       fetches.slice(begun, until).foreach(threads.execute(_))
       begun = until
-      // Throws when the task is interrupted; Spark closes this reader then.
+      // Throws if the task is interrupted; Spark then closes this reader.
       try fetches(current).get()
       catch { case e: ExecutionException => throw e.getCause }
       readers(current).next() || advance()
@@ -63,10 +63,12 @@ private[source] final class SharedTaskReader(task: SharedTask, pool: ConsumerPoo
 
 private[source] object SharedTaskReader {
 
-  /** Bundles that are fetched while another one is read. Each can hold as much memory as a task of its own. */
+  /**
+   * The number of bundles that are fetched while another one is read. Each may use as much memory as a separate task.
+   */
   val Ahead = 7
 
-  /** Those of this JVM; each ends after a minute without work. */
+  /** The threads of this JVM; each terminates after a minute without work. */
   lazy val threads: ExecutorService = Executors.newCachedThreadPool { task =>
     val thread = new Thread(task, "dynamic-kafka-fetch")
     thread.setDaemon(true)

@@ -1,17 +1,18 @@
 package io.github.dynamickafka.source.report
 
 /**
- * Names of gauges. Sinks take a dot for a level, and Prometheus' takes an underscore for all that is neither letter nor
- * digit, so nothing else is in them, and ids that would become one name are told apart.
+ * The names of gauges. Metrics sinks use dots as separators, and the Prometheus sink replaces other characters than
+ * letters and digits with an underscore. So names contain only these characters, and different ids get different names.
  */
 private[source] object GaugeNames {
 
-  /** As Spark names the thread of a query: with its name where it has one, and its id. */
+  /** The name that Spark gives to the thread of a query: with the name of the query, if any, and its id. */
   private val QueryThread = """stream execution thread for (?:(.*) )?\[id = ([0-9a-f-]{36}), runId = .*\]""".r
 
   /**
-   * @param thread the name of the query's thread: a source is told the name of its query by nobody
-   * @param checkpoint the source's own folder in the checkpoint, which ends with the source's number in the query
+   * @param thread the name of the query's thread, because Spark does not pass the name of the query to a source
+   * @param checkpoint the directory of the source in the checkpoint, which ends with the number of the source in the
+   *                   query
    */
   def prefix(thread: String, checkpoint: String): String = {
     val query = thread match {
@@ -21,7 +22,7 @@ private[source] object GaugeNames {
     s"${safe(query)}.${safe(checkpoint.split('/').lastOption.getOrElse(""))}"
   }
 
-  /** For each cluster id its name, the same whatever others there are, unless one of them would have it too. */
+  /** The name for each cluster id. It does not depend on the other ids, unless two ids would have the same name. */
   def clusters(ids: Set[String]): Map[String, String] =
     ids.groupBy(safe).flatMap { case (name, same) =>
       same.map(id => id -> (if (same.size == 1) name else f"${name}_${id.hashCode}%08x"))

@@ -12,12 +12,12 @@ import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.time.Clock
 
 /**
- * What the gauges of one cluster show.
+ * The values of the gauges of one cluster.
  *
- * @param pendingRecords its lag after the last batch
- * @param recordsRead of finished batches since the query started, by their offsets
- * @param answeredAt its last answer, monotonic milliseconds
- * @param state 0: it is read; 1: it drains; 2: it gives no answer
+ * @param pendingRecords the lag after the last batch, in records
+ * @param recordsRead the number of records in completed batches since the query started, calculated from offsets
+ * @param answeredAt the time of the last response, in monotonic milliseconds
+ * @param state 0: reading; 1: draining; 2: unreachable
  */
 private[source] final case class ClusterGauges(
     pendingRecords: Long = 0L,
@@ -26,7 +26,7 @@ private[source] final case class ClusterGauges(
     state: Long = 0L
 )
 
-/** What the gauges of one query show, but for what is asked for when they are read. */
+/** The values of the gauges of one query, except those that are determined when they are read. */
 private[source] final case class GaugeValues(
     clusters: SortedMap[String, ClusterGauges] = SortedMap.empty,
     topology: Int = 0,
@@ -35,10 +35,10 @@ private[source] final case class GaugeValues(
 )
 
 /**
- * The gauges of one query in Spark's metrics system, from where they go to whatever sinks are configured. A cluster's
- * are there as long as it is read. Set by the query's thread, read by any.
+ * The gauges of one query in Spark's metrics system, which reports them to the configured sinks. The gauges of a
+ * cluster exist while it is read. The thread of the query sets the values, and any thread reads them.
  *
- * @param registry of the application; none where it cannot be had
+ * @param registry the registry of the application; None if it is not available
  */
 private[source] final class QueryGauges(
     prefix: String,
@@ -86,11 +86,11 @@ private[source] final class QueryGauges(
     ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
   }
 
-  /** Exactly these, those that are there already as they are. */
+  /** Registers and removes gauges so that exactly these exist. Existing gauges are not replaced. */
   private def register(wanted: Map[String, () => Long]): Unit = registry.foreach { to =>
     val (stay, go) = shown.partition { case (name, _) => wanted.contains(name) }
     go.foreach { case (name, gauge) =>
-      // A newer run of the query may have put its own there.
+      // A newer run of the query may have registered its own gauge.
       if (to.getMetrics.get(s"$prefix.$name") eq gauge) to.remove(s"$prefix.$name")
     }
     val fresh = (wanted -- stay.keySet).map { case (name, value) =>
@@ -110,12 +110,12 @@ private[source] object QueryGauges {
   val Draining = 1L
   val Unreachable = 2L
 
-  /** Gauges are worth no query: whatever keeps them from Spark's metrics system is told, and that is all. */
+  /** A failure must not fail the query: it is only logged. */
   def registry(): Option[MetricRegistry] =
     try DynamicKafkaGauges.running()
     catch {
       case e @ (NonFatal(_) | _: LinkageError) =>
-        log.warn("Spark's metrics system takes no gauges of the query", e)
+        log.warn("The gauges of the query cannot be registered in Spark's metrics system", e)
         None
     }
 }

@@ -11,16 +11,16 @@ import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerPlanner, Trig
 import io.github.dynamickafka.time.Clock
 
 /**
- * What a query shows of itself outside of its progress: its offsets in a consumer group of each cluster, and gauges.
- * Told of each step by the query's thread, which it neither holds up nor fails.
+ * Reports the state of a query outside of its progress: commits offsets to a consumer group of each cluster, and sets
+ * gauges. The thread of the query calls it for each step. It neither blocks the query nor fails it.
  *
- * A batch is finished when Spark's commit log has it, and nothing is committed before that. Spark tells it three times:
- * when it asks for the metrics of a progress, which is right after the batch and the only time for the last one of a
- * query that is stopped, or of `Trigger.Once`; when it asks where to go on, which after a restart is where the log
- * says; and, with the batch after it, by `commit`.
+ * A batch is complete when it is in Spark's commit log; no offset is committed before. Spark indicates this three
+ * times: when it requests the metrics for the progress, right after the batch, which is the only indication for the
+ * last batch of a stopped query or of `Trigger.Once`; when it requests the next offset, which after a restart starts
+ * from the commit log; and by `commit`, with the next batch.
  *
- * @param commits whether offsets go to a consumer group
- * @param checkpoint the source's own folder in the checkpoint
+ * @param commits whether to commit offsets to a consumer group
+ * @param checkpoint the directory of the source in the checkpoint
  */
 private[source] final class QueryReporter(
     commits: Boolean,
@@ -49,10 +49,10 @@ private[source] final class QueryReporter(
 
   def commitCounts: CommitCounts = tally.total
 
-  /** Where batch 0 starts, which no batch has come to yet. */
+  /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = beginning = Some(at)
 
-  /** @param start where the query goes on */
+  /** @param start the start offset of the next batch */
   def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
     val fresh = !looked.exists(_.views eq look.views)
     val answered = look.views.collect { case (id, _: ClusterView.Reachable) => id }
@@ -62,7 +62,7 @@ private[source] final class QueryReporter(
     show()
   }
 
-  /** What the batch that ends here reads. */
+  /** Sets the ranges of the batch that ends here. */
   def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit =
     planned = Some(end -> ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.size).sum })
 
@@ -110,5 +110,5 @@ private[source] final class QueryReporter(
 
   private def safely(step: => Unit): Unit =
     try step
-    catch { case NonFatal(e) => log.warn("What the query shows of itself is not up to date", e) }
+    catch { case NonFatal(e) => log.warn("Failed to update the gauges or group offsets of the query", e) }
 }

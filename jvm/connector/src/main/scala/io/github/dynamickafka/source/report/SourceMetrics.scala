@@ -9,15 +9,15 @@ import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.cluster.CommitCounts
 
 /**
- * Progress of one trigger as `StreamingQueryProgress.sources[0].metrics` shows it. Pure, and never throws: an
- * exception here would end the query.
+ * The metrics of the source in `StreamingQueryProgress.sources[].metrics`. Pure. Never throws, because an exception
+ * would fail the query.
  */
 private[source] object SourceMetrics {
 
   /**
-   * @param consumed where the query is after the batch
-   * @param ends last known ends, by cluster
-   * @param clusters ids of the topology
+   * @param consumed the offset after the batch
+   * @param ends the last known latest offsets, by cluster
+   * @param clusters the cluster ids of the topology
    */
   def apply(
       consumed: CompositeOffset,
@@ -48,7 +48,7 @@ private[source] object SourceMetrics {
     (general ++ byCluster).asJava
   }
 
-  /** How far each partition is behind its last known end, by cluster. */
+  /** The lag of each partition behind its last known latest offset, by cluster. */
   def lags(consumed: CompositeOffset, ends: SortedMap[String, Positions]): SortedMap[String, Seq[Long]] =
     consumed.clusters.map { case (id, positions) =>
       id -> positions.iterator.map { case (topic, p, at) =>

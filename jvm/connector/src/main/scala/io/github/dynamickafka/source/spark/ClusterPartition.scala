@@ -16,10 +16,10 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterFailure
 
 /**
- * A partition of Spark's own reader, and what its rows say of where they come from.
+ * A partition of Spark's Kafka reader, with the values of the columns `cluster` and `stream`.
  *
- * @param reader makes the reader of `inner`; each partition carries its own, so that nothing depends on what
- *               reads it
+ * @param reader creates the reader of `inner`; each partition contains it, so that it can be read independently of the
+ *               stream that planned it
  */
 private[source] final case class ClusterPartition(
     cluster: String,
@@ -32,11 +32,11 @@ private[source] final case class ClusterPartition(
 ) extends InputPartition {
   override def preferredLocations(): Array[String] = locations.toArray
 
-  // Without the inner partition, whose text holds client properties.
+  // Without the inner partition, whose text contains client properties.
   override def toString: String = s"ClusterPartition($cluster, $stream)"
 }
 
-/** The rows of the wrapped reader, with the columns `cluster` and `stream` at their end. */
+/** Returns the rows of the wrapped reader with the additional columns `cluster` and `stream`. */
 private[source] final class ClusterReader(partition: ClusterPartition, inner: PartitionReader[InternalRow])
     extends PartitionReader[InternalRow] {
 
@@ -57,9 +57,9 @@ private[source] final class ClusterReader(partition: ClusterPartition, inner: Pa
 
 private[source] object ClusterReader {
 
-  /** The wrapped reader's errors tell topic and offsets, but not which of the clusters they are about. */
+  /** Adds the cluster to errors of the wrapped reader, which contain only topic and offsets. */
   def naming(partition: ClusterPartition): PartialFunction[Throwable, Nothing] = {
-    // A task that is cancelled.
+    // The task was cancelled.
     case e: InterruptException => throw e
     case e: RuntimeException with SparkThrowable
         if String.valueOf(e.getCondition).startsWith("KAFKA_DATA_LOSS") =>

@@ -13,7 +13,7 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Spark's own Kafka source, through public interfaces only. */
+/** Access to Spark's Kafka source, only through public interfaces. */
 private[source] final class SparkKafkaSource private (provider: Class[_ <: TableProvider]) {
 
   def schema(includeHeaders: Boolean): StructType =
@@ -21,7 +21,7 @@ private[source] final class SparkKafkaSource private (provider: Class[_ <: Table
 
   def metrics: Array[CustomMetric] = scan(Map.empty).supportedCustomMetrics()
 
-  /** @param path only names the stream: offsets are the composite's, and nothing is written there */
+  /** @param path only a name for the stream: nothing is written to it */
   def stream(settings: Map[String, String], path: String): MicroBatchStream =
     scan(settings).toMicroBatchStream(path)
 
@@ -31,21 +31,21 @@ private[source] final class SparkKafkaSource private (provider: Class[_ <: Table
     source.getTable(source.inferSchema(map), Array.empty[Transform], map) match {
       case table: SupportsRead => table.newScanBuilder(map).build()
       case other =>
-        throw new IllegalStateException(s"Spark's Kafka source gave a table that cannot be read: $other")
+        throw new IllegalStateException(s"Spark's Kafka source returned a table that cannot be read: $other")
     }
   }
 
   private def options(map: Map[String, String]) = new CaseInsensitiveStringMap(map.asJava)
 
-  /** A new one for each cluster: a provider caches its first table. */
+  /** A new provider for each cluster, because a provider caches its first table. */
   private def newProvider(): TableProvider = provider.getDeclaredConstructor().newInstance()
 }
 
 private[source] object SparkKafkaSource {
 
   /**
-   * By `ServiceLoader` on the context class loader, which is where `--packages` and Spark Connect put jars;
-   * `DataSource.lookupDataSourceV2("kafka")` would answer None, since `kafka` is in
+   * Uses `ServiceLoader` with the context class loader, which has the jars of `--packages` and Spark Connect.
+   * `DataSource.lookupDataSourceV2("kafka")` would return None, because `kafka` is in
    * `spark.sql.sources.useV1SourceList`.
    */
   def find(): SparkKafkaSource = {
@@ -54,8 +54,8 @@ private[source] object SparkKafkaSource {
       case source: TableProvider if isKafka(source) => new SparkKafkaSource((source: TableProvider).getClass)
     }.getOrElse {
       throw new ClassNotFoundException(
-        "Spark's Kafka source is not on the class path: add spark-sql-kafka-0-10 of Spark's version, or name this " +
-          "connector by its coordinate in spark.jars.packages, which brings it along"
+        "Spark's Kafka source is not on the class path: add spark-sql-kafka-0-10 of the version of Spark, or add the " +
+          "Maven coordinate of this connector to spark.jars.packages, which includes it as a dependency"
       )
     }
   }

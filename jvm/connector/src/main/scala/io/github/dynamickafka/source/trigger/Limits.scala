@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.read.streaming.{
 import io.github.dynamickafka.offset.{BudgetShare, Span}
 
 /**
- * How much of what is there a trigger takes.
+ * The limits of a trigger.
  *
  * @param ofCluster `cluster.<id>.maxOffsetsPerTrigger`
  */
@@ -20,10 +20,10 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
   private var lastBatch: Option[Long] = None
 
   /**
-   * How many records of each span, in their order.
+   * Returns the number of records to read of each span, in the same order.
    *
    * @param now monotonic milliseconds
-   * @param wait whether a batch may be put off until there are more records
+   * @param wait whether the batch may be delayed until there are `minOffsetsPerTrigger` records
    */
   def grant(spans: IndexedSeq[Span], limit: ReadLimit, now: Long, wait: Boolean): IndexedSeq[Long] = {
     turn += 1
@@ -38,7 +38,7 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
     }
   }
 
-  /** As in Spark's own source, the first trigger never waits. */
+  /** As in Spark's Kafka source, the first trigger never waits. */
   private def putOff(lags: IndexedSeq[Long], limit: ReadLimit, now: Long): Boolean =
     Limits.fewest(limit).exists { fewest =>
       lastBatch.exists(
@@ -57,7 +57,7 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
 
 private[source] object Limits {
   def limit(least: Option[Long], maxDelayMs: Long, most: Option[Long]): ReadLimit = {
-    // Never `allAvailable`, which is how `Trigger.Once` says that no limit counts, a cluster's neither.
+    // Never `allAvailable`: `Trigger.Once` passes it to disable all limits, including those of clusters.
     val upper = ReadLimit.maxRows(most.getOrElse(Long.MaxValue))
     least.fold(upper)(n => ReadLimit.compositeLimit(Array(ReadLimit.minRows(n, maxDelayMs), upper)))
   }

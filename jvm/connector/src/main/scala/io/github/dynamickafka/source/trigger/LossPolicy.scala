@@ -6,18 +6,20 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.Loss
 
 /**
- * What lost records mean: `failOnDataLoss` decides. Each loss is logged once.
+ * Fails the query for lost records or logs each loss once, depending on `failOnDataLoss`.
  *
- * @param graceMs how long a topic that has been read may be missing before it counts as gone: a broker that has
- *                just started, or lags behind the controller, does not know every topic. None while nothing
- *                else can be done than to decide now
+ * @param graceMs how long a known topic or partition may be missing before it counts as deleted, in milliseconds,
+ *                because a broker that has just started, or lags behind the controller, may not know every topic
  */
 private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   private val log = LoggerFactory.getLogger(classOf[LossPolicy])
   private var told = Set.empty[Loss]
   private var missingSince = Map.empty[Loss, Long]
 
-  /** @throws DynamicKafkaRuntimeException `DATA_LOSS` */
+  /**
+   * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
+   * @throws DynamicKafkaRuntimeException `DATA_LOSS`
+   */
   def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Unit = {
     missingSince = missingSince.filter { case (loss, _) => losses.contains(loss) }
     losses.foreach {
@@ -32,7 +34,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
     if (failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
     if (!told(loss)) {
       log.warn(
-        "Kafka cluster '{}', topic '{}': {}; failOnDataLoss is false, so the query goes on",
+        "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
         loss.cluster,
         loss.topic,
         loss.text

@@ -11,8 +11,8 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 
 /**
- * A batch that an earlier run logged and did not finish: it is read again from the log, also from clusters that
- * the metadata no longer has, and while the metadata service is down.
+ * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the
+ * metadata, and while the metadata service is unavailable.
  */
 private[source] final class Replay(
     options: SourceOptions,
@@ -23,7 +23,7 @@ private[source] final class Replay(
 ) {
   private val log = LoggerFactory.getLogger(classOf[Replay])
 
-  /** Opens the clusters of these ranges, and asks whether they answer. Gives the ranges that can be read. */
+  /** Opens the clusters of these ranges, and returns the ranges of reachable clusters. */
   def open(ranges: SortedMap[String, Seq[OffsetRange]]): SortedMap[String, Seq[OffsetRange]] = {
     val topology = feed.current()
     val known = topology.clusters.keySet.toSet ++ ranges.keySet
@@ -33,13 +33,13 @@ private[source] final class Replay(
       id -> configs(known)(id, properties)
     })
     ranges.filter { case (id, ofCluster) =>
-      // Asked first, since a reader would wait for minutes for a cluster that is gone, and name no remedy.
+      // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
       streams.answers(id) match {
         case Right(_) => true
         case Left(error) if topology.clusters.contains(id) => throw streams.failure(id, error)
         case Left(_) if options.clusters.skipUnreachableReplay =>
           log.warn(
-            "Kafka cluster '{}' cannot be reached, and is given up: these records are lost: {}",
+            "Kafka cluster '{}' is unreachable and 'unreachableReplayPolicy' is 'skip': these records are lost: {}",
             id,
             show(ofCluster)
           )

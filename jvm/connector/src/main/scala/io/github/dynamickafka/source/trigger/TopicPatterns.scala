@@ -8,10 +8,10 @@ import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern}
 
 /**
- * The topics that patterns of the metadata match. Clusters are asked for their topics as often as the metadata service is
- * asked for the metadata. Used by the query's thread alone.
+ * Resolves the topic patterns of the metadata. The topics of a cluster are listed at the same interval as the metadata
+ * service is polled. Used only by the thread of the query.
  *
- * @param intervalMs between two listings of a cluster; -1: only one
+ * @param intervalMs the interval between two listings of a cluster; -1: only one listing
  */
 private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStreams, clock: Clock) {
   import TopicPatterns._
@@ -19,12 +19,12 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
   private var listings = Map.empty[String, Listing]
 
   /**
-   * The topology with all topics that match, and the clusters whose topics are not known, since they have never
-   * answered: of these the topics count that the query reads already.
+   * Returns the topology with all matching topics, and the clusters whose topics have never been listed successfully:
+   * for these, the topics that the query already reads are used.
    *
-   * @param config how a cluster is reached
-   * @param pinned what has been listed stays
-   * @param superseded as for [[ClusterStreams.ask]]; then None
+   * @param config the configuration of a cluster
+   * @param pinned whether existing listings are final
+   * @param superseded as in [[ClusterStreams.ask]]; the result is then None
    */
   def expand(
       topology: Topology,

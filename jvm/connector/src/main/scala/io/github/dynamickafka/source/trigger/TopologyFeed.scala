@@ -6,10 +6,10 @@ import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.topology.Topology
 
 /**
- * The topology that a trigger works with: the watcher's newest, the checkpoint's last known one while the
- * service has not answered since the restart, the pinned one under `Trigger.AvailableNow`.
+ * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint
+ * until the metadata service responds; with `Trigger.AvailableNow`, the pinned one.
  *
- * After the first answer nothing here waits (invariant 4).
+ * Does not wait after the first answer (invariant 4 in `docs/architecture.md`).
  */
 private[source] final class TopologyFeed(
     watcher: MetadataWatcher[Topology],
@@ -21,13 +21,13 @@ private[source] final class TopologyFeed(
   private var fallback: Option[Topology] = None
   private var pinned: Option[Topology] = None
 
-  /** For a query that starts for the first time: nothing is known, so an answer is waited for. */
+  /** For the first start of a query: waits for the first valid answer. */
   def first(): Topology = {
     started = true
     watcher.awaitFirst()
   }
 
-  /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` when the service has failed too often in a row */
+  /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` after more consecutive failures than are tolerated */
   def current(): Topology = pinned.getOrElse {
     if (!started) resume()
     val state = watcher.current
@@ -35,10 +35,10 @@ private[source] final class TopologyFeed(
     state.topology.orElse(fallback).getOrElse(watcher.awaitFirst())
   }
 
-  /** What [[current]] would be, if it were asked now. Never throws. */
+  /** The topology that [[current]] would return now. Never throws. */
   def newest: Option[Topology] = pinned.orElse(watcher.current.topology).orElse(fallback)
 
-  /** From now on [[current]] is what it is now. */
+  /** Makes [[current]] always return the topology that it returns now. */
   def pin(): Unit = pinned = Some(current())
 
   def ageMs: Long = watcher.current.ageMs
@@ -52,7 +52,7 @@ private[source] final class TopologyFeed(
       fallback = remembered()
       if (fallback.isDefined) {
         log.warn(
-          "The metadata service does not answer; the query goes on with the topology of its checkpoint"
+          "The metadata service is unavailable; the query continues with the topology in its checkpoint"
         )
       }
     }

@@ -21,10 +21,10 @@ import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
- * One look at all clusters: what the topology means for the positions, and what Kafka has now.
+ * The state of all clusters in a trigger: the effect of the topology on the positions, and the offsets in Kafka.
  *
- * @param topology the one that was used in the end
- * @param views what each cluster answered
+ * @param topology the topology that was used
+ * @param views the responses of the clusters
  */
 private[source] final case class TriggerSnapshot(
     topology: Topology,
@@ -33,7 +33,7 @@ private[source] final case class TriggerSnapshot(
     advance: NextOffset
 )
 
-/** Asks clusters for a trigger. Used by the query's thread alone. */
+/** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
     options: SourceOptions,
     configs: ClusterConfigs.ByScope,
@@ -44,14 +44,14 @@ private[source] final class TriggerPlanner(
 ) {
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
 
-  // With secrets, which is why the checkpoint is not the place for them.
+  // Kept in memory and not in the checkpoint, because properties may contain secrets.
   private var lastKnown = Map.empty[String, Map[String, String]]
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
-   * @param entry where a topic without a position starts
-   * @param pinned answers to use instead of new ones
+   * @param entry returns the start position of a topic without a position
+   * @param pinned responses to use instead of new requests
    */
   @annotation.tailrec
   def look(
@@ -68,13 +68,13 @@ private[source] final class TriggerPlanner(
     expanded.flatMap { case (topology, unlisted) =>
       lookAt(start, entry, pinned, topology, unlisted, moved)
     } match {
-      // A cluster that did not answer has moved or left meanwhile, so that is not held against it.
+      // An unreachable cluster has moved or left meanwhile: start again with the new topology.
       case None => look(start, entry, pinned)
       case Some(found) => found
     }
   }
 
-  /** None: superseded. */
+  /** None if a cluster that did not respond has moved or left meanwhile. */
   private def lookAt(
       start: CompositeOffset,
       entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
@@ -108,12 +108,12 @@ private[source] final class TriggerPlanner(
   private def propertiesOf(topology: Topology, id: String) = topology.clusters.get(id).map(_.properties)
 
   /**
-   * What has left the topology but is still to be read is reached as before, with what the metadata last said or,
-   * after a restart, what the checkpoint remembers.
+   * Clusters that have left the topology but must still be read use the last known properties of the metadata or, after
+   * a restart, the properties in the checkpoint.
    */
   private def configsOf(transition: Transition, topology: Topology): Map[String, ClusterConfig] = {
     val ids = topology.clusters.keySet ++ transition.clusters.keySet
-    // A cluster with patterns is asked for its topics, also where none matches.
+    // A cluster with patterns must be open to list its topics, even if none matches.
     val open = transition.clusters.keySet ++ topology.clusters.collect {
       case (id, c) if c.patterns.nonEmpty => id
     }
@@ -121,7 +121,7 @@ private[source] final class TriggerPlanner(
       val known =
         propertiesOf(topology, id).orElse(lastKnown.get(id)).orElse(memory.cluster(id).map(_.properties))
       id -> known.getOrElse(
-        throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor remembered")
+        throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor in the checkpoint")
       )
     }
     lastKnown = properties.toMap
@@ -145,7 +145,7 @@ private[source] final class TriggerPlanner(
   private def tellWaiting(waiting: Seq[(String, String)]): Unit = {
     (waiting.toSet -- toldWaiting).toSeq.sorted.foreach { case (id, topic) =>
       log.warn(
-        "Kafka cluster '{}' has no topic '{}', which the metadata names; it is read from when it appears",
+        "Kafka cluster '{}' has no topic '{}', which is in the metadata; it is read once it exists",
         id,
         topic
       )

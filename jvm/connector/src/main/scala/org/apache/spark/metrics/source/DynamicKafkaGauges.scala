@@ -7,12 +7,12 @@ import org.apache.spark.SparkEnv
 import org.apache.spark.metrics.MetricsSystem
 
 /**
- * The registry of the connector's gauges in Spark's metrics system, which hands what is in it to all sinks, also what
- * comes and goes later. The one class of ours in a package of Spark's, and nothing else is in it: Spark keeps its
- * metrics system from other packages, and the public way, a plugin, would have to be configured by the user.
+ * The registry of the connector's gauges in Spark's metrics system, which reports to all configured sinks, including
+ * gauges that are registered or removed later. This is the only class of the connector in a package of Spark, because
+ * Spark's metrics system is private to its packages, and the public way, a plugin, requires configuration by the user.
  *
- * There is one source for an application and none for a query: Spark removes a source by the beginning of its name, and
- * with it others whose names begin alike.
+ * There is one source per application instead of one per query, because Spark removes a source by the prefix of its
+ * name, which would also remove the sources of other queries with the same prefix.
  */
 private[metrics] final class DynamicKafkaGauges extends Source {
   override val sourceName: String = "dynamicKafka"
@@ -22,7 +22,7 @@ private[metrics] final class DynamicKafkaGauges extends Source {
 object DynamicKafkaGauges {
   private val sources = new WeakHashMap[MetricsSystem, DynamicKafkaGauges]
 
-  /** Of the application that runs in this JVM; none where no application does. */
+  /** The registry of the application in this JVM; None if no application is running. */
   def running(): Option[MetricRegistry] =
     Option(SparkEnv.get).map(env => of(env.metricsSystem).metricRegistry)
 

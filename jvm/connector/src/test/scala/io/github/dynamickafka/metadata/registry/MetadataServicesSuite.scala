@@ -83,7 +83,7 @@ class MetadataServicesSuite extends AnyFunSuite {
     )
     refused("UNKNOWN_OPTION", "file", "path" -> "x", "ttl" -> "1")("'metadataService.ttlMs'")
     refused("INVALID_OPTION", "file", "path" -> "x", "ttlMs" -> "soon")("'metadataService.ttlMs'", "'soon'")
-    refused("INVALID_OPTION", "file", "path" -> "x", "ttlMs" -> "-1")("0 ms or more")
+    refused("INVALID_OPTION", "file", "path" -> "x", "ttlMs" -> "-1")("at least 0")
     refused("INVALID_OPTION", "file", "path" -> "x", "Path" -> "y")("twice")
     refused("INVALID_OPTION", "single-cluster", "clusterId" -> "a/b", "bootstrapServers" -> "b")(
       "'a/b'",
@@ -94,12 +94,12 @@ class MetadataServicesSuite extends AnyFunSuite {
 
   test("names that are wrong say what there is") {
     refused("INVALID_OPTION", "fiel")(
-      "no such service",
+      "neither a known service",
       "'file', 'static', 'single-cluster', 'http', 'configmap', 'jdbc'",
       "Did you mean 'file'?"
     )
     refused("INVALID_OPTION", "com.example.Nothing")(
-      "no such class on the class path",
+      "nor a class on the class path",
       "KafkaMetadataService"
     )
   }
@@ -113,10 +113,10 @@ class MetadataServicesSuite extends AnyFunSuite {
   }
 
   test("a class that can't be a service says why") {
-    refused("INVALID_OPTION", classOf[WithNothing].getName, "a" -> "1")("to take metadataService.a")
+    refused("INVALID_OPTION", classOf[WithNothing].getName, "a" -> "1")("required for metadataService.a")
     refused("INVALID_OPTION", classOf[NoService].getName)("does not implement")
     refused("INVALID_OPTION", classOf[WithText].getName)("no public constructor")
-    refused("INVALID_OPTION", classOf[Abstract].getName)("can't be instantiated")
+    refused("INVALID_OPTION", classOf[Abstract].getName)("cannot be instantiated")
     refused("INVALID_OPTION", classOf[Throwing].getName)("constructor threw RuntimeException: no table")
   }
 

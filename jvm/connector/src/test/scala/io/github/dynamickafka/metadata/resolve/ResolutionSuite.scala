@@ -51,12 +51,12 @@ class ResolutionSuite extends AnyFunSuite {
     )).getMessage
     def both(pattern: String, topics: String*) =
       new ClusterMetadata(ju.Arrays.asList(topics: _*), servers, null, null, "active", pattern, null)
-    assert(judge(both("x", "t")).contains("key 'topic_pattern': it is given beside 'topics'"))
-    assert(judge(both("(")).contains("no regular expression"))
+    assert(judge(both("x", "t")).contains("key 'topic_pattern': it is specified together with 'topics'"))
+    assert(judge(both("(")).contains("not a valid regular expression"))
     assert(judge(ClusterMetadata.ofPartitions(
       ju.Map.of("t", ju.List.of[Integer](-1)),
       servers
-    )).contains("from 0 on"))
+    )).contains("at least 0"))
   }
 
   private val orders = Subscription.Ids(Seq("orders"))
@@ -108,8 +108,12 @@ class ResolutionSuite extends AnyFunSuite {
   test("an empty answer is a failure, or with allowMissingStreams a removal of all") {
     failure(orders, Map.empty, "stream 'orders'")
     val any = Subscription.Pattern(".*".r)
-    failure(any, Map.empty, "streamPattern '.*'", "without any stream")
-    failure(Subscription.Pattern("x".r), byId(stream("y", "blue" -> cluster("a"))), "no stream id matches")
+    failure(any, Map.empty, "streamPattern '.*'", "returned no stream")
+    failure(
+      Subscription.Pattern("x".r),
+      byId(stream("y", "blue" -> cluster("a"))),
+      "matches no whole stream id"
+    )
     assert(resolve(orders, Map.empty, allowMissing = true) == Topology.empty)
     assert(resolve(any, Map.empty, allowMissing = true) == Topology.empty)
   }
@@ -184,9 +188,9 @@ class ResolutionSuite extends AnyFunSuite {
     ("blank bootstrap", stream("orders", "blue" -> plain("a")(b._1 -> " ")), Seq("key 'bootstrap.servers'")),
     ("no topics", stream("orders", "blue" -> plain()(b)), Seq("key 'topics'", "no topic")),
     ("bad topic", stream("orders", "blue" -> plain("a/b")(b)), Seq("key 'topics'", "'a/b'")),
-    ("topic '..'", stream("orders", "blue" -> plain("..")(b)), Seq("'..' is a bad topic name")),
-    ("long topic", stream("orders", "blue" -> plain("a" * 250)(b)), Seq("bad topic name")),
-    ("null topic", stream("orders", "blue" -> plain(null)(b)), Seq("bad topic name")),
+    ("topic '..'", stream("orders", "blue" -> plain("..")(b)), Seq("'..' is not a valid topic name")),
+    ("long topic", stream("orders", "blue" -> plain("a" * 250)(b)), Seq("not a valid topic name")),
+    ("null topic", stream("orders", "blue" -> plain(null)(b)), Seq("not a valid topic name")),
     ("null cluster", stream("orders", "blue" -> null), Seq("it is null")),
     ("bad state", stream("orders", "blue" -> stated("gone", null, "a")), Seq("key 'state'", "'gone'")),
     ("null state", stream("orders", "blue" -> stated(null, null, "a")), Seq("key 'state'")),
@@ -203,7 +207,12 @@ class ResolutionSuite extends AnyFunSuite {
 
   Seq("", "a b", "a/b", "ä", "x" * 129, null).foreach { id =>
     test(s"invalid answer: cluster id '$id'") {
-      failure(orders, byId(stream("orders", id -> cluster("a"))), "stream 'orders'", "a bad id")
+      failure(
+        orders,
+        byId(stream("orders", id -> cluster("a"))),
+        "stream 'orders'",
+        "the cluster id is invalid"
+      )
     }
   }
 

@@ -47,8 +47,8 @@ class WriteResolutionSuite extends AnyFunSuite {
       Some("it is draining"),
       None,
       None,
-      Some("the metadata says 'write: false'"),
-      Some("the metadata service says that it is not active")
+      Some("'write' is false in the metadata"),
+      Some("it is not active according to the metadata service")
     ))
     assert(found.entry("m").flatMap(_.only).isEmpty && found.entry("a").flatMap(_.only).contains("t"))
   }
@@ -60,7 +60,7 @@ class WriteResolutionSuite extends AnyFunSuite {
       Subscription.Pattern(".*".r),
       Map.empty,
       _ => true
-    )).contains("without any"))
+    )).contains("returned no stream"))
   }
 
   test("all streams, where rows name theirs; a cluster has the same properties in each") {

@@ -209,7 +209,7 @@ class FileMetadataServiceSuite extends AnyFunSuite {
         try reading(file, reads = 1)(i => writeLines(file, text + s"# $i\n"))
         catch {
           case e: IOException =>
-            assert(e.getMessage.contains("rewritten all the time"))
+            assert(e.getMessage.contains("modified continuously"))
             Seq(200)
         }
       assert(found == Seq(200))

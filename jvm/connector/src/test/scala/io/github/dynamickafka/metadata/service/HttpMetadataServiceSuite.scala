@@ -94,7 +94,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
       val http = service(server.url)
       Seq(204, 401, 404, 500, 503).foreach { status =>
         server.answer = Answer(status, "")
-        assert(failure(http).endsWith(s"${server.url} answered with status $status"))
+        assert(failure(http).endsWith(s"${server.url} responded with status $status"))
       }
       server.answer = Answer(304, "")
       assert(failure(http).endsWith("status 304"))
@@ -104,7 +104,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
         redirect.contains("status 302") && redirect.contains("not followed") && !redirect.contains("hunter2")
       )
       server.stop()
-      assert(failure(http).contains(s"${server.url} gave no answer, caused by ConnectException"))
+      assert(failure(http).contains(s"the request to ${server.url} failed, caused by ConnectException"))
       server.answer = Answer(200, document("a"))
       server.start()
       assert(topics(http) == Set("a"))
@@ -115,7 +115,10 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
     serving { server =>
       val never = new CountDownLatch(1)
       server.answer = Answer(200, document("a"), halfway = Some(never))
-      assert(failure(service(server.url, timeoutMs = 2000)).contains("no whole answer within 2000 ms"))
+      assert(failure(service(
+        server.url,
+        timeoutMs = 2000
+      )).contains("did not send a complete response within 2000 ms"))
       val ended = new AtomicReference[Throwable]
       val caller = new Thread(() =>
         try service(server.url).getAllStreams()
@@ -167,7 +170,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
       assert(broken.contains("'Authorization'"))
       server.answer = Answer(500, "hunter4")
       val refusedByServer = failure(service(url, Map("Authorization" -> "hunter2")))
-      assert(refusedByServer.contains(s"${server.url}?(redacted) answered with status 500"))
+      assert(refusedByServer.contains(s"${server.url}?(redacted) responded with status 500"))
       assert(Seq(broken, refusedByServer).forall(!_.contains("hunter")))
     }
   }
@@ -182,7 +185,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite {
     says("http://hunter2@/", "'metadataService.headers.Authorization'")
     says("ftp://host/hunter2", "of the form http://host/path")
     says("/hunter2", "of the form http://host/path")
-    says("http://host/hunter2 and more", "no URL: Illegal character")
+    says("http://host/hunter2 and more", "not a valid URL: Illegal character")
     says("http://host/", "metadataService.headers.Not a name", "Not a name" -> "hunter2")
     says("http://host/", "restricted header name", "Host" -> "hunter2")
   }

@@ -177,10 +177,10 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
       "row 1, column 'properties'",
       "a list"
     )
-    invalid(select(properties, "('a', 'b', 'c', 'd', '{\"x\": \"hunter2')"), "no YAML or JSON")
+    invalid(select(properties, "('a', 'b', 'c', 'd', '{\"x\": \"hunter2')"), "not valid YAML or JSON")
     invalid(
       select(properties, "('a', 'b', 'c', 'd', '{\"bootstrap.servers\": \"x\"}')"),
-      "a column of its own"
+      "use the column 'bootstrap_servers'"
     )
   }
 
@@ -201,10 +201,12 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
   test("a query that is wrong, slow or would write; a server that is away") {
     val wrong = failure(service("select x from nothing"))
     assert(
-      wrong.contains(s"the database at $url gave no answer") && wrong.contains("\"nothing\" does not exist")
+      wrong.contains(s"the query of the database at $url failed") && wrong.contains(
+        "\"nothing\" does not exist"
+      )
     )
     val slow = failure(service("select pg_sleep(30), 1", timeoutMs = 3000))
-    assert(slow.contains(s"$url gave no answer within 3000 ms") && slow.contains("canceling statement"))
+    assert(slow.contains(s"$url failed within 3000 ms") && slow.contains("canceling statement"))
     assert(failure(service("insert into documents values ('x') returning document")).contains("read-only"))
     val nobody = new JdbcMetadataService(
       "jdbc:postgresql://localhost:1/x?user=me&password=hunter2",
@@ -214,7 +216,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
       0
     )
     val away = failure(nobody)
-    assert(away.contains("the database at jdbc:postgresql://localhost:1/x gave no answer"))
+    assert(away.contains("the query of the database at jdbc:postgresql://localhost:1/x failed"))
     assert(away.contains("refused") && !away.contains("hunter2"))
   }
 

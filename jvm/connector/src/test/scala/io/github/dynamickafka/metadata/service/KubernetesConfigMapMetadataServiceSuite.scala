@@ -96,9 +96,9 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite {
   test("no ConfigMap, no such key, nothing in it: failures that name it, over when it is there") {
     withServer { (_, client) =>
       val maps = service(client)
-      assert(failure(maps) == "IOException: there is no ConfigMap data/streams")
+      assert(failure(maps) == "IOException: ConfigMap data/streams does not exist")
       put(client)
-      assert(failure(maps).contains("no key 'streams.yaml', and no other one"))
+      assert(failure(maps).contains("no key 'streams.yaml' and no other key"))
       put(client, "b.yaml" -> document("a"), "a.yaml" -> document("a"))
       assert(failure(maps).contains("no key 'streams.yaml'; it has a.yaml, b.yaml"))
       put(client, "streams.yaml" -> "version: 1\nstreams: []\n")

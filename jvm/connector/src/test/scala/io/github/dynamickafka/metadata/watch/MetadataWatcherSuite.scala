@@ -110,7 +110,7 @@ class MetadataWatcherSuite extends AnyFunSuite with Eventually {
     val service = new ScriptedService(() => Seq(stream("orders", "b/lue" -> cluster("a"))))
     watching(service) { watcher =>
       val e = unavailable(watcher.awaitFirst())
-      assert(e.getMessage.contains("stream 'orders', cluster 'b/lue': a bad id"))
+      assert(e.getMessage.contains("stream 'orders', cluster 'b/lue': the cluster id is invalid"))
       assert(e.getCause.getMessage.contains("METADATA_INVALID"))
     }
   }

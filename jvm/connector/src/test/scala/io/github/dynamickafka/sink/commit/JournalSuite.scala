@@ -69,7 +69,7 @@ class JournalSuite extends AnyFunSuite with Checkers {
     val decided = entry(3)
     journal(folder).decide(decided)
     val other = decided.copy(run = "other")
-    assert(conflict(journal(folder).decide(other)).contains("batch 3 has been decided by another run"))
+    assert(conflict(journal(folder).decide(other)).contains("another run of the query has decided batch 3"))
     assert(!journal(folder).has(other) && !journal(folder).has(entry(4)))
     intercept[FileAlreadyExistsException](journal(folder).decide(decided))
     assert(journal(folder).has(decided))
@@ -94,7 +94,7 @@ class JournalSuite extends AnyFunSuite with Checkers {
     first.checkClaim("one")
     second.claim("q", "two")
     second.checkClaim("two")
-    assert(conflict(first.checkClaim("one")).contains("run 'two' of it has started after this one, 'one'"))
+    assert(conflict(first.checkClaim("one")).contains("run 'two' of the query started after this run, 'one'"))
   }
 
   test("decisions of another query are dropped: its checkpoint was deleted") {

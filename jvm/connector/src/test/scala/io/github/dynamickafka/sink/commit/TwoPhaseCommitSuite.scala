@@ -76,7 +76,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     val folder = newFolder()
     val started = System.nanoTime() - 31000L * 1000000L
     val (condition, text) = refused(commits(folder).commit(0L, Seq(task), started, 60000L))
-    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("a transaction lives 60000 ms"))
+    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
     assert(journal(folder).newest().isEmpty)
   }
 
@@ -87,7 +87,9 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     val first = commits(folder, "first")
     journal(folder).claim("q", "second")
     val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    assert(
+      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
+    )
     assert(journal(folder).newest().isEmpty)
   }
 
@@ -109,7 +111,9 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
     val first = commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
     // Whoever asked the cluster would be told of the cluster.
     val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    assert(
+      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
+    )
     val from = System.nanoTime()
     first.abort(0L, Seq(task))
     assert(System.nanoTime() - from < 10000000000L)
@@ -138,7 +142,9 @@ class TwoPhaseCommitSuite extends AnyFunSuite {
       }
     )
     val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of it has started after this one"))
+    assert(
+      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
+    )
     assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
   }
 

@@ -99,7 +99,7 @@ class RouterSuite extends AnyFunSuite {
     assert(refused(r.route(row(
       "k",
       cluster = Some("x")
-    ))).reason.contains("not of the stream, which has a, b, z"))
+    ))).reason.contains("does not belong to the stream, which has a, b, z"))
     assert(refused(r.route(row("k", cluster = Some("z")))).reason.contains("takes no writes: it is draining"))
     assert(refused(r.route(row("k", cluster = Some("z")))).ownCluster.isEmpty)
   }
@@ -108,9 +108,11 @@ class RouterSuite extends AnyFunSuite {
     val r = router(ClusterRouting.First, entry("a", "t", "u"))
     assert(to(r.route(row(topic = Some("u")))) == Seq("a" -> "u"))
     val none = refused(r.route(row()))
-    assert(none.reason.contains("names no topic") && none.reason.contains("has t, u there"))
+    assert(
+      none.reason.contains("no value in a column 'topic'") && none.reason.contains("has t, u on this cluster")
+    )
     val other = refused(r.route(row(topic = Some("x"))))
-    assert(other.reason.contains("has t, u there") && other.ownCluster.contains("a"))
+    assert(other.reason.contains("has t, u on this cluster") && other.ownCluster.contains("a"))
     val pattern = router(ClusterRouting.First, entry("a").copy(pattern = Some("log-.*")))
     assert(to(pattern.route(row(topic = Some("log-1")))) == Seq("a" -> "log-1"))
     assert(refused(pattern.route(row(topic = Some("xlog-1")))).topic.contains("xlog-1"))

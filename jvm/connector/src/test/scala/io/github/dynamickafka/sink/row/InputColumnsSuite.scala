@@ -24,8 +24,8 @@ class InputColumnsSuite extends AnyFunSuite {
   }
 
   test("a value is needed, of a type that has bytes") {
-    assert(refused("key STRING, x INT").contains("Rows have 'key', 'x'; 'value' is required"))
-    assert(refused("value INT").contains("column 'value': it is INT, and has to be STRING or BINARY"))
+    assert(refused("key STRING, x INT").contains("The columns are 'key', 'x'"))
+    assert(refused("value INT").contains("column 'value': its type is INT, but must be STRING or BINARY"))
   }
 
   test("each other column has its type") {
@@ -44,7 +44,7 @@ class InputColumnsSuite extends AnyFunSuite {
   }
 
   test("names as the session compares them") {
-    assert(refused("VALUE STRING", caseSensitive = true).contains("'value' is required"))
+    assert(refused("VALUE STRING", caseSensitive = true).contains("column 'value': the column is required"))
     accepted("VALUE STRING")
     assert(refused("value STRING, Value STRING").contains("more than one"))
     accepted("value STRING, Value INT", caseSensitive = true)

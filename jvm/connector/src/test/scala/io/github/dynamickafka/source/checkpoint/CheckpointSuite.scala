@@ -43,7 +43,7 @@ class CheckpointSuite extends SourceTest {
     val damages = Seq[(String, String => String)](
       "frozen" -> (_.replace("{\"version\":1,", "{\"version\":1,\"frozen\":{},")),
       "not JSON" -> (text => text.take(text.length - 4)),
-      "is not a number" -> (_.replaceFirst("\"0\":\\d+", "\"0\":\"x\"")),
+      "is not an integer" -> (_.replaceFirst("\"0\":\\d+", "\"0\":\"x\"")),
       "version" -> (_.replace("\"version\":1,", ""))
     )
     for ((what, damage) <- damages) scene { s =>

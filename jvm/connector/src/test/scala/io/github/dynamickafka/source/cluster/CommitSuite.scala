@@ -189,7 +189,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("a group with members of its own takes no offsets: counted and named, and the query goes on") {
+  test("a group with has active members takes no offsets: counted and named, and the query goes on") {
     withTopic(2) { (s, topic, name) =>
       val settings = Map[String, AnyRef](
         "bootstrap.servers" -> blue.bootstrapServers,
@@ -215,7 +215,7 @@ class CommitSuite extends SourceTest {
           assertAtEnd(name, topic, green)
           assert(query.isActive && group(blue, name, topic).isEmpty)
         }
-        assert(lines.exists(line => line.contains("'blue'") && line.contains("members of its own")), lines)
+        assert(lines.exists(line => line.contains("'blue'") && line.contains("has active members")), lines)
         assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
       } finally member.close()
     }

@@ -196,7 +196,10 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       }
       // However often it failed.
       assert(lines.size == 2, lines)
-      assert(Seq("'guarded'", s"no right to group '$group'").forall(lines.head.contains), lines.head)
+      assert(
+        Seq("'guarded'", s"not authorized to access group '$group'").forall(lines.head.contains),
+        lines.head
+      )
       assert(lines.last.contains("again") && !lines.exists(_.contains(Auditors)))
     }
   }

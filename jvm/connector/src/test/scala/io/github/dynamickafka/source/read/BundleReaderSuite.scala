@@ -125,7 +125,7 @@ class BundleReaderSuite extends ReaderTest {
       strict.close()
       assert(e.getCondition == "DYNAMIC_KAFKA.DATA_LOSS")
       assert(
-        Seq("'red'", topic, "partition 0", "not there any more").forall(e.getMessage.contains),
+        Seq("'red'", topic, "partition 0", "no longer exists").forall(e.getMessage.contains),
         e.getMessage
       )
       val lenient = readerOf(range.copy(settings = range.settings.copy(failOnDataLoss = false)), pool)

@@ -179,7 +179,7 @@ class RangeConsumerSuite extends AnyFunSuite {
     bounds(client, p0, 0L, 10L)
     c.begin(Map(p0 -> (0L -> 4L)))
     val e = intercept[TimeoutException](c.next(0L, noLoss, () => ()))
-    assert(e.getMessage.contains("t-0 at 0 of 4"), e.getMessage)
+    assert(e.getMessage.contains("t-0 at offset 0 of 4"), e.getMessage)
   }
 
   test("a task that is to end does not wait for the cluster") {

@@ -254,7 +254,7 @@ class PurePartsSuite extends AnyFunSuite {
     )
     assert(
       OffsetChangeText.describe(start, end).contains(
-        """Topology: 'green' enters at {"t":{"0":2}}; 'blue' leaves at {"t":{"0":4}}; 'red' drains up to {"t":{"0":8}}; 'green' ends at {"t":{"0":9}}"""
+        """Topology change: cluster 'green' enters at {"t":{"0":2}}; cluster 'blue' leaves at {"t":{"0":4}}; cluster 'red' drains up to {"t":{"0":8}}; cluster 'green' stops at {"t":{"0":9}}"""
       )
     )
     assert(OffsetChangeText.describe(start, start).isEmpty)

@@ -184,7 +184,7 @@ class TopologyChangeSuite extends SourceTest {
         }
       }
       assert(s.results.batchCount == before, "a change of the topology makes a batch by itself")
-      assert(!lines.exists(_.startsWith("Topology: ")), lines)
+      assert(!lines.exists(_.startsWith("Topology change: ")), lines)
       Seq(blue, green).foreach(produce(_, topic, 2, values("b", 0, 4)))
       settle(query)
       assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
@@ -249,11 +249,13 @@ class TopologyChangeSuite extends SourceTest {
         produce(green, a, 1, Seq("2", "3"))
         settle(query)
       }
-      val changes = lines.filter(_.startsWith("Topology: "))
+      val changes = lines.filter(_.startsWith("Topology change: "))
       assert(changes.count(_.contains(s"""'blue' drains up to {"$a":{"0":3}}""")) == 1, changes)
-      assert(changes.count(_.contains(s"""'blue' leaves at {"$a":{"0":3}}""")) == 1, changes)
+      assert(changes.count(_.contains(s"""cluster 'blue' leaves at {"$a":{"0":3}}""")) == 1, changes)
       assert(
-        changes.contains(s"""Topology: 'green' enters at {"$a":{"0":0}}; 'red' leaves at {"$b":{"0":2}}""")
+        changes.contains(
+          s"""Topology change: cluster 'green' enters at {"$a":{"0":0}}; cluster 'red' leaves at {"$b":{"0":2}}"""
+        )
       )
       assert(changes.size == changes.distinct.size && changes.size <= 4, changes)
       assert(!lines.exists(_.contains(secret)))
