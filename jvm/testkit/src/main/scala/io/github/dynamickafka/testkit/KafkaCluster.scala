@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.acl.AclOperation
-import org.apache.kafka.common.resource.ResourceType
+import org.apache.kafka.common.resource.{PatternType, ResourceType}
 
 /**
  * A Kafka cluster of one broker, which is a process of its own.
@@ -129,10 +129,10 @@ final class KafkaCluster private (
     access.add(user, ResourceType.GROUP, group, operations)
   }
 
-  /** As [[addAcl]], on transactional ids: on one, or on all with `*`. */
-  def addTransactionalIdAcl(user: String, id: String, operations: AclOperation*): Unit = {
+  /** As [[addAcl]], on all transactional ids that start with this. */
+  def addTransactionalIdAcl(user: String, prefix: String, operations: AclOperation*): Unit = {
     requireServing()
-    access.add(user, ResourceType.TRANSACTIONAL_ID, id, operations)
+    access.add(user, ResourceType.TRANSACTIONAL_ID, prefix, operations, PatternType.PREFIXED)
   }
 
   /** SIGKILL: the broker has no moment to say good-bye. */
