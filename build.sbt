@@ -28,6 +28,15 @@ val javaModuleOptions = Seq(
   "-Dio.netty.tryReflectionSetAccessible=true"
 )
 
+// Where random choices of the tests begin: everywhere the same, unless DYNAMIC_KAFKA_SEED is another number or 'random'.
+val testSeed = sys.env.get("DYNAMIC_KAFKA_SEED").filter(_.nonEmpty) match {
+  case Some("random") =>
+    val chosen = scala.util.Random.nextInt(1000000).toLong
+    println(s"DYNAMIC_KAFKA_SEED=$chosen")
+    chosen
+  case number => number.fold(91L)(_.toLong)
+}
+
 val common = Seq(
   target := SparkLines.target(baseDirectory.value),
   tpolecatDevModeOptions ++= Set(org.typelevel.scalacoptions.ScalacOptions.fatalWarnings),
@@ -41,7 +50,7 @@ val common = Seq(
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Of the brokers that they start, too: none runs long enough for the optimizing compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString)
 )
 
 lazy val root = (project in file("."))
@@ -80,9 +89,7 @@ lazy val connector = (project in file("jvm/connector"))
       kubernetesServer % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     // Where docs/ is, for the suites that check it.
-    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
-    // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
-    Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq
+    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
   )
 
 /** Real Kafka brokers as processes: for the suites, pytest, the demo and the benchmark. */

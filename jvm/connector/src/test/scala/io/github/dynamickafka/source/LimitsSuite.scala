@@ -4,6 +4,8 @@ import scala.util.Random
 
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.TestSeed
+
 /** Limits over all clusters together, on brokers; `TriggerSuite` has `maxOffsetsPerTrigger`. */
 class LimitsSuite extends SourceTest {
 
@@ -87,9 +89,8 @@ class LimitsSuite extends SourceTest {
   }
 
   test("a skew of 1 to 1000 between clusters, under random limits: nobody starves, every record once") {
-    val seed = Random.nextLong()
-    info(s"seed $seed")
-    val random = new Random(seed)
+    info(s"DYNAMIC_KAFKA_SEED=${TestSeed()}")
+    val random = new Random(TestSeed())
     withTopic(4000, 4) { (s, topic) =>
       val budget = 500 + random.nextInt(500)
       s.catchUp(
