@@ -37,14 +37,20 @@ def visible(clusters: Mapping[str, Cluster], topic: str) -> list[Written]:
     ]
 
 
-def faults(expected: Mapping[str, int], found: Iterable[Written]) -> list[str]:
-    """Tell what differs from this multiset of payloads, and what of it is not in order. Empty: all is well."""
+def faults(expected: Mapping[str, int], found: Iterable[Written], complete: bool = True) -> list[str]:
+    """Tell what differs from this multiset of payloads, and what of it is not in order. Empty: all is well.
+
+    Args:
+        expected: How often each payload has to be there.
+        found: What is there.
+        complete: Whether all has to be there already.
+    """
     records = list(found)
     values = Counter(record.value for record in records)
     wanted = Counter(expected)
     surplus = values - wanted
     told: dict[str, Sequence[object]] = {
-        "lost": sorted((wanted - values).elements()),
+        "lost": sorted((wanted - values).elements()) if complete else [],
         "repeated": sorted(value for value in surplus.elements() if value in wanted),
         "not to be written": sorted(value for value in surplus.elements() if value not in wanted),
         "under another key": [r for r in records if r.value.rsplit("-", 1)[0].upper() != r.key.upper()],
