@@ -28,6 +28,15 @@ val javaModuleOptions = Seq(
   "-Dio.netty.tryReflectionSetAccessible=true"
 )
 
+// Where random choices of the tests begin: everywhere the same, unless DYNAMIC_KAFKA_SEED is another number or 'random'.
+val testSeed = sys.env.get("DYNAMIC_KAFKA_SEED").filter(_.nonEmpty) match {
+  case Some("random") =>
+    val chosen = scala.util.Random.nextInt(1000000).toLong
+    println(s"DYNAMIC_KAFKA_SEED=$chosen")
+    chosen
+  case number => number.fold(91L)(_.toLong)
+}
+
 val common = Seq(
   target := SparkLines.target(baseDirectory.value),
   tpolecatDevModeOptions ++= Set(org.typelevel.scalacoptions.ScalacOptions.fatalWarnings),
@@ -41,7 +50,7 @@ val common = Seq(
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString)
 )
 
 lazy val root = (project in file("."))

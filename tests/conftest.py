@@ -22,6 +22,15 @@ from tests.harness.driver_pool import DriverPool
 from tests.harness.orders import Orders
 from tests.harness.pipelines import Pipelines
 from tests.harness.scene import Scene
+from tests.harness.seed import VARIABLE, seed
+
+# Before workers start, which take it over.
+seed()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell how to repeat the run."""
+    terminalreporter.write_line(f"{VARIABLE}={seed()}")
 
 
 @pytest.fixture(scope="session")

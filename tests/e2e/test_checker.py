@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from tests.harness.checker import Seen, SinkFolder, compare
+from tests.harness.checker import Checker, Seen, SinkFolder, assert_none_repeated, compare
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster, StoredRecord
 
 RECORDS = [Seen("blue", "t", 0, offset, f"v{offset}") for offset in range(4)]
 
@@ -49,3 +53,27 @@ def test_a_replay_that_differs_is_told(tmp_path: Path) -> None:
     sink = _sink(tmp_path, {0: RECORDS}, {"0.0": RECORDS[:3], "0.1": RECORDS})
     with pytest.raises(AssertionError, match="1 changed replays"):
         compare(Counter(RECORDS), sink)
+
+
+class _Broker:
+    """Holds `RECORDS`."""
+
+    def dump(self, topic: str) -> list[StoredRecord]:
+        from dynamic_kafka_testkit import StoredRecord
+
+        return [StoredRecord(row.partition, row.offset, None, row.value, {}, 0) for row in RECORDS]
+
+
+def test_a_record_that_is_delivered_again_late_is_found(tmp_path: Path) -> None:
+    sink = _sink(tmp_path, {0: RECORDS})
+    checker = Checker(sink, [("blue", cast("Cluster", _Broker()), "t")])
+    checker.await_exact(lambda: None)
+    assert_none_repeated(sink)
+
+    def again() -> None:
+        (tmp_path / "sink" / "1.json").write_text(json.dumps([[*RECORDS[0], "orders"]]))
+
+    with pytest.raises(AssertionError, match="1 repeated"):
+        checker.await_exact(again)
+    with pytest.raises(AssertionError, match="1 repeated"):
+        assert_none_repeated(sink)

@@ -7,11 +7,11 @@ import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from tests.harness.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
@@ -78,14 +78,14 @@ def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
 def test_nothing_outlives_the_demo(tmp_path: Path, signal_number: signal.Signals) -> None:
     demo = _start(tmp_path)
     batches = tmp_path / "demo" / "batches"
-    _wait_for(lambda: any(batches.glob("*.json")), 300)
+    until("a batch", lambda: any(batches.glob("*.json")), 300)
     started = _descendants(demo.pid)
     assert sum("kafka.Kafka" in command for command in started.values()) == 2, started
     assert sum("demo.driver" in command for command in started.values()) == 1, started
 
     os.kill(demo.pid, signal_number)
     demo.communicate(timeout=180)
-    _wait_for(lambda: not _still_running(started), 180)
+    until("the end of all processes", lambda: not _still_running(started), 180)
 
 
 def _start(folder: Path) -> subprocess.Popen[str]:
@@ -102,13 +102,6 @@ def _start(folder: Path) -> subprocess.Popen[str]:
 def _still_running(started: dict[int, str]) -> list[str]:
     # By its command too: the number may be somebody else's by now.
     return [command for pid, command in started.items() if command and _command(pid) == command]
-
-
-def _wait_for(condition: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def _descendants(ancestor: int) -> dict[int, str]:

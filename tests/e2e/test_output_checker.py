@@ -20,6 +20,12 @@ def test_all_payloads_once_and_in_order_are_well() -> None:
     assert faults(EXPECTED, reversed(holes)) == []
 
 
+def test_what_is_not_written_yet_is_no_fault_and_what_is_repeated_is_one() -> None:
+    assert faults(EXPECTED, RECORDS[1:], complete=False) == []
+    again = [*RECORDS[1:], RECORDS[3]._replace(offset=9)]
+    assert faults(EXPECTED, again, complete=False) == ["1 repeated: ['K1-00003']"]
+
+
 @pytest.mark.parametrize(
     ("found", "fault"),
     [

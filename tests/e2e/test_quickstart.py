@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import yaml
 from dynamic_kafka_testkit import Record, Testkit
+
+from tests.harness.waiting import until
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TIMEOUT_S = 400
@@ -30,16 +31,13 @@ def test_quickstart_counts_the_orders_of_both_clusters(testkit: Testkit, tmp_pat
             [sys.executable, EXAMPLES / "quickstart.py", streams], stdout=log, stderr=log, cwd=tmp_path
         )
         try:
-            deadline = time.monotonic() + TIMEOUT_S
-            while not _shows(tmp_path / "log", "|orders|   blue|   10|", "|orders|  green|   20|"):
-                assert quickstart.poll() is None, (tmp_path / "log").read_text()
-                assert time.monotonic() < deadline, (tmp_path / "log").read_text()
-                time.sleep(0.2)
+            until("all orders", lambda: _shows_all(quickstart, tmp_path / "log"), TIMEOUT_S)
         finally:
             quickstart.send_signal(signal.SIGINT)
             quickstart.wait(60)
 
 
-def _shows(log: Path, *lines: str) -> bool:
+def _shows_all(quickstart: subprocess.Popen[bytes], log: Path) -> bool:
     text = log.read_text()
-    return all(line in text for line in lines)
+    assert quickstart.poll() is None, text
+    return all(line in text for line in ("|orders|   blue|   10|", "|orders|  green|   20|"))

@@ -1,12 +1,14 @@
-"""A short soak, another one each time."""
+"""A short soak; DYNAMIC_KAFKA_SEED=random for another one."""
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
+import pytest
+
 from tests.harness.scene import Scene
-from tests.soak.plan import plan
+from tests.harness.seed import FIXED, seed
+from tests.soak.plan import Layout, first_events, plan
 from tests.soak.run import soak
 from tests.soak.sink_world import SinkWorld
 
@@ -15,13 +17,11 @@ SINK_EVENTS = 8
 
 
 def test_a_soak(scene: Scene, tmp_path: Path) -> None:
-    result = soak(random.randrange(1_000_000), EVENTS, tmp_path / "soak", scene.brokers, scene.drivers)
-    print(result)
+    print(soak(seed(), EVENTS, tmp_path / "soak", scene.brokers, scene.drivers))
 
 
 def test_a_soak_of_a_query_that_writes(scene: Scene, tmp_path: Path) -> None:
-    seed = random.randrange(1_000_000)
-    print(soak(seed, SINK_EVENTS, tmp_path / "soak", scene.brokers, scene.drivers, world_of=SinkWorld))
+    print(soak(seed(), SINK_EVENTS, tmp_path / "soak", scene.brokers, scene.drivers, world_of=SinkWorld))
 
 
 def test_a_seed_is_a_plan() -> None:
@@ -33,3 +33,27 @@ def test_a_seed_is_a_plan() -> None:
         "move_cluster",
         "drain_cluster",
     }
+
+
+@pytest.mark.parametrize(("count", "writes"), [(EVENTS, False), (SINK_EVENTS, True)])
+def test_clusters_move_while_the_driver_is_dead(count: int, writes: bool) -> None:
+    assert _moves_while_dead(FIXED, count, writes)
+    assert sum(_moves_while_dead(number, 200, writes) for number in range(10)) > 20
+
+
+def _moves_while_dead(number: int, count: int, writes: bool) -> int:
+    """How many there are in a plan, none of a cluster that the metadata does not name at the next start."""
+    layout, dead, found = Layout(), False, 0
+    moved: set[str] = set()
+    for event in [*first_events(), *plan(number, count, writes)]:
+        match event.kind:
+            case "kill_driver":
+                dead, moved = True, set()
+            case "move_cluster" if dead:
+                moved.add(event.cluster)
+                found += 1
+            case "start_driver":
+                dead = False
+                assert all(layout.state[name] and layout.named(name) for name in moved)
+        layout.apply(event)
+    return found

@@ -101,10 +101,16 @@ class Checker:
         """What the brokers hold, by plain consumers."""
         return stored(self._topics, self._wanted)
 
-    def await_exact(self, deadline_s: float = DEADLINE_S, alive: Callable[[], object] = lambda: None) -> None:
-        """Wait until as much is there as there has to be, then compare.
+    def await_exact(
+        self,
+        settle: Callable[[], object],
+        deadline_s: float = DEADLINE_S,
+        alive: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Wait until as many records are there as expected, compare, and compare again when the query is idle.
 
         Args:
+            settle: Returns when the query has nothing left to do. A record that is delivered again may come late.
             deadline_s: When to stop waiting and compare, so that the error lists what is missing.
             alive: Raises when there is nothing to wait for any more.
         """
@@ -118,6 +124,8 @@ class Checker:
             until("all records in the sink", enough, deadline_s)
         except TimeoutError:
             pass
+        compare(expected, self._sink)
+        settle()
         compare(expected, self._sink)
 
 
@@ -148,6 +156,12 @@ def compare(expected: Mapping[Seen, int], sink: SinkFolder) -> None:
     }
     reports = [f"{len(rows)} {what}: {rows[:5]}" for what, rows in faults.items() if rows]
     assert not reports, "; ".join(reports)
+
+
+def assert_none_repeated(sink: SinkFolder) -> None:
+    """Raise an AssertionError where a query has delivered a record in more than one row, whatever it had to read."""
+    repeated = [row for row, count in sink.records().items() if count > 1]
+    assert not repeated, f"{len(repeated)} repeated: {sorted(repeated)[:5]}"
 
 
 def _rows(path: Path) -> list[Seen]:

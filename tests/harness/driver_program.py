@@ -137,6 +137,12 @@ class Driver:
         except Exception as error:
             emit("terminated", error=_whole(error))
 
+    def _settle(self, name: str, command: dict[str, Any]) -> None:
+        # A trigger that is under way may have looked before the call; the second one has not.
+        for _ in range(2):
+            self._queries[name].processAllAvailable()
+        self._events.emit("settled", query=name, run=command["run"])
+
     def _stop(self, name: str, command: dict[str, Any]) -> None:
         self._queries[name].stop()
 

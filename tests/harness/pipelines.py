@@ -35,6 +35,7 @@ class Pipelines(Scene):
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         super().__init__(folder, brokers, drivers)
         self._payloads = itertools.count()
+        self._compared: dict[str, Writer] = {}
         self._source = self.topic(SOURCE)
         self._read = self.metadata("orders", SOURCE, topic=self._source)
 
@@ -117,13 +118,23 @@ class Pipelines(Scene):
             return all(at.get((SOURCE, self._source, p)) == end for p, end in source.items())
 
         until(f"all that {writer.name} has to write", finished, PATIENCE_S)
+        self._compare(writer)
+        self._compared[writer.topic] = writer
+
+    def close(self) -> None:
+        """Stop what still runs, and look for records that were written again after the last comparison."""
+        super().close()
+        for writer in self._compared.values():
+            self._compare(writer, complete=False)
+
+    def _compare(self, writer: Writer, complete: bool = True) -> None:
         expected = self._expected(writer)
         records = self.visible(writer)
         if writer.write.get("clusterRouting") == "all":
             found = {id: [record for record in records if record.cluster == id] for id in TARGETS}
         else:
             found = {"all clusters": records}
-        told = {place: faults(expected, there) for place, there in found.items()}
+        told = {place: faults(expected, there, complete) for place, there in found.items()}
         assert not any(told.values()), f"{writer.name}: {told}"
 
     def await_readers_pass(self, *writers: SinkQuery) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -70,6 +70,18 @@ class Query:
             self._send("stop")
             self._event("terminated", DEADLINE_S)
 
+    def settle(self) -> None:
+        """Wait until a running query has nothing left to do."""
+
+        def settled() -> int:
+            self.alive()
+            return len([event for event in self._events() if event["event"] == "settled"])
+
+        before = settled()
+        self._send("settle")
+
+        until(f"'{self.name}' is idle", lambda: settled() > before)
+
     def explain(self) -> str:
         """Plans of the frame and of the running query."""
         self._send("explain", options={**FAST, **self.options})
@@ -118,10 +130,13 @@ class Query:
         return self.driver
 
     def _find(self, event: str) -> Event | None:
+        return next((found for found in self._events() if found["event"] == event), None)
+
+    def _events(self) -> Iterator[Event]:
+        """Events of this run so far."""
         for found in self._driver.events(self._first_event):
-            if found["event"] == event and found["query"] == self.name and found.get("run") == self.run:
-                return found
-        return None
+            if found.get("query") == self.name and found.get("run") == self.run:
+                yield found
 
     def _event(self, event: str, deadline_s: float) -> Event:
         found = until(f"'{event}' of {self.name}", lambda: self._find(event), deadline_s)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .checker import Checker, Seen, Wanted
+from .checker import Checker, Seen, Wanted, assert_none_repeated
 from .driver_pool import DriverPool
 from .metadata import MetadataFile
 from .query import Query
@@ -62,13 +62,15 @@ class Scene:
 
     def await_exact(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> None:
         """Wait until a running query has read all existing records, each once."""
-        self.checker(query, *topics, wanted=wanted).await_exact(alive=query.alive)
+        self.checker(query, *topics, wanted=wanted).await_exact(query.settle, alive=query.alive)
 
     def close(self) -> None:
-        """Stop what still runs."""
+        """Stop what still runs, and look for records that were delivered again after the last comparison."""
         for query in self._queries:
             if query.driver is not None and query.driver.is_alive() and query.terminated() is None:
                 query.stop()
+        for query in self._queries:
+            assert_none_repeated(query.sink)
 
     def _records(self, cluster: str, count: int) -> Iterable[Record]:
         from dynamic_kafka_testkit import Record

@@ -36,5 +36,6 @@ class SlowFileService(KafkaMetadataService):
             end = time.monotonic() + float(self._slow.read_text())
             self._slow.with_suffix(".called").touch()
             while self._slow.exists() and time.monotonic() < end:
+                # Being slow is what this is for; the end of it is a file of another process.
                 time.sleep(0.02)
         return {stream.stream_id: stream for stream in self.get_all_streams() if stream.stream_id in stream_ids}

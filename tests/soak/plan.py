@@ -25,6 +25,8 @@ WEIGHTS = {
     "freeze_broker": 2,
     "kill_driver": 2,
 }
+# While the driver is dead, which is not for long.
+WEIGHTS_WHILE_DEAD = {"move_cluster": 10}
 # Where a query writes as well: whether a cluster takes writes.
 WRITE_WEIGHTS = {"close_target": 3, "open_target": 4}
 
@@ -148,25 +150,42 @@ def plan(seed: int, count: int, writes: bool = False) -> Iterator[Event]:
     for event in first_events():
         layout.apply(event)
     dead_for = -1
+    moved: set[str] = set()
     for _ in range(count):
         if dead_for == 0:
             event = Event("start_driver")
         else:
             possible = layout.possible()
             if dead_for > 0:
-                # A batch that is logged may need the address that it had.
-                del possible["kill_driver"], possible["move_cluster"]
+                possible = _while_dead(possible, layout, moved)
             kinds = sorted(possible.keys() & weights.keys())
-            kind = dice.choices(kinds, [weights[k] for k in kinds])[0]
+            frequent = weights | WEIGHTS_WHILE_DEAD if dead_for > 0 else weights
+            kind = dice.choices(kinds, [frequent[k] for k in kinds])[0]
             event = replace(dice.choice(possible[kind]), settles=dice.random() < 0.5)
         layout.apply(event)
         yield event
         if event.kind == "kill_driver":
-            dead_for = dice.randint(0, LONGEST_DEATH)
+            dead_for, moved = dice.randint(0, LONGEST_DEATH), set()
         elif dead_for >= 0:
             dead_for -= 1
+            if event.kind == "move_cluster":
+                moved.add(event.cluster)
     if dead_for >= 0:
         yield Event("start_driver")
+
+
+def _while_dead(possible: dict[str, list[Event]], layout: Layout, moved: set[str]) -> dict[str, list[Event]]:
+    """What can happen to a query that is not running.
+
+    It reads the batch that it has logged from the addresses that the metadata has when it is started. So a cluster that
+    the metadata does not name stays where it is, and one that has moved stays in the metadata until then.
+    """
+    found = {kind: events for kind, events in possible.items() if kind != "kill_driver"}
+    found["move_cluster"] = [
+        e for e in possible["move_cluster"] if layout.state[e.cluster] and layout.named(e.cluster)
+    ]
+    found["remove_cluster"] = [e for e in possible.get("remove_cluster", []) if e.cluster not in moved]
+    return {kind: events for kind, events in found.items() if events}
 
 
 def last_events(events: list[Event]) -> list[Event]:

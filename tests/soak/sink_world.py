@@ -31,6 +31,9 @@ WRITE = {
 }
 # With these a query may fail when a broker is killed or frozen; it is started again, as whoever runs it would do.
 OUTAGES = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
+# Events that take a broker out, and how often at most the query fails over each of them.
+DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster")
+MOST_RESTARTS = 2
 
 
 class SinkWorld(World):
@@ -42,7 +45,8 @@ class SinkWorld(World):
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._target = MetadataFile(folder / "out.json")
-        self.restarts = 0
+        self.restarts: list[str] = []
+        self._disturbances = 0
         super().__init__(folder, brokers, drivers)
         for broker in brokers.values():
             broker.create_topic(self._out, PARTITIONS)
@@ -71,11 +75,19 @@ class SinkWorld(World):
     def told(self) -> str:
         """What has happened, for the report."""
         written = sum(self._written().values())
-        return f"{written} records in {self.steps() + 1} batches, {self.restarts} restarts after an outage"
+        restarts = f"{len(self.restarts)} restarts after {self._disturbances} outages"
+        return f"{written} records in {self.steps() + 1} batches, {restarts}"
+
+    def happen(self, event: Event) -> None:
+        """Count those that the query may fail over."""
+        self._disturbances += event.kind in DISTURBANCES
+        super().happen(event)
 
     def await_exact(self) -> None:
-        """What readers with `read_committed` find is what was produced, each record once."""
+        """What readers with `read_committed` find is what was produced, each record once, and stays so."""
         until("all records", lambda: self._alive() and self._written() == self._produced(), self.settle_s)
+        self.query.settle()
+        self.query.stop()
         assert self._written() == self._produced()
 
     def _written(self) -> Counter[str]:
@@ -102,6 +114,8 @@ class SinkWorld(World):
         end = self.query.terminated()
         if end is not None and end["error"] and any(f"DYNAMIC_KAFKA.{name}]" in end["error"] for name in OUTAGES):
             assert self.query.driver is not None
-            self.restarts += 1
+            self.restarts.append(end["error"])
+            allowed = MOST_RESTARTS * self._disturbances
+            assert len(self.restarts) <= allowed, f"more than {allowed} restarts:\n" + "\n".join(self.restarts)
             self.query.begin(self.query.driver)
         return super()._alive()

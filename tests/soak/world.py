@@ -80,7 +80,7 @@ class World:
     def await_exact(self) -> None:
         """Everything is active: all of it is read, once, and the checkpoint has nothing left over."""
         checker = Checker(self.query.sink, self._topics())
-        checker.await_exact(180, self._alive)
+        checker.await_exact(self.query.settle, 180, self._alive)
         # Where the last records of all were the first of a topic, `entered` stays: nothing comes after them.
         expected = {"version", "clusters"}
         until("no retained, no draining", lambda: self.query.checkpoint.last().keys() - {"entered"} == expected)
@@ -127,9 +127,10 @@ class World:
         self.load.add(event.cluster, self._topic(event.topic), total)
 
     def _move_cluster(self, event: Event) -> None:
-        """Nothing is being read from it meanwhile: a batch that has begun there would need the old address."""
+        """A running query reads nothing from it meanwhile: a task that has begun there would need the old address."""
         with self.load.hold(event.cluster):
-            until(f"nothing to read from {event.cluster}", lambda: self._is_idle(event.cluster), SETTLE_S)
+            if self._is_up():
+                until(f"nothing to read from {event.cluster}", lambda: self._is_idle(event.cluster), SETTLE_S)
             self._brokers[event.cluster].restart_on_new_port()
 
     def _restart_broker(self, event: Event) -> None:

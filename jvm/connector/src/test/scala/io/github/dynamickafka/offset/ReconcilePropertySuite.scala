@@ -5,6 +5,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
@@ -147,10 +148,10 @@ class ReconcilePropertySuite extends AnyFunSuite {
       ("an end that is fixed stays, and all is read up to it, under any order of changes", true, 100L)
     )
   } test(name) {
-    val first = sys.props.get("dynamickafka.seed").fold(System.nanoTime())(_.toLong)
+    val first = TestSeed()
     (0L until histories).foreach { i =>
       val seed = first + i
-      withClue(s"-Ddynamickafka.seed=$seed: ") {
+      withClue(s"DYNAMIC_KAFKA_SEED=$seed: ") {
         val model = new Model(seed, bounded)
         (1 to 60).foreach { _ =>
           if (model.chance(50)) model.change()

@@ -35,7 +35,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
     }
   }
 
-  test("exactly-once needs WRITE on the transactional ids as well, and nothing of the cluster") {
+  test("exactly-once needs WRITE on the transactional ids of its prefix as well, and nothing of the cluster") {
     target { t =>
       val topic = newTopicOn(2, guarded)
       guarded.addAcl("writer", topic, AclOperation.WRITE)
@@ -43,7 +43,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
       val once = Seq("deliveryGuarantee" -> "exactly-once", "kafka.max.block.ms" -> "20000")
       val refusal = refused(t.save(rows(0, 1), once: _*))
       assert(condition(refusal) == "WRITE_FAILED" && text(refusal).contains("TransactionalIdAuthorization"))
-      guarded.addTransactionalIdAcl("writer", "*", AclOperation.WRITE)
+      guarded.addTransactionalIdAcl("writer", "dynamic-kafka", AclOperation.WRITE)
       t.save(rows(0, 10), once: _*)
       assert(values(guarded, topic) == (0 until 10).map(_.toString).sorted)
       // A query asks for leftovers of earlier runs, too.
@@ -56,6 +56,8 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
         }
         assert(values(guarded, topic) == ((0 until 10).map(_.toString) ++ Seq("a", "b")).sorted)
       }
+      val others = refused(t.save(rows(0, 1), once :+ ("transactionalIdPrefix" -> "other"): _*))
+      assert(condition(others) == "WRITE_FAILED" && text(others).contains("TransactionalIdAuthorization"))
     }
   }
 }

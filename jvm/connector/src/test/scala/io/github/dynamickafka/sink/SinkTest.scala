@@ -6,7 +6,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
-import io.github.dynamickafka.source.{Entry, ScriptedService, SourceTest}
+import io.github.dynamickafka.source.{Entry, EntryService, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
 
 /** Real brokers, a session, and streams to write to. */
@@ -36,7 +36,7 @@ trait SinkTest extends SourceTest {
 
 /** Where a test writes to: its metadata, and the checkpoint of its query. */
 final class Target(folder: Path) extends AutoCloseable {
-  val service = new ScriptedService
+  val service = new EntryService
   private val handle = ServiceRegistry.register(service)
   private var queries = Seq.empty[StreamingQuery]
 

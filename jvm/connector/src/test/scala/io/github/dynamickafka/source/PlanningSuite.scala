@@ -132,7 +132,7 @@ class PlanningSuite extends SourceTest {
         settle(query)
         assertSame(s.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
       } finally query.stop()
-      assert(!s.service.closed)
+      assert(s.service.closed.getCount == 1)
     }
   }
 }

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source
 
 import java.nio.file.{Files, Path}
-import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 
@@ -19,6 +19,9 @@ final class Results(val checkpoint: Path) {
   @volatile private var different = Seq.empty[String]
   @volatile private var again = Set.empty[Long]
 
+  /** Run in each batch when its rows are kept: for what happens between two triggers, or to hold the query there. */
+  @volatile var inBatch: Long => Unit = _ => ()
+
   def seen: Seq[Seen] = {
     if (different.nonEmpty) throw new AssertionError(different.mkString("; "))
     batches.asScala.toSeq.sortBy(_._1).flatMap(_._2)
@@ -34,6 +37,13 @@ final class Results(val checkpoint: Path) {
   /** Batches that were run more than once. */
   def repeated: Set[Long] = again
 
+  /** From now on each batch is held when its rows are kept, until it is released or the query is stopped. */
+  def hold(): Hold = {
+    val hold = new Hold
+    inBatch = _ => hold.enter()
+    hold
+  }
+
   def start(frame: DataFrame, trigger: Trigger = Trigger.ProcessingTime(0L)): StreamingQuery =
     frame.selectExpr("cluster", "topic", "partition", "offset", "cast(value as string) as value", "stream")
       .writeStream
@@ -43,9 +53,10 @@ final class Results(val checkpoint: Path) {
         }
         Option(batches.put(id, found)).foreach { before =>
           again += id
-          if (before.toSet != found.toSet) different :+= s"batch $id was $before and then $found"
+          if (before.sortBy(_.toString) != found.sortBy(_.toString))
+            different :+= s"batch $id was $before and then $found"
         }
-        ()
+        inBatch(id)
       }
       .option("checkpointLocation", checkpoint.toString)
       .trigger(trigger)
@@ -105,4 +116,20 @@ final class Results(val checkpoint: Path) {
     Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
     ()
   }
+}
+
+/** Holds a query in a batch. */
+final class Hold {
+  private val entered = new CountDownLatch(1)
+  private val released = new CountDownLatch(1)
+
+  def enter(): Unit = {
+    entered.countDown()
+    released.await()
+  }
+
+  /** Returns when a batch is held: before that, an interrupt could come to Spark's job instead. */
+  def await(): Unit = if (!entered.await(300, TimeUnit.SECONDS)) throw new AssertionError("no batch is held")
+
+  def release(): Unit = released.countDown()
 }

@@ -15,7 +15,7 @@ import io.github.dynamickafka.metadata.registry.ServiceRegistry
  * asked every 50 ms.
  */
 final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
-  val service = new ScriptedService
+  val service = new EntryService
   val results = new Results(folder.resolve("checkpoint"))
   private val handle = ServiceRegistry.register(service)
   private val queries = ConcurrentHashMap.newKeySet[StreamingQuery]()

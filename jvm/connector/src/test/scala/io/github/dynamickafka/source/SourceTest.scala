@@ -3,8 +3,7 @@ package io.github.dynamickafka.source
 import java.nio.file.{Files, Path}
 import java.util.UUID
 
-import scala.annotation.tailrec
-import scala.concurrent.duration.DurationInt
+import scala.concurrent.duration.{DurationInt, FiniteDuration}
 import scala.concurrent.{Await, ExecutionContext, Future, TimeoutException, blocking}
 import scala.util.Try
 
@@ -120,15 +119,17 @@ trait SourceTest extends AnyFunSuite with Eventually {
     (System.nanoTime() - from) / 1000000L
   }
 
-  @tailrec final def waitFor(
-      what: String,
-      until: Long = System.nanoTime() + 300000000000L
-  )(c: => Boolean): Unit =
-    if (!c) {
-      if (System.nanoTime() > until) fail(s"not in time: $what")
-      Thread.sleep(10)
-      waitFor(what, until)(c)
-    }
+  def waitFor(what: String)(c: => Boolean): Unit = {
+    eventually(assert(c, s"not in time: $what"))
+    ()
+  }
+
+  /** Stops the query. That this waits for something else is found even where it would never end. */
+  def stopWithin(limit: FiniteDuration)(query: StreamingQuery): Unit = {
+    val stopping = Future(blocking(query.stop()))(ExecutionContext.global)
+    try Await.result(stopping, limit)
+    catch { case _: TimeoutException => fail(s"stop() has not ended after $limit") }
+  }
 
   val Continuous: Trigger = Trigger.ProcessingTime(0L)
 }

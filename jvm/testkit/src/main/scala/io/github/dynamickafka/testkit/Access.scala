@@ -26,8 +26,15 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
     Poll.until(s"$user can log in at $bootstrapServers")(logsIn(client))
   }
 
-  def add(user: String, what: ResourceType, name: String, operations: Seq[AclOperation]): Unit = {
-    val resource = new ResourcePattern(what, name, PatternType.LITERAL)
+  /** @param pattern whether these are rights on what has this name, or on all whose names start with it */
+  def add(
+      user: String,
+      what: ResourceType,
+      name: String,
+      operations: Seq[AclOperation],
+      pattern: PatternType = PatternType.LITERAL
+  ): Unit = {
+    val resource = new ResourcePattern(what, name, pattern)
     val acls = operations.map { operation =>
       val entry = new AccessControlEntry(s"User:$user", "*", operation, AclPermissionType.ALLOW)
       new AclBinding(resource, entry)

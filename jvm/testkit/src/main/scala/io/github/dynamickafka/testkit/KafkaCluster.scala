@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.acl.AclOperation
-import org.apache.kafka.common.resource.ResourceType
+import org.apache.kafka.common.resource.{PatternType, ResourceType}
 
 /**
  * A Kafka cluster with one broker, which is a separate process.
@@ -128,10 +128,10 @@ final class KafkaCluster private (
     access.add(user, ResourceType.GROUP, group, operations)
   }
 
-  /** Like [[addAcl]], for one transactional id, or for all with `*`. */
-  def addTransactionalIdAcl(user: String, id: String, operations: AclOperation*): Unit = {
+  /** Like [[addAcl]], for all transactional ids that start with this prefix. */
+  def addTransactionalIdAcl(user: String, prefix: String, operations: AclOperation*): Unit = {
     requireServing()
-    access.add(user, ResourceType.TRANSACTIONAL_ID, id, operations)
+    access.add(user, ResourceType.TRANSACTIONAL_ID, prefix, operations, PatternType.PREFIXED)
   }
 
   /** Sends SIGKILL: the broker does not shut down gracefully. */

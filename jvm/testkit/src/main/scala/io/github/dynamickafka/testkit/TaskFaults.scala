@@ -28,6 +28,7 @@ object TaskFaults {
   }
 
   private def hangUntil(go: String): Unit =
+    // The file is of another process, which can tell this one nothing else.
     try while (!Files.exists(Path.of(go))) Thread.sleep(LookEveryMs)
     catch {
       case e: InterruptedException =>

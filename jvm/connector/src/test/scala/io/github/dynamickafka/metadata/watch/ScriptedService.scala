@@ -1,21 +1,25 @@
 package io.github.dynamickafka.metadata.watch
 
-import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
-/** Answers by what the test has set last, and counts. */
-private[metadata] class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataService {
-  private val answer = new AtomicReference(initial)
+/** A metadata service that answers what the test has set last, and records its calls. */
+class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataService {
+  protected val answer = new AtomicReference(initial)
   val calls = new AtomicInteger
   val atOnce = new AtomicInteger
   val mostAtOnce = new AtomicInteger
+
+  /** Those that have called. */
+  val threads = new ConcurrentLinkedQueue[Thread]
   val closed = new CountDownLatch(1)
   @volatile var inactive: Set[String] = Set.empty
+  @volatile private var hanging = false
 
   def answers(streams: KafkaStream*): Unit = answer.set(() => streams)
   def throws(e: => Throwable): Unit = answer.set(() => throw e)
@@ -24,13 +28,18 @@ private[metadata] class ScriptedService(initial: () => Seq[KafkaStream]) extends
   def hangs(): CountDownLatch = {
     val latch = new CountDownLatch(1)
     answer.set { () =>
+      hanging = true
       while (latch.getCount > 0)
         try latch.await()
         catch { case _: InterruptedException => () }
+      hanging = false
       Seq.empty
     }
     latch
   }
+
+  /** Whether a call hangs now. */
+  def isHanging: Boolean = hanging
 
   override def getAllStreams(): ju.Set[KafkaStream] = counted(answer.get.apply()).toSet.asJava
 
@@ -46,6 +55,7 @@ private[metadata] class ScriptedService(initial: () => Seq[KafkaStream]) extends
   private def counted[A](body: => A): A = {
     calls.incrementAndGet()
     mostAtOnce.accumulateAndGet(atOnce.incrementAndGet(), (a, b) => math.max(a, b))
+    threads.add(Thread.currentThread)
     try body
     finally { atOnce.decrementAndGet(); () }
   }

@@ -16,22 +16,40 @@ class DecisionSuite extends AnyFunSuite {
   private def told(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
     new TransactionDescription(1, state, producer, epoch, 60000L, OptionalLong.empty, Collections.emptySet)
 
-  test("what Kafka tells of a transaction") {
-    import TransactionState._
-    def verdict(d: TransactionDescription) = Verdict(prepared(0), d)
+  import TransactionState._
+
+  private def verdict(d: TransactionDescription) = Verdict(prepared(0), d)
+
+  test("a transaction that Kafka has committed, or is committing, is committed") {
     Seq(PREPARE_COMMIT, COMPLETE_COMMIT).foreach { state =>
       assert(verdict(told(state)).contains(Committed))
       // KIP-890: the epoch is counted up by the end.
       assert(verdict(told(state, epoch = 4)).contains(Committed))
-      Seq(told(state, epoch = 5), told(state, epoch = 2), told(state, producer = 8)).foreach { other =>
-        assert(verdict(other).exists(_.isInstanceOf[Lost]))
-      }
     }
+  }
+
+  test("a transaction that is still open can be committed") {
     assert(verdict(told(ONGOING)).isEmpty)
-    assert(verdict(told(ONGOING, epoch = 4)).exists(_.isInstanceOf[Lost]))
-    Seq(PREPARE_ABORT, COMPLETE_ABORT, EMPTY, PREPARE_EPOCH_FENCE, UNKNOWN).foreach { state =>
-      assert(verdict(told(state)).exists(_.isInstanceOf[Lost]), state)
-      assert(verdict(told(state, epoch = 4)).exists(_.isInstanceOf[Lost]), state)
+  }
+
+  test("a transaction that Kafka has aborted, or is aborting, is lost") {
+    for (state <- Seq(PREPARE_ABORT, COMPLETE_ABORT, PREPARE_EPOCH_FENCE); epoch <- Seq(3, 4))
+      assert(verdict(told(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
+  }
+
+  test("what Kafka has forgotten, or says of another transaction of the id, is neither committed nor open") {
+    val ended = Seq(PREPARE_COMMIT, COMPLETE_COMMIT)
+    val others = ended.flatMap(s => Seq(told(s, epoch = 5), told(s, epoch = 2), told(s, producer = 8))) ++
+      Seq(
+        told(ONGOING, epoch = 4),
+        told(ONGOING, producer = 8),
+        told(EMPTY),
+        told(EMPTY, epoch = 4),
+        told(UNKNOWN)
+      )
+    others.foreach { other =>
+      val found = verdict(other)
+      assert(found.isDefined && !found.contains(Committed), other)
     }
   }
 

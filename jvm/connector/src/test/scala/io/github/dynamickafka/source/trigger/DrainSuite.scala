@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import org.apache.spark.sql.streaming.StreamingQuery
 
+import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
 /** What leaves is read to its end first: `draining` in the metadata, or `removedClusterPolicy=drain`. */
@@ -10,17 +11,24 @@ class DrainSuite extends SourceTest {
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val slowly = "maxOffsetsPerTrigger" -> "2"
 
-  /** A query that has begun to drain blue, which has 16 records to go, and what follows its target. */
-  private def draining(s: Scene, topic: String, left: Seq[Entry], more: (String, String)*): StreamingQuery = {
+  /**
+   * A query that is held in its first batch after it has begun to drain blue, which has 16 records to go; its target;
+   * and what holds it. Records after the target are there already.
+   */
+  private def draining(s: Scene, topic: String, left: Seq[Entry], more: (String, String)*): (StreamingQuery, Positions, Hold) = {
     produce(blue, topic, 2, values("read", 4))
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     s.catchUp(more: _*)
     produce(blue, topic, 2, values("drained", 16))
     s.orders(left: _*)
+    val held = s.results.hold()
     val query = s.start(slowly +: more: _*)
     eventually(assert(s.results.logged.draining.contains("blue")))
+    val target = s.results.logged.draining("blue")
+    assert(target.of(topic).values.sum == 20L && !s.results.logged.retained.contains("blue"))
     produce(blue, topic, 2, values("late", 6))
-    query
+    held.await()
+    (query, target, held)
   }
 
   private def upToTarget(topic: String) =
@@ -43,10 +51,8 @@ class DrainSuite extends SourceTest {
     test(s"$how: read up to the ends of that moment over several batches, then retired") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
-        val query = draining(s, topic, left(topic), options: _*)
-        val target = s.results.logged.draining("blue")
-        assert(target.of(topic).values.sum == 20L)
-        assert(!s.results.logged.retained.contains("blue"))
+        val (query, target, held) = draining(s, topic, left(topic), options: _*)
+        held.release()
         eventually(assert(s.results.logged.retained.keySet == Set("blue")))
         assert(s.results.logged.retained("blue").positions == target)
         assert(s.results.logged.draining.isEmpty && s.results.logged.clusters.keySet == Set("green"))
@@ -59,12 +65,12 @@ class DrainSuite extends SourceTest {
     test(s"$how: a restart in the middle keeps the target") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
-        val query = draining(s, topic, left(topic), options: _*)
-        val target = s.results.logged.draining("blue")
+        val (query, target, held) = draining(s, topic, left(topic), options: _*)
+        // As by a crash, before the batch is committed.
         query.stop()
-        assert(s.results.logged.draining == Map("blue" -> target), "too quick for this test")
+        held.release()
+        assert(s.results.logged.draining == Map("blue" -> target) && !s.results.isFinished)
         produce(blue, topic, 2, values("late-too", 4))
-        s.crashBeforeLastCommit()
         val again = s.start(slowly +: options: _*)
         eventually(assert(s.results.logged.retained.contains("blue")))
         assert(s.results.logged.retained("blue").positions == target)
@@ -76,8 +82,9 @@ class DrainSuite extends SourceTest {
     test(s"$how: active again cancels the target and reading goes on") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
-        val query = draining(s, topic, left(topic), options: _*)
+        val (query, _, held) = draining(s, topic, left(topic), options: _*)
         s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        held.release()
         settle(query)
         assertSame(s.seen, stored("blue", blue, topic))
         assert(s.results.logged.draining.isEmpty && s.results.logged.retained.isEmpty)
@@ -87,9 +94,10 @@ class DrainSuite extends SourceTest {
     test(s"$how: a partition that is added meanwhile waits until the cluster is active again") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
-        val query = draining(s, topic, left(topic), options: _*)
+        val (query, _, held) = draining(s, topic, left(topic), options: _*)
         blue.addPartitions(topic, 3)
         produce(blue, topic, 3, values("late-added", 6))
+        held.release()
         eventually(assert(s.results.logged.retained.contains("blue")))
         settle(query)
         assertSame(s.seen, upToTarget(topic))
@@ -166,9 +174,11 @@ class DrainSuite extends SourceTest {
       val topic = newTopicOn(2, blue)
       produce(blue, topic, 2, values("a", 10))
       s.orders(Entry("blue", blue, topic).draining)
+      val held = s.results.hold()
       val query = s.start(slowly)
       eventually(assert(s.results.logged.draining.contains("blue")))
       produce(blue, topic, 2, values("late", 10))
+      held.release()
       eventually(assert(s.results.logged.retained.contains("blue")))
       settle(query)
       assertSame(s.seen, upToTarget(topic))
@@ -183,10 +193,12 @@ class DrainSuite extends SourceTest {
       s.catchUp(options: _*)
       produce(blue, leaving, 1, values("drained", 8))
       s.orders(Entry("blue", blue, kept))
+      val held = s.results.hold()
       val query = s.start(options: _*)
       eventually(assert(s.results.logged.draining.get("blue").exists(_.topics == Set(leaving))))
       produce(blue, leaving, 1, values("late", 4))
       produce(blue, kept, 1, values("kept", 4))
+      held.release()
       eventually(assert(s.results.logged.retained.contains("blue")))
       settle(query)
       assertSame(

@@ -4,6 +4,7 @@ import scala.util.Random
 
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
 /** Limits over all clusters together, on brokers; `TriggerSuite` has `maxOffsetsPerTrigger`. */
@@ -89,9 +90,8 @@ class LimitsSuite extends SourceTest {
   }
 
   test("a skew of 1 to 1000 between clusters, under random limits: nobody starves, every record once") {
-    val seed = Random.nextLong()
-    info(s"seed $seed")
-    val random = new Random(seed)
+    info(s"DYNAMIC_KAFKA_SEED=${TestSeed()}")
+    val random = new Random(TestSeed())
     withTopic(4000, 4) { (s, topic) =>
       val budget = 500 + random.nextInt(500)
       s.catchUp(

@@ -1,9 +1,10 @@
 package io.github.dynamickafka.source.trigger
 
+import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.{util => ju}
 
+import scala.concurrent.duration.DurationInt
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.Trigger
@@ -34,10 +35,6 @@ class MetadataFailureSuite extends SourceTest {
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
   private def threshold(n: Int) = "streamMetadataDiscoveryFailureThreshold" -> n.toString
   private def down(): Unit = throw new IllegalStateException("the service is down")
-
-  /** Longer than anything that must not wait for it takes, on a busy machine too. */
-  private val HangMs = 120000L
-  private def hang(): Unit = Thread.sleep(HangMs)
 
   test(
     "failures are tolerated up to the threshold, the next one fails the query with the cause; success resets"
@@ -157,21 +154,50 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test(
-    "a hanging service never blocks the query's thread; no two calls at once; it is given up after its limit"
-  ) {
-    running("clusterRequestTimeoutMs" -> "5000", threshold(1000)) { (s, topic, query) =>
-      s.service.behave = () => hang()
-      waitFor("the service hangs")(s.service.isBusy)
-      (0 until 3).foreach { i =>
-        produce(green, topic, 2, values(s"g$i-", 2))
-        assert(elapsedMs(settle(query)) < HangMs / 2)
+  /** More than a test lasts: who waits for the call gets no further. */
+  private val noLimit = "clusterRequestTimeoutMs" -> "600000"
+
+  /** A call hangs, from before the body begins until it ends. */
+  private def hanging(service: EntryService)(body: => Any): Unit = {
+    val hung = service.hangs()
+    try {
+      waitFor("the service hangs")(service.isHanging)
+      val calls = service.callCount
+      body
+      assert(service.isHanging && service.callCount == calls, "no other call began meanwhile")
+      assert(service.mostAtOnce.get == 1)
+    } finally {
+      service.recovers()
+      hung.countDown()
+    }
+    ()
+  }
+
+  test("a hanging service never blocks the query's thread, nor its end") {
+    running(noLimit, threshold(100000)) { (s, topic, query) =>
+      hanging(s.service) {
+        (0 until 3).foreach { i =>
+          produce(green, topic, 2, values(s"g$i-", 2))
+          settle(query)
+        }
+        assertSame(s.seen, all(topic))
+        stopWithin(60.seconds)(query)
       }
+    }
+  }
+
+  test("a call that hangs is given up after its limit; no second one begins before it ends") {
+    running("clusterRequestTimeoutMs" -> "5000", threshold(100000)) { (s, topic, query) =>
+      def failures(): Int = {
+        // Progress, which tells of failures, comes with records.
+        produce(green, topic, 2, values("tick", 2))
+        settle(query)
+        s.metrics(query)("metadataFailures").toInt
+      }
+      hanging(s.service)(eventually(assert(failures() >= 3)))
+      eventually(assert(failures() == 0))
       assertSame(s.seen, all(topic))
-      eventually(assert(s.metrics(query)("metadataFailures").toInt > 0))
-      assert(elapsedMs(query.stop()) < HangMs / 2, "nor does it hold up its end")
       assert(s.service.mostAtOnce.get == 1)
-      assert(s.service.threads.stream.noneMatch(_.getName.contains("stream execution thread")))
     }
   }
 
@@ -183,7 +209,7 @@ class MetadataFailureSuite extends SourceTest {
       val read = new CountDownLatch(1)
       val failures = new AtomicInteger
       s.service.behave = () => {
-        if (failures.incrementAndGet() > 20) read.await(HangMs, TimeUnit.MILLISECONDS)
+        if (failures.incrementAndGet() > 20) read.await()
         down()
       }
       val again = s.start(threshold(40))
@@ -204,11 +230,17 @@ class MetadataFailureSuite extends SourceTest {
     running() { (s, topic, query) =>
       query.stop()
       produce(blue, topic, 2, values("stopped", 4))
-      s.service.behave = () => hang()
-      val again = s.start("clusterRequestTimeoutMs" -> "5000", threshold(1000))
-      assert(elapsedMs(eventually(assert(s.seen.size == 8))) < HangMs / 2)
-      assert(again.isActive)
-      again.stop()
+      val before = s.service.callCount
+      val from = System.nanoTime()
+      val hung = s.service.hangs()
+      try {
+        val again = s.start("clusterRequestTimeoutMs" -> "5000", threshold(100000))
+        eventually(assert(s.seen.size == 8))
+        assert(System.nanoTime() - from >= 5000000000L, "an answer within the limit would have been used")
+        assert(s.service.isHanging && s.service.callCount == before + 1, "it was not waited for any longer")
+        assert(again.isActive)
+        stopWithin(60.seconds)(again)
+      } finally hung.countDown()
     }
   }
 
@@ -226,13 +258,17 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("each failure restarts the count, and a query that is stopped closes its watch") {
+  test("a query that is stopped closes its watch, and not a service that others may use") {
+    def watchers = Thread.getAllStackTraces.keySet.asScala.toSet
+      .filter((thread: Thread) => thread.getName.startsWith("dynamic-kafka-metadata-"))
+    val others = watchers
     running() { (s, _, query) =>
-      val watchers = s.service.threads.asScala.toSet
-      assert(watchers.nonEmpty)
+      val mine = watchers -- others
+      // The one that asks and the one that waits for it.
+      assert(mine.size == 2 && s.service.threads.asScala.toSet.subsetOf(mine), mine)
       query.stop()
-      eventually(assert(watchers.filter(_.isAlive).isEmpty))
-      assert(!s.service.closed, "an instance belongs to who made it")
+      eventually(assert(!mine.exists(_.isAlive)))
+      assert(s.service.closed.getCount == 1, "an instance belongs to who made it")
     }
   }
 
