@@ -99,8 +99,6 @@ lazy val connector = (project in file("jvm/connector"))
     }.taskValue,
     // Where docs/ and tests/conformance are, for the suites that read them.
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
-    // Repeats a failed property-based run with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
-    Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq
   )
 
 /** Starts real Kafka brokers as processes, for the suites, pytest, the demo and the benchmark. */
