@@ -24,6 +24,7 @@ final class KafkaCluster private (
     val name: String,
     val version: String,
     extraProperties: Map[String, String],
+    fixedPort: Option[Int],
     fixedAdvertisedPort: Option[Int],
     security: Security
 ) extends AutoCloseable {
@@ -199,7 +200,7 @@ final class KafkaCluster private (
   }
 
   private def newConfig(): BrokerConfig = {
-    val port = Ports.free()
+    val port = fixedPort.getOrElse(Ports.free())
     BrokerConfig(
       version = version,
       port = port,
@@ -261,6 +262,7 @@ object KafkaCluster {
    *
    * @param version one of [[BrokerVersions.all]]
    * @param properties more lines of server.properties; they win over the harness's own
+   * @param port the port that clients connect to; without it, a free one
    * @param advertisedPort the port that clients are told to use instead of the broker's own: a proxy's
    * @param security what it asks of clients; the harness itself is never asked
    */
@@ -268,11 +270,12 @@ object KafkaCluster {
       name: String,
       version: String = BrokerVersions.default,
       properties: Map[String, String] = Map.empty,
+      port: Option[Int] = None,
       advertisedPort: Option[Int] = None,
       security: Security = Security.Open
   ): KafkaCluster = {
     def attempt(): KafkaCluster =
-      started(new KafkaCluster(name, version, properties, advertisedPort, security))
+      started(new KafkaCluster(name, version, properties, port, advertisedPort, security))
     try attempt()
     catch {
       // Somebody took one of its ports between their choice and the broker's start.
