@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
  * Counts the orders of every cluster, while clusters come and go: examples/quickstart.py in Scala.
  *
  * {{{
- * spark-shell --packages io.github.dynamickafka:dynamic-kafka-spark-4.0_2.13:0.1.0-SNAPSHOT -i examples/Quickstart.scala
+ * spark-shell --packages io.github.dynamickafka:dynamic-kafka-spark-4.2_2.13:0.1.0-SNAPSHOT -i examples/Quickstart.scala
  * scala> Quickstart.main(Array("examples/streams.yaml"))
  * }}}
  */
