@@ -15,10 +15,12 @@ from dynamic_kafka.model import KafkaStream
 class KafkaMetadataService(ABC):
     """A metadata service written in Python: subclass it.
 
-    The driver's JVM calls it while the query runs, one call at a time, on a thread of its own and with a time
-    limit; the query never waits for it and lives on with the last good answer. So **raise when you do not
-    know**: any exception is a failed poll, whereas an empty answer is an answer. It needs a classic Spark
-    session, and a query ends with the Python process that runs its service.
+    The driver's JVM calls it while the query runs, one call at a time, on its own thread and with a time limit.
+    The query never waits for a call and continues with the last good answer, so **raise an exception when the
+    answer is unknown**: it is a failed poll. An empty answer, or one without a stream that is subscribed to by
+    id, is a failed poll too (or a removal with ``allowMissingStreams``), but a stream that is returned without
+    one of its clusters or topics removes them. A service needs a classic Spark session, and its query ends with
+    the Python process that runs it.
     """
 
     @abstractmethod

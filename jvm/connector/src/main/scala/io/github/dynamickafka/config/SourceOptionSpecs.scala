@@ -199,7 +199,8 @@ private[dynamickafka] object SourceOptionSpecs {
     Some(60000L),
     "`60000`",
     "How long one cluster may take for its answers in a trigger, and the metadata service for one call. Kafka's " +
-      "own time-outs on the driver are derived from it."
+      "own time-outs on the driver are derived from it. Tasks have other limits: `spark.network.timeout` in reads, " +
+      "those of Kafka's producer in writes."
   )
 
   val UnreachableReplayPolicy: OptionSpec[Boolean] = OptionSpec(

@@ -7,8 +7,9 @@ import java.{util => ju}
  *
  * The names and meaning are those of Flink's `KafkaMetadataService` (FLIP-246). The connector calls it on a
  * thread of its own, never two calls at once and never on the query's thread, with a time limit per call; it
- * keeps the last good answer. So an implementation throws when it does not know: an empty or shortened answer
- * means what it says only for [[isClusterActive]].
+ * keeps the last good answer. So an implementation throws when the answer is unknown. An empty answer, or one
+ * without a stream that is subscribed to by id, is a failed call too; a stream that is returned without one of
+ * its clusters or topics removes them.
  *
  * An implementation that is named by its class in the option `metadataService` has a constructor that takes a
  * `java.util.Map[String, String]` (the `metadataService.*` options without that prefix, keys as the user wrote
