@@ -28,7 +28,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := $(SMOKE_TESTS) tests/e2e/test_driver_killed.py
 
 .PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
-  jars published clean
+  site jars published clean
 
 help: ## What there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -90,6 +90,9 @@ docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/pyth
 	cp -r jvm/connector/target/scala-2.13/api target/docs/scala
 	$(RUN) -m pdoc --docformat google --output-directory target/docs/python dynamic_kafka
 
+site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
+	target/site-venv/bin/mkdocs build --strict
+
 format: $(VENV)/ready ## Puts all sources in order
 	./sbt scalafmtAll scalafmtSbt
 	$(RUN) -m ruff check --fix
@@ -121,4 +124,10 @@ target/venv-%/ready: requirements-dev.txt version.sbt python/pyproject.toml
 	sed 's/^pyspark==.*/pyspark==$*/' requirements-dev.txt > $(@D)/requirements.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -r $(@D)/requirements.txt
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
+	touch $@
+
+# Of its own, so that the tests' environment stays small.
+target/site-venv/ready: docs/requirements.txt
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
 	touch $@

@@ -28,7 +28,7 @@ ALONG = {
     "kafka-clients": KAFKA_CLIENTS[LINE],
     "commons-pool2": "2.12.0",
 }
-# The one class in a package of Spark's is explained in docs/architecture.md.
+# Why one class is in a package of Spark's: docs/dev/decisions/0009-one-class-in-sparks-package.md.
 OURS = ("io/github/dynamickafka/", "org/apache/spark/metrics/source/DynamicKafkaGauges")
 
 

@@ -1,4 +1,4 @@
-"""The documents, taken apart."""
+"""The documents and their parts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+# The section of README.md that is run as a whole, and that docs/quickstart.md includes.
+_QUICKSTART = re.compile(r"<!-- --8<-- \[start:quickstart\] -->(.*)<!-- --8<-- \[end:quickstart\] -->", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Block:
 
 def documents() -> list[Path]:
     """Every document that users and contributors read."""
-    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "python" / "README.md"]
+    found = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "python" / "README.md"]
     return sorted(found)
 
 
@@ -43,6 +45,15 @@ def blocks(*languages: str) -> list[Block]:
             line = text.count("\n", 0, match.start()) + 1
             found.append(Block(name(document), line, match[1], match[2]))
     return [block for block in found if not languages or block.language in languages]
+
+
+def quickstart() -> list[Block]:
+    """The blocks of the README's quickstart."""
+    text = (ROOT / "README.md").read_text()
+    section = _QUICKSTART.search(text)
+    assert section is not None
+    first, last = (text.count("\n", 0, place) + 1 for place in section.span())
+    return [block for block in blocks() if block.document == "README.md" and first < block.line < last]
 
 
 def links(document: Path) -> list[str]:

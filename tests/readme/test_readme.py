@@ -62,7 +62,7 @@ def clusters() -> Iterator[list[Cluster]]:
 @pytest.fixture
 def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     """A folder with the file that the documents name."""
-    streams = next(block.text for block in docs.blocks("yaml") if block.document == "README.md")
+    streams = (docs.ROOT / "examples" / "streams.yaml").read_text()
     more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
     more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
     (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + more)

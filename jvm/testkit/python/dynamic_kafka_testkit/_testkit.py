@@ -43,20 +43,23 @@ class Testkit:
         *,
         version: str | None = None,
         properties: Mapping[str, str] | None = None,
+        port: int | None = None,
         round_trip_ms: float | None = None,
         security: Scram | MutualTls | None = None,
     ) -> Cluster:
         """Start a cluster and return it when it serves.
 
-        `properties` are more lines of server.properties. With `round_trip_ms` (0 will do) clients reach the
-        cluster through a proxy that delays, and that `Cluster.cut_network` and its like control. `security` is
-        what is asked of clients; this testkit itself is never asked.
+        `properties` are more lines of server.properties. Clients connect to `port`, or to a free one. With
+        `round_trip_ms` (0 will do) clients reach the cluster through a proxy that delays, and that
+        `Cluster.cut_network` and its like control. `security` is what is asked of clients; this testkit itself
+        is never asked.
         """
         description = self._server.call(
             "start",
             name=name,
             version=version,
             properties=dict(properties or {}),
+            port=port,
             roundTripMs=round_trip_ms,
             security=request(security),
         )

@@ -25,7 +25,7 @@ class DocumentedTestsSuite extends AnyFunSuite {
     test(document) {
       val tests = files("jvm/connector/src/test/scala", "Suite.scala") ++
         Seq("tests/e2e", "tests/lines").flatMap(files(_, ".py"))
-      val text = Files.readString(root.resolve("docs").resolve(document))
+      val text = Files.readString(root.resolve("docs/dev").resolve(document))
       val found = named.findAllMatchIn(text).toSeq
       assert(found.size > 40)
       val wrong = found.filterNot { m =>

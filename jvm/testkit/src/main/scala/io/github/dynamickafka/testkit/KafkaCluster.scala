@@ -23,6 +23,7 @@ final class KafkaCluster private (
     val name: String,
     val version: String,
     extraProperties: Map[String, String],
+    fixedPort: Option[Int],
     fixedAdvertisedPort: Option[Int],
     security: Security
 ) extends AutoCloseable {
@@ -198,7 +199,7 @@ final class KafkaCluster private (
   }
 
   private def newConfig(): BrokerConfig = {
-    val port = Ports.free()
+    val port = fixedPort.getOrElse(Ports.free())
     BrokerConfig(
       version = version,
       port = port,
@@ -260,6 +261,7 @@ object KafkaCluster {
    *
    * @param version one of [[BrokerVersions.all]]
    * @param properties additional lines of server.properties, which take precedence over those of the testkit
+   * @param port the port of the client listener; by default, a free port
    * @param advertisedPort the advertised port for clients, if it is not that of the broker, such as the port of a proxy
    * @param security the security of the client listener; the testkit uses another listener
    */
@@ -267,11 +269,12 @@ object KafkaCluster {
       name: String,
       version: String = BrokerVersions.default,
       properties: Map[String, String] = Map.empty,
+      port: Option[Int] = None,
       advertisedPort: Option[Int] = None,
       security: Security = Security.Open
   ): KafkaCluster = {
     def attempt(): KafkaCluster =
-      started(new KafkaCluster(name, version, properties, advertisedPort, security))
+      started(new KafkaCluster(name, version, properties, port, advertisedPort, security))
     try attempt()
     catch {
       // Another process took one of the ports before the broker started.

@@ -71,6 +71,7 @@ private[testkit] final class Requests extends AutoCloseable {
         name,
         params.optional("version").fold(BrokerVersions.default)(_.asText),
         params.texts("properties"),
+        port = params.optional("port").map(_.asInt),
         advertisedPort = proxy.map(_.port),
         security = params.security
       )

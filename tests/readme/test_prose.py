@@ -1,0 +1,53 @@
+"""The documents are written in plain technical English: none of the phrases of forbidden-phrases.txt is in them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import documents as docs
+
+# Where the phrases are looked for.
+CHECKED = ["*.md", "docs/**/*.md", "python/README.md"]
+# Generated from Scala sources: they are checked where they are written.
+GENERATED = {"docs/options.md"}
+PHRASES = [
+    line
+    for line in Path(__file__).with_name("forbidden-phrases.txt").read_text().splitlines()
+    if line and not line.startswith("#")
+]
+# Words in any case and over the end of a line; the start of a comment may be between them.
+FORBIDDEN = {
+    p: re.compile(r"\b" + r"[\s*#/]+".join(map(re.escape, p.split())) + r"\b", re.IGNORECASE) for p in PHRASES
+}
+# Names of tests and output of programs are quoted as they are.
+_CODE = re.compile(r"```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
+
+FILES = sorted({file for glob in CHECKED for file in docs.ROOT.glob(glob) if docs.name(file) not in GENERATED})
+
+
+def prose(file: Path) -> str:
+    """The text of a file, of a document without its code."""
+    text = file.read_text()
+    return _CODE.sub(lambda code: "\n" * code[0].count("\n"), text) if file.suffix == ".md" else text
+
+
+@pytest.mark.parametrize("file", FILES, ids=docs.name)
+def test_no_forbidden_phrase(file: Path) -> None:
+    text = prose(file)
+    found = [
+        f"{docs.name(file)}:{text.count(chr(10), 0, match.start()) + 1}: {phrase}"
+        for phrase, pattern in FORBIDDEN.items()
+        for match in pattern.finditer(text)
+    ]
+    assert found == []
+
+
+def test_the_phrases_are_found() -> None:
+    assert FORBIDDEN["made anew"].search("a topic that is Made\n  // anew")
+    assert not FORBIDDEN["mend"].search("recommended")

@@ -1,0 +1,61 @@
+"""The README's quickstart in a shell, to the letter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import documents as docs
+
+LIMIT_S = 600
+# Where the connector is published to and found, so that ~/.m2 is left alone; a user has nothing of this.
+HOME = docs.ROOT / "target" / "home"
+STOP = "python3 examples/clusters.py stop"
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a shell in which no virtual environment is active."""
+    dropped = ("SPARK_", "PYSPARK_", "VIRTUAL_ENV")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+    kept["PATH"] = os.pathsep.join(p for p in kept["PATH"].split(os.pathsep) if not p.startswith(str(docs.ROOT)))
+    (folder / "spark-defaults.conf").write_text(f"spark.jars.ivy {folder}/ivy\nspark.ui.enabled false\n")
+    return kept | {
+        "SBT_OPTS": f"-Dmaven.repo.local={HOME}/.m2/repository",
+        "SPARK_SUBMIT_OPTS": f"-Duser.home={HOME}",
+        "SPARK_CONF_DIR": str(folder),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+
+
+def shell(script: str, folder: Path) -> str:
+    """What the commands have printed; each of them has to succeed."""
+    done = subprocess.run(
+        ["bash", "-e"],
+        input=script,
+        cwd=docs.ROOT,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-6000:]
+    return done.stdout
+
+
+@pytest.mark.timeout(LIMIT_S + 60)
+def test_the_quickstart_prints_what_the_readme_shows(tmp_path: Path) -> None:
+    blocks = docs.quickstart()
+    assert {block.language for block in blocks} == {"bash", "text"}
+    try:
+        printed = shell("\n".join(block.text for block in blocks if block.language == "bash"), tmp_path)
+    finally:
+        shell(STOP, tmp_path)
+    (shown,) = [block.text for block in blocks if block.language == "text"]
+    assert shown in printed
