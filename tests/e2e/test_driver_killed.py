@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.harness.query import Query
 from tests.harness.scene import Scene, positions, since
+from tests.harness.seed import seed
 from tests.harness.waiting import until
 
 SLOWLY = {"maxOffsetsPerTrigger": "15"}
@@ -113,9 +114,7 @@ def test_while_a_cluster_is_discovered(scene: Scene) -> None:
 
     scene.produce("green", topic, 10)
     metadata.set_entry("orders", "green", [topic]).write()
-    seed = random.randrange(1000)
-    print(f"seed {seed}")
-    lucky = random.Random(seed).choice(at_random)
+    lucky = random.Random(seed()).choice(at_random)
     until(f"{lucky.name} sees green", partial(_reads, lucky, "green"))
     for query in (discovering, written):
         query.await_event("stuck")

@@ -6,7 +6,7 @@ from dynamic_kafka import errors
 from dynamic_kafka._version import JAR_VERSION
 
 SUPPORTED_LINES = ("4.2", "4.1", "4.0")
-"""Spark minors that the connector is published for: project/SparkLines.scala. The first is the default of the build."""
+"""Spark minors that the connector is published for, the default of the build first: project/SparkLines.scala."""
 
 _LINE_FOR = {"4.3": "4.2"}
 """Spark minors without an artifact of their own, and the line whose jars they run with: what tests have shown."""
