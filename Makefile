@@ -35,8 +35,8 @@ LINE_VENV := target/venv-$(PYSPARK)
 LINE_RUN := $(LINE_VENV)/bin/python
 ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
-# What of the tests from end to end depends on Spark.
-LINE_TESTS := tests/e2e tests/lines tests/connect
+# The examples and the benchmark are for the first line.
+LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
   soak soak-sink bench lint lint-python weights format docs docs-options \
@@ -72,7 +72,7 @@ test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; ja
 test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
 	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  --junitxml target/pytest.xml tests --ignore tests/lines
+	  --junitxml target/pytest.xml tests
 
 smoke-lines: $(JARS) ## Each other Spark line: one read and one write on real brokers
 	@$(call TIMED,other lines) $(MAKE) --no-print-directory -j$(WORKERS) --output-sync=target $(LINES:%=smoke-%)

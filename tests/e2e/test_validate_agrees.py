@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python" / "tests")
 from bad_documents import GOOD, TABLE
 from dynamic_kafka._metadata_file.document import read
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.harness.jars import connector_jars
+
 # Where two YAML parsers could differ, or a schema and a parser.
 ODD = [
     "version: 1\t# a tab\nstreams: {}",
@@ -107,7 +108,7 @@ spark.stop()
 
 def test_validate_says_of_a_file_what_the_connector_says() -> None:
     documents = [GOOD, *ODD, *(bad.document for bad in TABLE)]
-    jars = [str(jar) for jar in sorted(ROOT.glob("jvm/connector/target/jars/*.jar"))]
+    jars = [str(jar) for jar in connector_jars()]
     done = subprocess.run(
         [sys.executable, "-c", CONNECTOR],
         input=json.dumps([jars, documents]),
