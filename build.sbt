@@ -6,7 +6,23 @@ ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses
 ThisBuild / description := "Spark data source over streams that live on many Kafka clusters"
 ThisBuild / Test / fork := true
 // Suites wait more than they compute: two test JVMs at a time, each with brokers of its own and one suite after the other.
-Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
+Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count)
+
+// One session of sbt builds for several Spark lines: "sparkLine 4.1" holds for the commands after it.
+commands += Command.single("sparkLine") { (state, line) =>
+  sys.props("sparkLine") = line
+  "reload" :: state
+}
+
+// Tags of tests that do not run: -Dtests=all is `make test-all`, -Dtests=fast is `make test-fast`.
+val leftOut = sys.props.getOrElse("tests", "default") match {
+  case "all" => Nil
+  case "default" => Seq("TestAll")
+  case "fast" => Seq("TestAll", "OnBrokers")
+  case other => sys.error(s"-Dtests=$other: there are all, default and fast")
+}
+// The same in each run, so that a failure is one of the change at hand; `make test-all` gives another one each time.
+val seed = sys.props.getOrElse("dynamickafka.seed", "20261122")
 
 // Spark's own list for JDK 17 (JavaModuleOptions).
 val javaModuleOptions = Seq(
@@ -41,7 +57,11 @@ val common = Seq(
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Of the brokers that they start, too: none runs long enough for the optimizing compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS")
+  Test / javaOptions += s"-Ddynamickafka.seed=$seed",
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", seed),
+  Test / testOptions ++= leftOut.map(tag =>
+    Tests.Argument(TestFrameworks.ScalaTest, "-l", s"io.github.dynamickafka.testkit.$tag")
+  )
 )
 
 lazy val root = (project in file("."))
@@ -51,18 +71,15 @@ lazy val root = (project in file("."))
 /** The artifact that users name: everything of the product. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
-  .dependsOn(testkit % Test)
+  .dependsOn(testkit % "test->compile;test->test")
   .settings(common)
   .settings(LocalJars.settings)
   .settings(
-    Test / testGrouping := {
-      val fork = (Test / forkOptions).value
-      val (ofSource, others) =
-        (Test / definedTests).value.partition(_.name.startsWith("io.github.dynamickafka.source."))
-      Seq("source" -> ofSource, "others" -> others).map { case (name, suites) =>
-        Tests.Group(name, suites, Tests.SubProcess(fork))
-      }
-    },
+    Test / testGrouping := SuiteGroups(
+      (Test / definedTests).value,
+      (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt",
+      (Test / forkOptions).value
+    ),
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
     // sbt would make "4-2" of "4.2".
     moduleName := name.value,
@@ -84,9 +101,7 @@ lazy val connector = (project in file("jvm/connector"))
       kubernetesServer % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     // Where docs/ is, for the suites that check it.
-    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
-    // A failed property-based run is repeated with its seed: SBT_OPTS=-Ddynamickafka.seed=N.
-    Test / javaOptions ++= sys.props.get("dynamickafka.seed").map(seed => s"-Ddynamickafka.seed=$seed").toSeq
+    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
   )
 
 /** Real Kafka brokers as processes: for the suites, pytest, the demo and the benchmark. */

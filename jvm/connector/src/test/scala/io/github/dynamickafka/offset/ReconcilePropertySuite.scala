@@ -6,13 +6,14 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.metadata.{Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
  * restarts, against a model of Kafka that is nothing but end offsets. What the batches read, put together, is
  * every record from each partition's entering position on, each once.
  */
-class ReconcilePropertySuite extends AnyFunSuite {
+class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
 
   private val clusterIds = Seq("a", "a-b", "c")
   private val topicNames = Seq("t", "b-t", "u")
@@ -147,7 +148,7 @@ class ReconcilePropertySuite extends AnyFunSuite {
       ("an end that is fixed stays, and all is read up to it, under any order of changes", true, 100L)
     )
   } test(name) {
-    val first = sys.props.get("dynamickafka.seed").fold(System.nanoTime())(_.toLong)
+    val first = sys.props("dynamickafka.seed").toLong
     (0L until histories).foreach { i =>
       val seed = first + i
       withClue(s"-Ddynamickafka.seed=$seed: ") {
