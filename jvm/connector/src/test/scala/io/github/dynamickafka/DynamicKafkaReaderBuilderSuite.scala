@@ -12,8 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream, ServiceRegistry}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class DynamicKafkaReaderBuilderSuite extends AnyFunSuite {
+class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
 
   // Options need no session, only load() does.
   private def builder = new DynamicKafkaReaderBuilder(null)

@@ -11,8 +11,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.offset.OffsetsPolicy._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val metadata = Map("bootstrap.servers" -> "blue:9092")
 

@@ -4,7 +4,9 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-class OptionsDocSuite extends AnyFunSuite {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class OptionsDocSuite extends AnyFunSuite with TimeLimit {
 
   test("docs/options.md is current") {
     val file = OptionsDocFile.path

@@ -4,7 +4,9 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-class RedactionSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val jaas =
     """org.apache.kafka.common.security.scram.ScramLoginModule required username="kafka" password="p\"ss-w0rd";"""

@@ -3,9 +3,10 @@ package io.github.dynamickafka.metadata
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Each bad document, the line that its error must name, and what the error must say. */
-class BadDocumentSuite extends AnyFunSuite {
+class BadDocumentSuite extends AnyFunSuite with TimeLimit {
 
   private case class Bad(title: String, document: String, line: Int, says: String*)
 

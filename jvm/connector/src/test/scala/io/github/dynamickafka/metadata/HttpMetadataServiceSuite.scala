@@ -13,8 +13,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.DocumentServer.{Answer, serving}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class HttpMetadataServiceSuite extends AnyFunSuite {
+class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   private def document(topic: String) =
     s"""{"version": 1, "clusters": {"blue": {"properties": {"bootstrap.servers": "b:1"}}},

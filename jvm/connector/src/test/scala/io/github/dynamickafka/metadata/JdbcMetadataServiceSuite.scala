@@ -14,9 +14,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.{reference, refused}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** On a PostgreSQL server of its own. */
-class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
+class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
 
   private var postgres: EmbeddedPostgres = _
   private def url = s"jdbc:postgresql://localhost:${postgres.getPort}/postgres"

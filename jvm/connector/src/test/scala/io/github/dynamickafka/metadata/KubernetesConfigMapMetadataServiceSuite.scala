@@ -14,8 +14,9 @@ import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerRe
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.testkit.TimeLimit
 
-class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite {
+class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   // It logs every request. Kept, since levels live no longer than their loggers.
   private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)

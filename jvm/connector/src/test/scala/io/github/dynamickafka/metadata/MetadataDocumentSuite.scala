@@ -4,7 +4,9 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-class MetadataDocumentSuite extends AnyFunSuite {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class MetadataDocumentSuite extends AnyFunSuite with TimeLimit {
 
   private def parse(text: String) = MetadataDocument.parse(text, "file streams.yaml").streams
 

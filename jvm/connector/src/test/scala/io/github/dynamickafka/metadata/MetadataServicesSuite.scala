@@ -12,8 +12,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.metadata.MetadataServicesSuite._
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class MetadataServicesSuite extends AnyFunSuite {
+class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 
   private val Document = "{version: 1, clusters: {blue: {properties: {bootstrap.servers: b}}}, " +
     "streams: {orders: {clusters: {blue: {topics: [a]}}}}}"

@@ -12,8 +12,9 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class MetadataWatcherSuite extends AnyFunSuite with Eventually {
+class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))
 

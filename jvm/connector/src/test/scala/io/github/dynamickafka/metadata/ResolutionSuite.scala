@@ -10,8 +10,9 @@ import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.offset.OffsetsPolicy
+import io.github.dynamickafka.testkit.TimeLimit
 
-class ResolutionSuite extends AnyFunSuite {
+class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
   test("topics by pattern: what matches is known when the cluster has told its topics, and leaves likewise") {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")

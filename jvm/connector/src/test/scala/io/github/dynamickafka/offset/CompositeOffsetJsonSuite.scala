@@ -8,8 +8,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.testkit.TimeLimit
 
-class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
 

@@ -5,9 +5,10 @@ import java.util.concurrent.CompletableFuture
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What is committed when, without a broker. */
-class CommitLaneSuite extends AnyFunSuite {
+class CommitLaneSuite extends AnyFunSuite with TimeLimit {
 
   private def at(offset: Long) = Positions.from(Seq(("t", 0, offset)))
 
