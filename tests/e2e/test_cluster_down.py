@@ -23,7 +23,7 @@ OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] 
 }
 
 
-@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("outage", ["killed", pytest.param("frozen", marks=pytest.mark.test_all)])
 def test_skip_goes_on_and_fail_names_the_cluster(scene: Scene, outage: str) -> None:
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))

@@ -74,6 +74,7 @@ def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.test_all
 @pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
 def test_nothing_outlives_the_demo(tmp_path: Path, signal_number: signal.Signals) -> None:
     demo = _start(tmp_path)

@@ -20,6 +20,7 @@ def test_a_soak(scene: Scene, tmp_path: Path) -> None:
     print(soak(seed(), EVENTS, tmp_path / "soak", scene.brokers, scene.drivers))
 
 
+@pytest.mark.test_all
 def test_a_soak_of_a_query_that_writes(scene: Scene, tmp_path: Path) -> None:
     print(soak(seed(), SINK_EVENTS, tmp_path / "soak", scene.brokers, scene.drivers, world_of=SinkWorld))
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from dynamic_kafka._tools.metadata_file.document import read
 
+from tests.harness.jars import connector_jars
+
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20261122
 PER_DOCUMENT = 10
@@ -55,7 +57,7 @@ def test_changed_documents_are_judged_alike() -> None:
     files = sorted((ROOT / "tests/conformance/metadata").glob("*.json"))
     good = ["\n".join(c["document"]) for f in files for c in json.loads(f.read_text("utf-8")) if "streams" in c]
     documents = [changed(document, source) for document in good for _ in range(PER_DOCUMENT)]
-    jars = [str(jar) for jar in sorted(ROOT.glob("jvm/connector/target/jars/*.jar"))]
+    jars = [str(jar) for jar in connector_jars()]
     done = subprocess.run(
         [sys.executable, "-c", CONNECTOR],
         input=json.dumps([jars, documents]),

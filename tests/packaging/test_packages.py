@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+import pytest
 from dynamic_kafka._version import JAR_VERSION
 
 from tests.harness.orders import Orders
@@ -47,12 +48,14 @@ def check(printed: str, orders: Orders, **more: str) -> None:
     assert sorted(jar.partition("_")[2] for jar in seen["jars"]) == wanted
 
 
+@pytest.mark.test_all
 def test_spark_submit_packages(orders: Orders, tmp_path: Path) -> None:
     command = [str(BIN / "spark-submit"), "--master", "local[2]", "--packages", COORDINATE, *conf(tmp_path)]
     printed = run([*command, str(JOB), str(orders.streams)], tmp_path, environment())
     check(printed, orders)
 
 
+@pytest.mark.test_all
 def test_pyspark_packages(orders: Orders, tmp_path: Path) -> None:
     command = [str(BIN / "pyspark"), "--master", "local[2]", "--packages", COORDINATE, *conf(tmp_path)]
     script = f"import sys; sys.path.insert(0, {str(JOB.parent)!r}); import job\n"

@@ -6,8 +6,10 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.testkit.TimeLimit
+
 /** The tables of documents that map promises to tests: every test that they name is there. */
-class DocumentedTestsSuite extends AnyFunSuite {
+class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
 
   private val root = Path.of("").toAbsolutePath.resolve("../..").normalize
 

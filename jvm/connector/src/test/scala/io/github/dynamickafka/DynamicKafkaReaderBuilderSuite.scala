@@ -13,8 +13,9 @@ import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class DynamicKafkaReaderBuilderSuite extends AnyFunSuite {
+class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
 
   // Options need no session, only load() does.
   private def builder = new DynamicKafkaReaderBuilder(null)

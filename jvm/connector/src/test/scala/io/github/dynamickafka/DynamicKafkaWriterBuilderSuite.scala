@@ -10,8 +10,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.config.{ClusterRouting, DeliveryGuarantee, PartitionerChoice, SinkOptionsParser}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class DynamicKafkaWriterBuilderSuite extends AnyFunSuite {
+class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
 
   // Options need no DataFrame, only writing does.
   private def builder = new DynamicKafkaWriterBuilder(null)

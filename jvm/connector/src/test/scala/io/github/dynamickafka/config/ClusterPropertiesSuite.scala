@@ -12,8 +12,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.topology.OffsetsPolicy._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class ClusterPropertiesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val metadata = Map("bootstrap.servers" -> "blue:9092")
 

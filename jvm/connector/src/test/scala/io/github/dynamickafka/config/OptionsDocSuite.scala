@@ -6,8 +6,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.option.UnsupportedOptions
 import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.testkit.TimeLimit
 
-class OptionsDocSuite extends AnyFunSuite {
+class OptionsDocSuite extends AnyFunSuite with TimeLimit {
 
   test("docs/options.md is current") {
     val file = OptionsDocFile.path

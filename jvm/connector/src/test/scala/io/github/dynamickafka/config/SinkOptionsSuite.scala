@@ -8,8 +8,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
+import io.github.dynamickafka.testkit.TimeLimit
 
-class SinkOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
+class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
   private def parse(options: (String, String)*): SinkOptions = parseOnly(
     Seq("metadataService" -> "file", "streamId" -> "orders") ++ options: _*

@@ -8,8 +8,10 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.topology.OffsetsPolicy
 import io.github.dynamickafka.topology.OffsetsPolicy._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class SourceOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks with ScalaCheckPropertyChecks {
+class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
+    with ScalaCheckPropertyChecks {
 
   test("what is not set has the documented default") {
     assert(

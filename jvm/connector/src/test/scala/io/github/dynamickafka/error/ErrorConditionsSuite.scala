@@ -7,7 +7,9 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.SparkThrowable
 import org.scalatest.funsuite.AnyFunSuite
 
-class ErrorConditionsSuite extends AnyFunSuite {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
 
   private val cause = new RuntimeException("cause")
 

@@ -5,7 +5,9 @@ import java.net.URI
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
-class AddressTextSuite extends AnyFunSuite with TableDrivenPropertyChecks {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
   test("an HTTP address without its query") {
     def shown(url: String) = AddressText.http(new URI(url))

@@ -16,8 +16,10 @@ import org.apache.kafka.common.errors.{
 }
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.testkit.TimeLimit
+
 /** What a client's error is to a user. */
-class ClusterFailureSuite extends AnyFunSuite {
+class ClusterFailureSuite extends AnyFunSuite with TimeLimit {
 
   private def caused(error: Throwable, causes: Throwable*): Throwable = {
     (error +: causes).zip(causes).foreach { case (e, cause) => e.initCause(cause) }

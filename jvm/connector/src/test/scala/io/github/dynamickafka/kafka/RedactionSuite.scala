@@ -6,8 +6,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.config.option.SecretOptions
+import io.github.dynamickafka.testkit.TimeLimit
 
-class RedactionSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val jaas =
     """org.apache.kafka.common.security.scram.ScramLoginModule required username="kafka" password="p\"ss-w0rd";"""

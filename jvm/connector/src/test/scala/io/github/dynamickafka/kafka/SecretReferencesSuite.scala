@@ -6,8 +6,9 @@ import org.apache.kafka.common.config.ConfigException
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.reference
+import io.github.dynamickafka.testkit.TimeLimit
 
-class SecretReferencesSuite extends AnyFunSuite {
+class SecretReferencesSuite extends AnyFunSuite with TimeLimit {
 
   private def resolved(value: String): String = SecretReferences.resolve(Map("a" -> value))("a")
 

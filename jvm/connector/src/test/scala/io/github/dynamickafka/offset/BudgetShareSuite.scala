@@ -4,7 +4,9 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-class BudgetShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class BudgetShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 300)
 

@@ -7,7 +7,9 @@ import scala.util.Using
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-class CompositeOffsetJsonSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+import io.github.dynamickafka.testkit.TimeLimit
+
+class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
 

@@ -7,13 +7,14 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
  * restarts, against a model of Kafka that is nothing but end offsets. What the batches read, put together, is
  * every record from each partition's entering position on, each once.
  */
-class ReconcilePropertySuite extends AnyFunSuite {
+class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
 
   private val clusterIds = Seq("a", "a-b", "c")
   private val topicNames = Seq("t", "b-t", "u")

@@ -8,8 +8,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.PythonServiceException
+import io.github.dynamickafka.testkit.TimeLimit
 
-class JsonMetadataServiceSuite extends AnyFunSuite {
+class JsonMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   private class Python(answer: String => String) extends PythonMetadataService {
     var closed = false

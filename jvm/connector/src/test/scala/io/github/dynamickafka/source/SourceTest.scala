@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, OnBrokers, Record, TimeLimit}
 
 /** A record as a query saw it. */
 final case class Seen(
@@ -31,7 +31,7 @@ final case class Seen(
  * names of its own. `blue` and `green` always serve; `red` is there to be killed, frozen and moved, and a test
  * that did so leaves it running.
  */
-trait SourceTest extends AnyFunSuite with Eventually {
+trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventually {
 
   implicit override val patienceConfig: PatienceConfig =
     PatienceConfig(timeout = Span(300, Seconds), interval = Span(20, Millis))

@@ -8,7 +8,7 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
-class DelayProxySuite extends AnyFunSuite {
+class DelayProxySuite extends AnyFunSuite with TimeLimit {
 
   test("a round trip takes as long as asked, and not each byte of it") {
     withEcho(60.millis) { (_, client) =>

@@ -11,7 +11,7 @@ import org.apache.kafka.common.serialization.StringSerializer
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-class KafkaClusterSuite extends AnyFunSuite with BeforeAndAfterAll {
+class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with BeforeAndAfterAll {
   private var clusters: Seq[KafkaCluster] = Nil
 
   override def beforeAll(): Unit = {

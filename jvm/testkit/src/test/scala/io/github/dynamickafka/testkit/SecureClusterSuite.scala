@@ -13,7 +13,7 @@ import org.apache.kafka.common.errors.{
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-class SecureClusterSuite extends AnyFunSuite with BeforeAndAfterAll {
+class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with BeforeAndAfterAll {
   private var clusters: Seq[KafkaCluster] = Nil
   private def scram: KafkaCluster = clusters(0)
   private def tls: KafkaCluster = clusters(1)

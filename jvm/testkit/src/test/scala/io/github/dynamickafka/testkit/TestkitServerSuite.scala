@@ -10,7 +10,7 @@ import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
-class TestkitServerSuite extends AnyFunSuite with Eventually {
+class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with Eventually {
   private val mapper = new JsonMapper
 
   implicit override val patienceConfig: PatienceConfig =

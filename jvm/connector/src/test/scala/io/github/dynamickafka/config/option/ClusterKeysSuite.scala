@@ -6,8 +6,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class ClusterKeysSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class ClusterKeysSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   /** Ids that start with each other, with the parts of keys in them. */
   private val id =

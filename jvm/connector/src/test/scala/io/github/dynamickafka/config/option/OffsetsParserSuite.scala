@@ -7,8 +7,10 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.OffsetsInitializer
 import io.github.dynamickafka.topology.OffsetsPolicy._
+import io.github.dynamickafka.testkit.TimeLimit
 
-class OffsetsParserSuite extends AnyFunSuite with TableDrivenPropertyChecks with ScalaCheckPropertyChecks {
+class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
+    with ScalaCheckPropertyChecks {
 
   test("words are read in any case") {
     assert(OffsetsParser.starting(" Earliest ") == Right(Earliest))

@@ -4,9 +4,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Every value that is refused, with the option's name as it was written and a text that tells what to do. */
-class RefusedOptionsSuite extends AnyFunSuite with TableDrivenPropertyChecks {
+class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
   private val invalid = Table(
     ("option", "value", "in the text"),

@@ -11,9 +11,10 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What another program writes, with its own library, is what we read. */
-class DocumentRoundTripSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 200, sizeRange = 8)

@@ -15,8 +15,9 @@ import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.registry.MetadataServicesSuite._
 import io.github.dynamickafka.metadata.service.HttpMetadataService
 import io.github.dynamickafka.metadata.watch.ScriptedService
+import io.github.dynamickafka.testkit.TimeLimit
 
-class MetadataServicesSuite extends AnyFunSuite {
+class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 
   private val Document = "{version: 1, clusters: {blue: {properties: {bootstrap.servers: b}}}, " +
     "streams: {orders: {clusters: {blue: {topics: [a]}}}}}"

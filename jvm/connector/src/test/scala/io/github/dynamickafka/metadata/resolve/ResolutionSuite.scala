@@ -11,8 +11,9 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class ResolutionSuite extends AnyFunSuite {
+class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
   test("topics by pattern: what matches is known when the cluster has told its topics, and leaves likewise") {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")

@@ -9,8 +9,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class WriteResolutionSuite extends AnyFunSuite {
+class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   private def on(server: String, topics: String*) =
     new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", server))
 

@@ -16,8 +16,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceByName
+import io.github.dynamickafka.testkit.TimeLimit
 
-class FileMetadataServiceSuite extends AnyFunSuite {
+class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   private def withFile[A](body: Path => A): A = {
     val folder = Files.createTempDirectory("metadata file")

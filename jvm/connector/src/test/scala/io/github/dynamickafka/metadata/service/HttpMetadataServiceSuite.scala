@@ -15,8 +15,9 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.service.DocumentServer.{Answer, serving}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class HttpMetadataServiceSuite extends AnyFunSuite {
+class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   private def document(topic: String) =
     s"""{"version": 1, "clusters": {"blue": {"properties": {"bootstrap.servers": "b:1"}}},

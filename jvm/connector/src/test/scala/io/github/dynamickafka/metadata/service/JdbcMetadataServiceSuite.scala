@@ -17,9 +17,10 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.registry.ServiceByName
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** On a PostgreSQL server of its own. */
-class JdbcMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
+class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
 
   private var postgres: EmbeddedPostgres = _
   private def url = s"jdbc:postgresql://localhost:${postgres.getPort}/postgres"

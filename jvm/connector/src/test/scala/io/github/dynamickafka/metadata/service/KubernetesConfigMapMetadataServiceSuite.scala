@@ -17,8 +17,9 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceByName
+import io.github.dynamickafka.testkit.TimeLimit
 
-class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite {
+class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   // It logs every request. Kept, since levels live no longer than their loggers.
   private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)

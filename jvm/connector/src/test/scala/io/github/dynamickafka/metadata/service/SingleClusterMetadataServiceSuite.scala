@@ -10,9 +10,10 @@ import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, OnBrokers, TimeLimit}
 
-class SingleClusterMetadataServiceSuite extends AnyFunSuite with BeforeAndAfterAll {
+class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with OnBrokers
+    with BeforeAndAfterAll {
 
   private var broker: KafkaCluster = _
 

@@ -15,8 +15,9 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.time.ManualClock
 import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.testkit.TimeLimit
 
-class MetadataWatcherSuite extends AnyFunSuite with Eventually {
+class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))
 

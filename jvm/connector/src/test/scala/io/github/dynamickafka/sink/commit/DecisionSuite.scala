@@ -6,8 +6,9 @@ import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class DecisionSuite extends AnyFunSuite {
+class DecisionSuite extends AnyFunSuite with TimeLimit {
   import Outcome._
 
   private def prepared(task: Int, cluster: String = "a", rows: Long = 10) =

@@ -13,8 +13,9 @@ import org.scalatestplus.scalacheck.Checkers
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.testkit.TimeLimit
 
-class JournalSuite extends AnyFunSuite with Checkers {
+class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
 
   private def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-journal-")
   private def journal(folder: Path) = new Journal(folder.toString, new Configuration)

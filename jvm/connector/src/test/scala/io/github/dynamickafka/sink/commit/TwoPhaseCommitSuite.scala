@@ -16,9 +16,10 @@ import io.github.dynamickafka.sink.transaction.{
   TransactionPool
 }
 import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What is decided before any cluster is asked. */
-class TwoPhaseCommitSuite extends AnyFunSuite {
+class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
     "metadataService",

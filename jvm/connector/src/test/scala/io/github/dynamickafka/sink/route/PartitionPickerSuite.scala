@@ -4,8 +4,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.PartitionerChoice
 import io.github.dynamickafka.sink.row.OutputRow
+import io.github.dynamickafka.testkit.TimeLimit
 
-class PartitionPickerSuite extends AnyFunSuite {
+class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
   private val whole = Destination("a", "t", None)
   private val part = Destination("a", "t", Some(Vector(1, 5)))
 

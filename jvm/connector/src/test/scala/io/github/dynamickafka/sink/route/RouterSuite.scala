@@ -10,8 +10,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.ClusterRouting
 import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class RouterSuite extends AnyFunSuite {
+class RouterSuite extends AnyFunSuite with TimeLimit {
 
   private def entry(cluster: String, topics: String*) =
     WriteEntry(cluster, SortedMap.from(topics.map(_ -> None)), None, None)

@@ -4,8 +4,9 @@ import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.testkit.TimeLimit
 
-class InputColumnsSuite extends AnyFunSuite {
+class InputColumnsSuite extends AnyFunSuite with TimeLimit {
 
   private def refused(ddl: String, caseSensitive: Boolean = false): String =
     intercept[DynamicKafkaIllegalArgumentException](

@@ -6,9 +6,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What is committed when, without a broker. */
-class GroupCommitQueueSuite extends AnyFunSuite {
+class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
 
   private def at(offset: Long) = Positions.from(Seq(("t", 0, offset)))
 

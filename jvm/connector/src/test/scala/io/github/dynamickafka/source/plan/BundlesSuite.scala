@@ -10,8 +10,9 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, SharedTask}
+import io.github.dynamickafka.testkit.TimeLimit
 
-class BundlesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val sizes: Gen[Seq[Long]] =
     Gen.choose(0, 40).flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(1L, 50L), Gen.choose(1L, 10000000L))))

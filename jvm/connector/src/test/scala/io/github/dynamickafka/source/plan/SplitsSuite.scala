@@ -5,8 +5,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.testkit.TimeLimit
 
-class SplitsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
+class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private val sizes: Gen[Seq[Long]] =
     Gen.choose(0, 6).flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(1L, 9L), Gen.choose(1L, 5000L))))

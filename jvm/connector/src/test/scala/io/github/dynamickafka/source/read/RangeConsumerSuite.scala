@@ -18,9 +18,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** Where ranges end, and what is kept for the next batch, on Kafka's own mock of a consumer. */
-class RangeConsumerSuite extends AnyFunSuite {
+class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
 
   private val (p0, p1) = (new TopicPartition("t", 0), new TopicPartition("t", 1))
   private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))

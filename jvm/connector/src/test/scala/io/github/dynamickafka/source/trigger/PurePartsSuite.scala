@@ -26,9 +26,10 @@ import io.github.dynamickafka.topology.{
   TopologyPattern,
   TopologyTopic
 }
+import io.github.dynamickafka.testkit.TimeLimit
 
 /** What the source decides without a broker. */
-class PurePartsSuite extends AnyFunSuite {
+class PurePartsSuite extends AnyFunSuite with TimeLimit {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
   private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
