@@ -11,8 +11,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.config.option.OptionName
-import io.github.dynamickafka.topology.OffsetsPolicy._
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.OffsetsPolicy._
 
 class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 

@@ -6,9 +6,9 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy
 import io.github.dynamickafka.topology.OffsetsPolicy._
-import io.github.dynamickafka.testkit.TimeLimit
 
 class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {

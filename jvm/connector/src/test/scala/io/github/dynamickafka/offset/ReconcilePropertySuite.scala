@@ -6,8 +6,8 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and

@@ -1,15 +1,22 @@
 package io.github.dynamickafka.metadata.document
 
-import com.fasterxml.jackson.core.{JsonFactory, JsonParser, JsonProcessingException, JsonToken, StreamReadConstraints}
+import com.fasterxml.jackson.core.{
+  JsonFactory,
+  JsonParser,
+  JsonProcessingException,
+  JsonToken,
+  StreamReadConstraints
+}
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /** JSON text to a tree, by the Jackson that Spark itself needs: with its lines, and with keys that are given twice. */
 private[document] object JsonText {
   // A deeper document is left to YamlText, which names the line.
-  private val factory = JsonFactory.builder()
-    .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(StrictParser.MaxDepth).build())
-    .build()
+  private val factory = new JsonFactory()
+    .setStreamReadConstraints(
+      StreamReadConstraints.builder().maxNestingDepth(StrictParser.MaxDepth).build()
+    )
 
   /** None if the text is no JSON. */
   def read(text: String): Option[DocumentTree] = {

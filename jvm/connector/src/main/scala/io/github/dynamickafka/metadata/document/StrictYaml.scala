@@ -53,6 +53,7 @@ private[document] final class StrictParser(parser: Parser, refuse: (Int, String)
 }
 
 private[document] object StrictParser {
+
   /** Levels of nesting in a document. */
   val MaxDepth = 50
   val TooDeep = s"this is no YAML or JSON: it has more than $MaxDepth levels"

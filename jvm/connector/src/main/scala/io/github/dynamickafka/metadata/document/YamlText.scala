@@ -56,7 +56,10 @@ private[document] final class YamlText(origin: String) {
 
   private def tree(node: Node): DocumentTree = node match {
     case mapping: MappingNode =>
-      Mapping(lineOf(mapping), mapping.getValue.asScala.toSeq.map(p => key(p.getKeyNode) -> tree(p.getValueNode)))
+      Mapping(
+        lineOf(mapping),
+        mapping.getValue.asScala.toSeq.map(p => key(p.getKeyNode) -> tree(p.getValueNode))
+      )
     case sequence: SequenceNode => Sequence(lineOf(sequence), sequence.getValue.asScala.toSeq.map(tree))
     case scalar: ScalarNode => Scalar(lineOf(scalar), YamlText.kind(scalar.getTag), scalar.getValue)
     // Aliases are refused before.

@@ -14,7 +14,7 @@ import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.registry.MetadataServicesSuite._
 import io.github.dynamickafka.metadata.service.HttpMetadataService
-import io.github.dynamickafka.metadata.watch.ScriptedService
+import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.testkit.TimeLimit
 
 class MetadataServicesSuite extends AnyFunSuite with TimeLimit {

@@ -10,8 +10,8 @@ import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 

@@ -15,8 +15,8 @@ import io.github.dynamickafka.sink.transaction.{
   TransactionName,
   TransactionPool
 }
-import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.Clock
 
 /** What is decided before any cluster is asked. */
 class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {

@@ -5,8 +5,8 @@ import java.util.concurrent.CompletableFuture
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.time.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
 
 /** What is committed when, without a broker. */
 class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {

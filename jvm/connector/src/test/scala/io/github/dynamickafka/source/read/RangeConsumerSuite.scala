@@ -17,8 +17,8 @@ import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.time.ManualClock
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
 
 /** Where ranges end, and what is kept for the next batch, on Kafka's own mock of a consumer. */
 class RangeConsumerSuite extends AnyFunSuite with TimeLimit {

@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.source.EntryService
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest, StreamsFile}
 

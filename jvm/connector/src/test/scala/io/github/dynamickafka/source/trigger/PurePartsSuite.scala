@@ -19,6 +19,7 @@ import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounts, Outa
 import io.github.dynamickafka.source.plan.SparkPlanner
 import io.github.dynamickafka.source.report.{OffsetChangeText, SourceMetrics}
 import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
+import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   Topology,
@@ -26,7 +27,6 @@ import io.github.dynamickafka.topology.{
   TopologyPattern,
   TopologyTopic
 }
-import io.github.dynamickafka.testkit.TimeLimit
 
 /** What the source decides without a broker. */
 class PurePartsSuite extends AnyFunSuite with TimeLimit {

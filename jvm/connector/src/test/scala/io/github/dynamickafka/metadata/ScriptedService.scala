@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.watch
+package io.github.dynamickafka.metadata
 
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
@@ -6,7 +6,6 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 
 /** A metadata service that answers what the test has set last, and records its calls. */
 class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataService {
