@@ -74,7 +74,7 @@ bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes
 	$(RUN) -m benchmark $(BENCH)
 
 lint: $(VENV)/ready ## Formatting, lint, types, warnings as errors
-	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile
+	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
