@@ -27,7 +27,7 @@ LINE_SUITES := TopologyChangeSuite TriggerSuite RestartSuite GoldenCheckpointSui
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := $(SMOKE_TESTS) tests/e2e/test_driver_killed.py
 
-.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench lint format docs docs-options \
+.PHONY: help demo test test-scala test-python test-lines test-line smoke-line smoke-lines soak soak-sink bench coverage lint format docs docs-options \
   jars published clean
 
 help: ## What there is to make
@@ -72,6 +72,14 @@ soak-sink: $(JARS) ## The same with a query that writes, exactly once: at least 
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)
+
+# All suites, or some: SUITES="*offset.*".
+SUITES := *
+coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
+	rm -rf target/coverage && mkdir -p target/coverage
+	./sbt -Dcoverage=true 'connector/testOnly $(SUITES)' connector/coverageReport
+	cd python && ../$(RUN) -m coverage run -m pytest -q
+	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
 
 lint: $(VENV)/ready ## Formatting, lint, types, warnings as errors
 	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues

@@ -70,6 +70,7 @@ lazy val connector = (project in file("jvm/connector"))
   .dependsOn(testkit % Test)
   .settings(common)
   .settings(LocalJars.settings)
+  .settings(Coverage.settings)
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
