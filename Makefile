@@ -39,7 +39,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
-  soak soak-sink bench lint lint-python weights format docs docs-options \
+  soak soak-sink bench coverage lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## What there is to make
@@ -103,8 +103,16 @@ soak-sink: $(JARS) ## The same with a query that writes, exactly once: at least 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)
 
+# All suites, or some: SUITES="*offset.*".
+SUITES := *
+coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
+	rm -rf target/coverage && mkdir -p target/coverage
+	./sbt -Dcoverage=true 'connector/testOnly $(SUITES)' connector/coverageReport
+	cd python && ../$(RUN) -m coverage run -m pytest -q
+	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
+
 lint: lint-python ## Formatting, lint, types, warnings as errors
-	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile
+	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues
 
 lint-python: $(VENV)/ready
 	$(RUN) -m ruff check

@@ -4,6 +4,22 @@ ThisBuild / organization := "io.github.dynamickafka"
 ThisBuild / scalaVersion := SparkLines.current.scala
 ThisBuild / licenses := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 ThisBuild / description := "Spark data source for streams that are distributed over many Kafka clusters"
+// Where the repository will be published: docs/dev/releasing.md.
+val home = "github.com/dynamickafka/dynamic-kafka-spark"
+ThisBuild / organizationName := "Dynamic Kafka for Spark"
+ThisBuild / homepage := Some(url(s"https://$home"))
+ThisBuild / scmInfo := Some(ScmInfo(url(s"https://$home"), s"scm:git:https://$home.git"))
+ThisBuild / pomExtra :=
+  <developers>
+    <developer>
+      <id>dynamickafka</id>
+      <name>The Dynamic Kafka for Spark authors</name>
+      <organization>Dynamic Kafka for Spark</organization>
+      <url>https://github.com/dynamickafka</url>
+    </developer>
+  </developers>
+// Releases whose public classes every build must keep: docs/dev/releasing.md.
+val releases = Seq.empty[String]
 ThisBuild / Test / fork := true
 // Suites mostly wait, so two test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
 Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count)
@@ -80,7 +96,13 @@ lazy val connector = (project in file("jvm/connector"))
   .dependsOn(testkit % "test->compile;test->test")
   .settings(common)
   .settings(LocalJars.settings)
+  .settings(Coverage.settings)
   .settings(
+    Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
+      (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
+    },
+    mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
+    mimaFailOnNoPrevious := false,
     Test / testGrouping := SuiteGroups(
       (Test / definedTests).value,
       (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt",

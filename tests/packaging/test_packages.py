@@ -8,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pyspark
 import pytest
@@ -15,7 +16,7 @@ from dynamic_kafka._version import JAR_VERSION
 
 from tests.harness.orders import Orders
 
-from .home import COORDINATE, conf, environment, published, run
+from .home import COORDINATE, ROOT, conf, environment, published, run
 
 JOB = Path(__file__).with_name("job.py")
 BIN = Path(sys.executable).parent
@@ -79,9 +80,29 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
     names = zipfile.ZipFile(published() / f"{artifact}-{version}.jar").namelist()
     files = {name for name in names if not name.endswith("/")}
     assert {name for name in files if not name.startswith(OURS)} == {
+        "META-INF/LICENSE",
         "META-INF/MANIFEST.MF",
+        "META-INF/NOTICE",
         "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
         "error/dynamic-kafka-error-conditions.json",
     }
     assert not [name for name in files if "Suite" in name or "testkit" in name]
-    assert "<name>Apache-2.0</name>" in (published() / f"{artifact}-{version}.pom").read_text()
+
+
+def test_the_published_artifact_says_who_made_it_and_under_which_license() -> None:
+    _, artifact, version = COORDINATE.split(":")
+    with zipfile.ZipFile(published() / f"{artifact}-{version}.jar") as jar:
+        for name in ("LICENSE", "NOTICE"):
+            assert jar.read(f"META-INF/{name}") == (ROOT / name).read_bytes()
+    pom = ElementTree.parse(published() / f"{artifact}-{version}.pom")
+
+    def texts(path: str) -> list[str | None]:
+        path = "/".join(f"{{http://maven.apache.org/POM/4.0.0}}{name}" for name in path.split("/"))
+        return [found.text for found in pom.findall(path)]
+
+    assert texts("licenses/license/name") == ["Apache-2.0"]
+    assert texts("developers/developer/id") == ["dynamickafka"]
+    [home] = texts("url")
+    assert home is not None and home.startswith("https://")
+    assert texts("scm/url") == [home]
+    assert texts("scm/connection") == [f"scm:git:{home}.git"]

@@ -1,0 +1,116 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.metadata.Topology
+
+/** Limits of the rules that random histories meet rarely or never. */
+class OffsetRulesSuite extends AnyFunSuite {
+
+  private def positions(all: (String, Int, Long)*) = Positions.from(all)
+  private def on(cluster: String, all: (String, Int, Long)*) = SortedMap(cluster -> positions(all: _*))
+
+  private def invalid(body: => Any): String = {
+    val e = intercept[DynamicKafkaRuntimeException](body)
+    assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OFFSET")
+    e.getMessage
+  }
+
+  private val three = positions(("t", 0, 1L), ("t", 1, 2L), ("u", 0, 3L))
+
+  test("positions are found by topic and partition") {
+    assert(three.size == 3 && three.topics == Set("t", "u") && three.nonEmpty && !three.isEmpty)
+    assert(Positions.empty.isEmpty && !Positions.empty.nonEmpty)
+    assert(three.get("t", 1).contains(2L) && three.get("t", 2).isEmpty && three.get("v", 0).isEmpty)
+    assert(three.of("t") == SortedMap(0 -> 1L, 1 -> 2L) && three.of("v").isEmpty)
+  }
+
+  test("a topic without a partition is not kept") {
+    assert(three.withTopic("t", SortedMap.empty[Int, Long]) == positions(("u", 0, 3L)))
+    assert(three.filter((topic, _) => topic == "u") == positions(("u", 0, 3L)))
+    assert(three.filter((_, p) => p == 1) == positions(("t", 1, 2L)))
+    assert(three.filterTopics(_ == "t") == three.without("u"))
+    assert(three -- three == Positions.empty)
+    assert(Positions(Seq("t" -> SortedMap.empty[Int, Long])) == Positions.empty)
+  }
+
+  test("of two positions of a partition the later one counts, whatever its offset") {
+    assert(three ++ positions(("t", 1, 0L)) == positions(("t", 0, 1L), ("t", 1, 0L), ("u", 0, 3L)))
+    assert(three -- positions(("t", 1, 9L), ("u", 5, 9L)) == positions(("t", 0, 1L), ("u", 0, 3L)))
+  }
+
+  test("a batch reads from the start, or from where a partition enters, to the end") {
+    val start = CompositeOffset(on("a", ("t", 0, 5L), ("t", 1, 7L), ("t", 2, 1L)))
+    val last = on("a", ("t", 0, 6L), ("t", 1, 7L), ("t", 2, 9L))
+    val end = CompositeOffset(last, entered = on("a", ("t", 2, 4L)))
+    assert(OffsetRange.between(start, end) ==
+      SortedMap("a" -> Seq(OffsetRange("t", 0, 5L, 6L), OffsetRange("t", 2, 4L, 9L))))
+    assert(OffsetRange.between(end, end).isEmpty)
+    assert(OffsetRange.between(start, start.copy(draining = on("a", ("t", 0, 5L)))).isEmpty)
+  }
+
+  test("an end before its start, or without one, is refused") {
+    val start = CompositeOffset(on("a", ("t", 0, 5L)))
+    def to(all: (String, Int, Long)*) = invalid(OffsetRange.between(start, CompositeOffset(on("a", all: _*))))
+    assert(to(("t", 0, 4L)).contains("starts at 5"))
+    assert(to(("t", 1, 4L)).contains("no start"))
+  }
+
+  test("an offset is the same only if everything that lasts is the same, and nothing enters") {
+    val one = CompositeOffset(on("a", ("t", 0, 5L)))
+    assert(one.sameAs(one) && one.sameAs(one.copy(entered = on("a", ("t", 0, 4L)))))
+    val other = Seq(
+      one.copy(clusters = on("a", ("t", 0, 6L))),
+      one.copy(entered = on("a", ("t", 0, 4L))),
+      one.copy(retained = SortedMap("b" -> Retained(1L, three))),
+      one.copy(draining = on("a", ("t", 0, 9L))),
+      one.copy(ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L)))))
+    )
+    other.foreach(changed => assert(!changed.sameAs(one), changed))
+  }
+
+  test("what is said without a cluster is about the one that is asked, and all else stays") {
+    val numbers = Map("t" -> Map(0 -> 1L))
+    def about(id: String) = {
+      val all = Map(id -> numbers)
+      Seq(OffsetsPolicy.Exact(all), OffsetsPolicy.TimestampByPartition(all)).map(OffsetsPolicy.about("a", _))
+    }
+    assert(about(OffsetsPolicy.AnyCluster) == about("a"))
+    val b = Map("b" -> numbers)
+    assert(about("b") == Seq(OffsetsPolicy.Exact(b), OffsetsPolicy.TimestampByPartition(b)))
+    assert(OffsetsPolicy.about("a", OffsetsPolicy.Latest) == OffsetsPolicy.Latest)
+  }
+
+  private def left(start: CompositeOffset, retentionMs: Long, now: Long) = {
+    val rules = Reconcile.Rules(retentionMs, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
+    Reconcile(start, Topology.empty, now, rules).retained
+  }
+
+  test("what leaves is kept from now on, for ever with -1, and not at all with 0") {
+    val start = CompositeOffset(on("a", ("t", 0, 5L)))
+    Seq(-1L, 100L).foreach { retention =>
+      assert(left(start, retention, 1000L) == SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)))))
+    }
+    assert(left(start, 0L, 1000L).isEmpty)
+  }
+
+  test("what is retained expires when its time is over, not a millisecond earlier, and never with -1") {
+    val retained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L))))
+    val start = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)
+    assert(left(start, 100L, 1099L) == retained)
+    assert(left(start, 100L, 1100L).isEmpty)
+    assert(left(start, -1L, Long.MaxValue) == retained)
+  }
+
+  test("a later departure renews the time of what is already retained") {
+    val start = CompositeOffset(
+      on("a", ("t", 0, 5L)),
+      retained = SortedMap("a" -> Retained(1000L, positions(("u", 0, 3L))))
+    )
+    val both = Retained(1050L, positions(("t", 0, 5L), ("u", 0, 3L)))
+    assert(left(start, 100L, 1050L) == SortedMap("a" -> both))
+  }
+}
