@@ -31,7 +31,7 @@ class SecretReferencesSuite extends AnyFunSuite with TimeLimit {
     val file = Files.writeString(Files.createTempFile("references", ".properties"), "one=hunter2\n")
     Seq(s"file:$file:two", "env:DYNAMIC_KAFKA_NO_SUCH_VARIABLE", "vault:a:b").foreach { to =>
       val e = intercept[ConfigException](resolved(s"${reference(s"file:$file:one")} ${reference(to)}"))
-      assert(e.getMessage == s"nothing is found under the reference ${reference(to)}")
+      assert(e.getMessage == s"the reference ${reference(to)} cannot be resolved")
     }
     val gone = intercept[ConfigException](resolved(reference("file:/no/such/file:one")))
     assert(gone.getMessage.contains("/no/such/file"))

@@ -184,8 +184,8 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
     says("http://user:hunter2@host/", "'metadataService.headers.Authorization'")
     says("http://hunter2@/", "'metadataService.headers.Authorization'")
-    says("ftp://host/hunter2", "of the form http://host/path")
-    says("/hunter2", "of the form http://host/path")
+    says("ftp://host/hunter2", "the form http://host/path")
+    says("/hunter2", "the form http://host/path")
     says("http://host/hunter2 and more", "not a valid URL: Illegal character")
     says("http://host/", "metadataService.headers.Not a name", "Not a name" -> "hunter2")
     says("http://host/", "restricted header name", "Host" -> "hunter2")
