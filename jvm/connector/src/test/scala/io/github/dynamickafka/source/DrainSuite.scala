@@ -14,7 +14,12 @@ class DrainSuite extends SourceTest {
    * A query that is held in its first batch after it has begun to drain blue, which has 16 records to go; its target;
    * and what holds it. Records after the target are there already.
    */
-  private def draining(s: Scene, topic: String, left: Seq[Entry], more: (String, String)*): (StreamingQuery, Positions, Hold) = {
+  private def draining(
+      s: Scene,
+      topic: String,
+      left: Seq[Entry],
+      more: (String, String)*
+  ): (StreamingQuery, Positions, Hold) = {
     produce(blue, topic, 2, values("read", 4))
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     s.catchUp(more: _*)
