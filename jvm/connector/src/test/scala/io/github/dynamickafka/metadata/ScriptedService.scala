@@ -6,7 +6,6 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-
 /** A metadata service that answers what the test has set last, and records its calls. */
 class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataService {
   protected val answer = new AtomicReference(initial)

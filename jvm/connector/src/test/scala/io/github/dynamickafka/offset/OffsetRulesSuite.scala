@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.metadata.Topology
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology}
 
 /** Limits of the rules that random histories meet rarely or never. */
 class OffsetRulesSuite extends AnyFunSuite {

@@ -2,8 +2,8 @@ package io.github.dynamickafka.source.trigger
 
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.source.Hold
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.source.Hold
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
 /** What leaves is read to its end first: `draining` in the metadata, or `removedClusterPolicy=drain`. */

@@ -9,8 +9,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.EntryService
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.source.EntryService
 import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest, StreamsFile}
 
 /** A metadata service that fails, hangs, says too little or nonsense. */
