@@ -7,6 +7,8 @@ trait OnBrokers extends TestSuiteMixin { this: TestSuite =>
 
   abstract override def tags: Map[String, Set[String]] = {
     val own = super.tags
-    testNames.iterator.map(name => name -> (own.getOrElse(name, Set.empty) + classOf[OnBrokers].getName)).toMap
+    testNames.iterator.map(name =>
+      name -> (own.getOrElse(name, Set.empty) + classOf[OnBrokers].getName)
+    ).toMap
   }
 }
