@@ -10,7 +10,9 @@ object SuiteGroups {
   private val Unknown = 5.0
 
   def apply(suites: Seq[TestDefinition], weights: File, fork: ForkOptions): Seq[Tests.Group] = {
-    val seconds = IO.readLines(weights).map(_.split("\\s+")).collect { case Array(name, s) => name -> s.toDouble }.toMap
+    val seconds = IO.readLines(weights).map(_.split("\\s+")).collect { case Array(name, s) =>
+      name -> s.toDouble
+    }.toMap
     def weight(suite: TestDefinition) = seconds.getOrElse(suite.name.split('.').last, Unknown)
     val empty = Vector.fill(Count)((0.0, Vector.empty[TestDefinition]))
     // The longest first, each into the group that has the least to do.

@@ -18,13 +18,17 @@ object ServiceByName {
     val jars = System.getProperty("java.class.path").split(File.pathSeparator)
       .map(new File(_)).filterNot(_.getName.contains(jar)).map(_.toURI.toURL)
     val loader = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader)
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    // Hadoop finds its classes by it.
+    thread.setContextClassLoader(loader)
     try loader.loadClass(getClass.getName.stripSuffix("$"))
-        .getMethod(
-          "answer",
-          classOf[String],
-          classOf[Array[String]]
-        ).invoke(null, service, arguments.toArray).toString
-    finally loader.close()
+        .getMethod("answer", classOf[String], classOf[Array[String]])
+        .invoke(null, service, arguments.toArray).toString
+    finally {
+      thread.setContextClassLoader(before)
+      loader.close()
+    }
   }
 
   /** @param arguments each `name=value` */
