@@ -95,6 +95,6 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
       "a b",
       "client.id",
       "x"
-    )).getMessage.contains("'a b' is no cluster"))
+    )).getMessage.contains("'a b' is not a valid cluster"))
   }
 }

@@ -7,13 +7,16 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.testkit.TimeLimit
+
 /**
  * The packages of the connector and their dependencies, read from the imports of its main sources: no cycle, no
  * crowded folder, and exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
  */
-class PackagesSuite extends AnyFunSuite {
+class PackagesSuite extends AnyFunSuite with TimeLimit {
 
   private val Base = "io.github.dynamickafka"
+  private val Import = """(?m)^\s*import io\.github\.dynamickafka((?:\.[a-z][a-z0-9]*)*)\.[A-Z_{]""".r
   private val root = Path.of(System.getProperty("dynamickafka.root"))
   private val sources = root.resolve("jvm/connector/src/main/scala/io/github/dynamickafka")
 
@@ -32,8 +35,6 @@ class PackagesSuite extends AnyFunSuite {
 
   private def name(fullName: String): String =
     if (fullName == Base) "(root)" else fullName.stripPrefix(s"$Base.")
-
-  private val Import = """(?m)^\s*import io\.github\.dynamickafka((?:\.[a-z][a-z0-9]*)*)\.[A-Z_{]""".r
 
   private def imported(text: String): Iterator[String] =
     Import.findAllMatchIn(text).map(m => name(Base + m.group(1)))

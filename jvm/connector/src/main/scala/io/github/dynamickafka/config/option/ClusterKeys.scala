@@ -36,7 +36,7 @@ private[dynamickafka] object ClusterKeys {
     if (dot < 0) None else table.find(key.drop(dot + 1)).map(key.take(dot) -> _)
   }
 
-  /** Offsets that are given for one cluster: JSON without cluster level is about it, and none can be about another. */
+  /** Offsets of one cluster: JSON without cluster level applies to it; JSON for another cluster is an error. */
   def offsetsOf(
       clusterId: String,
       policy: OffsetsPolicy,
@@ -44,7 +44,11 @@ private[dynamickafka] object ClusterKeys {
   ): OffsetsPolicy = {
     def own(byCluster: OffsetsPolicy.ByCluster) = {
       byCluster.keys.find(id => id != clusterId && id != OffsetsPolicy.AnyCluster).foreach { other =>
-        throw Errors.invalidOption(writtenAs, other, s"its JSON can be about cluster '$clusterId' only.")
+        throw Errors.invalidOption(
+          writtenAs,
+          other,
+          s"the JSON may only contain offsets of cluster '$clusterId'."
+        )
       }
       byCluster.map { case (_, topics) => clusterId -> topics }
     }

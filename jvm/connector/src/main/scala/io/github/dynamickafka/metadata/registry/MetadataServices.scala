@@ -93,8 +93,8 @@ private[dynamickafka] object MetadataServices {
     Errors.invalidOption(
       "metadataService",
       options.name,
-      s"there is no such service, and no such class on the class path. There are ${names("'")}, or the name of a " +
-        s"class that implements ${classOf[KafkaMetadataService].getName}." +
+      s"it is neither a known service nor a class on the class path. Known services are ${names("'")}; a " +
+        s"class must implement ${classOf[KafkaMetadataService].getName}." +
         Names.didYouMean(options.name, MetadataServiceSpecs.all.map(_.name))
     )
 }

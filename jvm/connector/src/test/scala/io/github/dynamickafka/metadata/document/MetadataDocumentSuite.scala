@@ -53,7 +53,7 @@ class MetadataDocumentSuite extends AnyFunSuite {
     assert(orders.getTopicPattern == "orders-\\p{Alnum}+" && orders.getTopics.isEmpty)
     val e = intercept[Exception](parse(Yaml.replace("topics: [orders]", "topic_pattern: 'orders-('")))
     assert(
-      Seq("line 18", "stream 'orders'", "cluster 'blue'", "no regular expression").forall(
+      Seq("line 18", "stream 'orders'", "cluster 'blue'", "not a valid regular expression").forall(
         e.getMessage.contains
       ),
       e.getMessage

@@ -76,6 +76,6 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
       Subscription.Pattern(".*".r),
       Map(one, stream("two", "a" -> on("other:1", "u"))),
       _ => true
-    )).contains("different properties: bootstrap.servers"))
+    )).contains("different properties for it: bootstrap.servers"))
   }
 }

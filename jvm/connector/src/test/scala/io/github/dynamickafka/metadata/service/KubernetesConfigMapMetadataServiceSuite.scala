@@ -101,7 +101,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
       put(client)
       assert(failure(maps).contains("no key 'streams.yaml' and no other key"))
       put(client, "b.yaml" -> document("a"), "a.yaml" -> document("a"))
-      assert(failure(maps).contains("no key 'streams.yaml'; it has a.yaml, b.yaml"))
+      assert(failure(maps).contains("no key 'streams.yaml'; its keys are a.yaml, b.yaml"))
       put(client, "streams.yaml" -> "version: 1\nstreams: []\n")
       val e = intercept[DynamicKafkaIllegalArgumentException](topics(maps))
       assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")

@@ -88,7 +88,9 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     service.throws(new IllegalStateException("no database", new RuntimeException("no route")))
     watching(service, intervalMs = Never) { watcher =>
       val e = unavailable(watcher.awaitFirst())
-      Seq("'scripted'", "4 times", "no database", "no route").foreach(s => assert(e.getMessage.contains(s)))
+      Seq("'scripted'", "4 consecutive times", "no database", "no route").foreach(s =>
+        assert(e.getMessage.contains(s))
+      )
       assert(e.getCause.getMessage == "no database")
       // It goes on asking, which tells what is new of it.
       assert(service.calls.get >= 4)
@@ -121,7 +123,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service, intervalMs = -1, threshold = 100) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("5 times"))
+      assert(unavailable(watcher.awaitFirst()).getMessage.contains("5 consecutive times"))
       assert(service.calls.get == 5)
     }
     val well = new ScriptedService(() => Seq(one))
@@ -240,7 +242,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     val first = new ScriptedService(() => Seq(one))
     val hung = first.hangs()
     watching(first, intervalMs = Never, callTimeoutMs = 20) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("4 times"))
+      assert(unavailable(watcher.awaitFirst()).getMessage.contains("4 consecutive times"))
     }
     hung.countDown()
     val again = new ScriptedService(() => Seq(one))

@@ -217,7 +217,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("a group with has active members takes no offsets: counted and named, and the query goes on") {
+  test("a group that has active members takes no offsets: counted and named, and the query goes on") {
     withTopic(2) { (s, topic, name) =>
       val settings = Map[String, AnyRef](
         "bootstrap.servers" -> blue.bootstrapServers,

@@ -118,7 +118,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     val expired = Loss.Expired("blue", "orders", 3, known = 7L, earliest = 9L)
     val e =
       intercept[DynamicKafkaRuntimeException](policy.judge(Seq(expired), now = 0L, waitForTopics = true))
-    assert(Seq("blue", "orders", "partition 3", "offset 7", "9").forall(e.getMessage.contains), e.getMessage)
+    assert(
+      Seq("blue", "orders", "partition 3", "offset to read is 7", "9").forall(e.getMessage.contains),
+      e.getMessage
+    )
     new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
   }
 
