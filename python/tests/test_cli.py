@@ -100,7 +100,7 @@ def test_warnings_do_not_count(file: Path) -> None:
     other = changed(file, ("  green:\n", "  red: {properties: {bootstrap.servers: r}}\n  green:\n"))
     result = run("validate", other)
     assert result.exit_code == 0
-    assert result.stderr == "other.yaml:11: cluster 'red': no stream is on this cluster (warning)\n"
+    assert result.stderr == "other.yaml:11: cluster 'red': no stream uses this cluster (warning)\n"
     assert [warning["line"] for warning in run_json("validate", other)["warnings"]] == [11]
 
 
@@ -131,7 +131,7 @@ def test_other_commands_refuse_a_bad_file(file: Path, command: tuple[str, ...], 
     name, *rest = command
     result = run(name, other, *rest)
     assert result.exit_code == exit_code
-    assert result.stderr == "other.yaml:1: key 'version': '2' is a bad version: this release reads version 1\n"
+    assert result.stderr == "other.yaml:1: key 'version': version 2 is unknown; this release supports version 1\n"
 
 
 def test_streams(file: Path) -> None:

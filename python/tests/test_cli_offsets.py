@@ -83,7 +83,7 @@ def test_positions_with_lag(checkpoint: Path, brokers: dict[str, Ends]) -> None:
         "red      golden-old             0         1    2    1  draining to 2",
         "red      golden-old             1         1    2    1  draining to 2",
         "",
-        "lag of what is being read: 8",
+        "lag of the partitions being read: 8",
         "lag of cluster green is not known: green:9092: Unknown topic or partition",
     ]
 
@@ -129,7 +129,7 @@ def test_every_section_of_an_offset(checkpoint: Path) -> None:
 def test_the_newest_topology_tells_the_addresses(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     edit_topology(checkpoint, bootstrap_servers="moved:9092")
     brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
-    assert "lag of what is being read: 6 (where it is known)" in run(checkpoint).stdout
+    assert "lag of the partitions being read: 6 (where known)" in run(checkpoint).stdout
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":2,"clusters":{}}', "the offset has version 2, and this release reads version 1"),
-        ('{"version":1,"clusters":{},"paused":{}}', "the offset has an unknown field 'paused'"),
+        ('{"version":2,"clusters":{}}', "composite offset of version 2, but this release supports version 1"),
+        ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
         ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ("-", "has no offset of a dynamic-kafka source"),
@@ -201,7 +201,7 @@ def test_what_is_no_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     for file in (checkpoint / "offsets").iterdir():
         file.unlink()
     assert "has not planned a batch yet" in run(checkpoint).stderr
-    for text, says in (("", "reads version v1"), ("v9\n{}\n", "reads version v1"), ("v1\n", "truncated")):
+    for text, says in (("", "supports version v1"), ("v9\n{}\n", "supports version v1"), ("v1\n", "truncated")):
         (checkpoint / "offsets" / "0").write_text(text)
         result = run(checkpoint)
         assert result.exit_code == 1

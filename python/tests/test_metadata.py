@@ -55,7 +55,7 @@ def test_offsets_in_metadata_are_those_of_the_cluster() -> None:
 
 
 def test_offsets_that_metadata_cannot_tell() -> None:
-    with pytest.raises(ValueError, match="do not have cluster 'blue', only green"):
+    with pytest.raises(ValueError, match="do not contain cluster 'blue', only green"):
         starting(OffsetsInitializer.offsets({"green": {"orders": {0: 7}}}))
     with pytest.raises(ValueError, match="committedOffsetsFallback"):
         starting(OffsetsInitializer.committed_offsets("latest"))
@@ -71,7 +71,7 @@ def test_two_streams_that_disagree_about_a_cluster() -> None:
 
 def test_a_stream_given_twice() -> None:
     stream = KafkaStream("orders", {"blue": ClusterMetadata(["a"], SERVERS)})
-    with pytest.raises(ValueError, match="'orders' is given twice"):
+    with pytest.raises(ValueError, match="stream 'orders' is duplicate"):
         document([stream, stream])
 
 

@@ -71,7 +71,7 @@ def test_warnings() -> None:
     assert not document.errors
     assert [warning.text("f") for warning in document.warnings] == [
         "f:4: cluster 'green', property 'kafka.client.id': properties have no prefix here: write 'client.id'",
-        "f:5: cluster 'red': no stream is on this cluster",
+        "f:5: cluster 'red': no stream uses this cluster",
         "f:20: stream 'empty': it has no cluster: polls of queries that read it fail, unless "
         "allowMissingStreams is true",
     ]
@@ -82,7 +82,7 @@ def test_flink_streams_with_two_addresses_of_one_cluster() -> None:
     document = read("- streamId: a\n" + entry % "b1" + "- streamId: b\n" + entry % "b2")
     (warning,) = document.warnings
     assert (warning.line, warning.place.stream, warning.place.cluster) == (4, "b", "blue")
-    assert "stream 'a' gives this cluster another address" in warning.reason
+    assert "stream 'a' specifies a different address for this cluster" in warning.reason
 
 
 def test_a_flink_stream_without_clusters() -> None:

@@ -6,7 +6,7 @@ from dynamic_kafka import errors
 from dynamic_kafka._version import JAR_VERSION
 
 SUPPORTED_LINES = ("4.2", "4.1", "4.0")
-"""Minor versions of Spark that the connector is published for, as in project/SparkLines.scala, the default first."""
+"""Minor versions of Spark with an artifact of the connector, as in project/SparkLines.scala, the default first."""
 
 _LINE_FOR = {"4.3": "4.2"}
 """Minor versions of Spark without an artifact of their own, and the version whose artifact works with them."""

@@ -112,7 +112,7 @@ class DynamicKafkaBuilder:
 
         Args:
             interval: Text such as ``"10s"`` (units: ms, s, m or min, h, d), a timedelta, or milliseconds. -1: the
-                service is asked only when the query starts.
+                service is polled only when the query starts.
 
         Raises:
             TypeError: if ``interval`` is of another type.

@@ -1,7 +1,7 @@
 """Lets the driver's JVM call a metadata service written in Python.
 
-Every answer is one JSON text in the format of the metadata file. It works in the driver only, and as long as this
-Python process lives.
+Every answer is a JSON text in the format of the metadata file. The service is available in the driver only, and
+only while this Python process is running.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All calls into the JVM, with an error for each thing that can be missing."""
+"""All calls into the JVM. Each missing prerequisite has an error of its own."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _API = "io.github.dynamickafka.python.PythonApi"
 
 
 def is_connect(spark: object) -> bool:
-    """Tells whether a session is a Spark Connect one, by name: its module needs packages that may be missing."""
+    """Returns whether a session is a Spark Connect one, by name: its module needs packages that may be missing."""
     return any(c.__module__.startswith("pyspark.sql.connect.") for c in type(spark).__mro__)
 
 
 def is_dataframe(frame: object) -> bool:
-    """Tells whether this is a DataFrame of PySpark, classic or Spark Connect, by the name of its class."""
+    """Returns whether this is a DataFrame of PySpark, classic or Spark Connect, by the name of its class."""
     return any(c.__module__.startswith("pyspark.sql.") and c.__name__ == "DataFrame" for c in type(frame).__mro__)
 
 

@@ -15,7 +15,7 @@ VERSION = 1
 def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
     """Returns streams as a metadata document, version 1 of the format.
 
-    The document has the properties of each cluster once, so all streams must give a cluster the same properties.
+    The document contains the properties of each cluster once, so they must be the same in all streams.
 
     Args:
         streams: The streams, each id once.
@@ -25,7 +25,7 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
 
     Raises:
         TypeError: if an element is not a ``KafkaStream``.
-        ValueError: if two streams have the same id, or give the same cluster different properties.
+        ValueError: if two streams have the same id, or specify different properties for the same cluster.
     """
     clusters: dict[str, Any] = {}
     by_id: dict[str, Any] = {}
@@ -34,7 +34,7 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
         if not isinstance(stream, KafkaStream):
             raise TypeError(f"streams must be KafkaStream, not {type(stream).__name__}")
         if stream.stream_id in by_id:
-            raise ValueError(f"stream '{stream.stream_id}' is given twice")
+            raise ValueError(f"stream '{stream.stream_id}' is duplicate")
         by_id[stream.stream_id] = {"clusters": {id: _entry(id, m) for id, m in stream.clusters.items()}}
         for cluster, metadata in stream.clusters.items():
             properties = dict(metadata.properties)
@@ -44,8 +44,8 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
                 # Names only: values may be credentials.
                 names = sorted(k for k in known.keys() | properties.keys() if known.get(k) != properties.get(k))
                 raise ValueError(
-                    f"streams '{other}' and '{stream.stream_id}' give cluster '{cluster}' "
-                    f"different properties: {', '.join(names)}"
+                    f"streams '{other}' and '{stream.stream_id}' specify different properties for "
+                    f"cluster '{cluster}': {', '.join(names)}"
                 )
     return {"version": VERSION, "clusters": clusters, "streams": by_id}
 

@@ -93,7 +93,7 @@ def session_stopped() -> DynamicKafkaError:
     return _error(
         "SESSION_STOPPED",
         "The Spark session given to DynamicKafka.builder(spark) has been stopped. Create a new session and a "
-        "new builder over it.",
+        "new builder for it.",
     )
 
 
@@ -114,7 +114,7 @@ def jar_missing(coordinate: str) -> DynamicKafkaError:
     return _error(
         "JAR_MISSING",
         "The connector's jar is not in this Spark session. Start the session with "
-        "DynamicKafka.configure(SparkSession.builder).getOrCreate(), or give the jar to spark-submit or "
+        "DynamicKafka.configure(SparkSession.builder).getOrCreate(), or pass the jar to spark-submit or "
         f"pyspark: --packages {coordinate}. Note that --packages in PYSPARK_SUBMIT_ARGS replaces the packages "
         "of the session builder.",
         coordinate=coordinate,

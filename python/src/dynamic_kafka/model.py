@@ -66,7 +66,7 @@ class ClusterMetadata:
         given = [name for name in SUBSCRIPTIONS if getattr(self, name)]
         if len(given) > 1:
             raise ValueError(
-                f"give only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}"
+                f"specify only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}"
             )
         if self.state not in ("active", "draining"):
             raise ValueError(f"state must be 'active' or 'draining', not {self.state!r}")
@@ -79,7 +79,7 @@ class ClusterMetadata:
 
     @property
     def subscription(self) -> tuple[str, str]:
-        """The name of the attribute that names the topics, and its value as text for people."""
+        """The name of the attribute that names the topics, and its value as text."""
         if self.topic_pattern is not None:
             return "topic_pattern", self.topic_pattern
         if self.partitions is not None:

@@ -23,7 +23,7 @@ class OffsetsInitializer:
     Attributes:
         value: ``earliest``, ``latest``, ``committed``, or JSON ``{cluster: {topic: {partition: offset}}}``. None
             for a timestamp.
-        timestamp_ms: Milliseconds since 1970-01-01 UTC. None unless a timestamp decides.
+        timestamp_ms: Milliseconds since 1970-01-01 UTC. None for other positions.
         fallback: For ``committed``: where a partition without a committed offset starts or ends.
     """
 
@@ -116,8 +116,8 @@ class OffsetsInitializer:
             cluster_id: The cluster. Of exact offsets, only those of this cluster are used.
 
         Raises:
-            ValueError: if exact offsets do not have this cluster, or a fallback other than ``fail`` is set, which
-                only the query's option ``committedOffsetsFallback`` can set.
+            ValueError: if exact offsets do not contain this cluster, or a fallback other than ``fail`` is set,
+                which only the query's option ``committedOffsetsFallback`` can set.
         """
         if self.timestamp_ms is not None:
             return f"timestamp:{self.timestamp_ms}"
@@ -131,7 +131,7 @@ class OffsetsInitializer:
             return text
         by_cluster = json.loads(text)
         if cluster_id not in by_cluster:
-            raise ValueError(f"the offsets do not have cluster '{cluster_id}', only {', '.join(by_cluster)}")
+            raise ValueError(f"the offsets do not contain cluster '{cluster_id}', only {', '.join(by_cluster)}")
         return _json(by_cluster[cluster_id])
 
 
@@ -153,7 +153,9 @@ def _checked(by_cluster: Offsets) -> dict[str, dict[str, dict[str, int]]]:
                 if not (_is_int(partition) and _is_int(offset)):
                     raise TypeError(f"{where}: partition and offset must be ints, not {partition!r}: {offset!r}")
                 if partition < 0 or offset < -2:
-                    raise ValueError(f"{where}: no such partition or offset: {partition}: {offset}")
+                    raise ValueError(
+                        f"{where}: partition must be 0 or more and offset -2 or more, not {partition}: {offset}"
+                    )
                 checked.setdefault(cluster, {}).setdefault(topic, {})[str(partition)] = offset
     return checked
 

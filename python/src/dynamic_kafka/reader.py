@@ -139,7 +139,7 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         other = _EXCLUSIVE.get(identity(name))
         if other is not None and self._value(other) is not None:
             raise ValueError(
-                "streamIds (set_stream_ids) and streamPattern (set_stream_pattern) exclude each other, and "
+                "streamIds (set_stream_ids) and streamPattern (set_stream_pattern) are mutually exclusive, and "
                 f"{other} is already set"
             )
         return super()._put(name, value)

@@ -1,4 +1,4 @@
-"""Metadata services that ask another system: an HTTP server, a Kubernetes cluster, a database."""
+"""Metadata services that query another system: an HTTP server, a Kubernetes cluster, a database."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ class KafkaMetadataService(ABC):
     keeps the last good answer; it fails after more than ``streamMetadataDiscoveryFailureThreshold`` (default: 10)
     failed polls in a row.
 
-    An empty answer is a failed poll, not a removal of all streams, and so is a stream of ``streamIds`` that the
-    answer leaves out, and a stream without clusters. With the option ``allowMissingStreams`` they are removals.
-    **Raise an exception rather than return an incomplete answer**: a cluster or topic that a stream no longer has,
-    or a stream that ``streamPattern`` no longer finds, is removed from the query.
+    A poll also fails if the answer is empty, if a stream of ``streamIds`` is missing in it, or if a stream has no
+    clusters. With the option ``allowMissingStreams``, these are removals instead. **Raise an exception rather than
+    return an incomplete answer**: a cluster or topic that a stream no longer has, or a stream that
+    ``streamPattern`` no longer finds, is removed from the query.
 
     The service needs a classic Spark session, and the Python process that started the query has to live as long
     as the query.
@@ -51,13 +51,13 @@ class KafkaMetadataService(ABC):
         """
 
     def is_cluster_active(self, cluster_id: str) -> bool:
-        """Tells whether a cluster is active. Called for each cluster of the subscribed streams in every poll.
+        """Returns whether a cluster is active. Called for each cluster of the subscribed streams in every poll.
 
         Args:
             cluster_id: A cluster id of the last answer.
 
         Returns:
-            False if the cluster is to be treated as removed, although streams name it. Default: True.
+            False if the cluster is to be treated as removed, even if streams contain it. Default: True.
         """
         return True
 
@@ -113,7 +113,7 @@ class StaticMetadataService(JvmMetadataService):
 
     Raises:
         TypeError: if an element is not a ``KafkaStream``.
-        ValueError: if two streams have the same id, or give the same cluster different properties.
+        ValueError: if two streams have the same id, or specify different properties for the same cluster.
     """
 
     def __init__(self, streams: Iterable[KafkaStream]) -> None:

@@ -56,7 +56,7 @@ def is_composite(text: str) -> bool:
 
 
 def read(text: str) -> CompositeOffset:
-    """Reads an offset as strictly as the connector does: records of an ignored section would go unnoticed.
+    """Reads an offset as strictly as the connector does: positions of an ignored section would be missing.
 
     Raises:
         CheckpointError: if the text is not a composite offset of this version.
@@ -64,21 +64,25 @@ def read(text: str) -> CompositeOffset:
     try:
         root = json.loads(text, object_pairs_hook=_unique)
     except json.JSONDecodeError:
-        raise CheckpointError("the offset is not JSON") from None
+        raise _invalid("not JSON") from None
     if not isinstance(root, dict):
-        raise CheckpointError("the offset is not a JSON object")
+        raise _invalid("not a JSON object")
     version = root.get("version")
     if version is None or isinstance(version, dict):
-        raise CheckpointError("the offset has no version, so it is not one of a dynamic-kafka source")
+        raise _invalid("field 'version' is missing; the offset was not written by this connector")
     if type(version) is not int or version != VERSION:
         raise CheckpointError(
-            f"the offset has version {json.dumps(version)}, and this release reads version {VERSION}; "
-            "use the release that wrote the checkpoint, or a later one"
+            f"The checkpoint contains a composite offset of version {json.dumps(version)}, but this release "
+            f"supports version {VERSION}. Use the release that wrote the checkpoint, or a later one."
         )
-    _check_fields(root, _SECTIONS, "the offset")
+    for name in root:
+        if name not in _SECTIONS:
+            raise _invalid(f"unknown section '{name}' in version {VERSION}")
+    if "clusters" not in root:
+        raise _invalid("section 'clusters' is missing")
     retained = _mapping(root.get("retained", {}), "retained")
     return CompositeOffset(
-        clusters=_by_cluster(root.get("clusters"), "clusters"),
+        clusters=_by_cluster(root["clusters"], "clusters"),
         entered=_by_cluster(root.get("entered", {}), "entered"),
         retained={id: _retained(id, below) for id, below in retained.items()},
         draining=_by_cluster(root.get("draining", {}), "draining"),
@@ -96,12 +100,14 @@ def _retained(cluster: str, node: Any) -> Retained:
     where = f"retained.{cluster}"
     fields = _mapping(node, where)
     _check_fields(fields, ("since", "topics", "drained"), where)
+    if "topics" not in fields:
+        raise _invalid(f"field 'topics' is missing in {where}")
     drained = fields.get("drained", [])
     if not isinstance(drained, list):
-        raise CheckpointError(f"{where}.drained in the offset is not a JSON list")
+        raise _invalid(f"{where}.drained is not a JSON array")
     return Retained(
         since_ms=_number(fields.get("since"), f"{where}.since"),
-        positions=_positions(fields.get("topics"), f"{where}.topics"),
+        positions=_positions(fields["topics"], f"{where}.topics"),
         drained=frozenset(map(str, drained)),
     )
 
@@ -112,8 +118,10 @@ def _ends(cluster: str, node: Any) -> Positions:
         where = f"ends.{cluster}.{topic}"
         _check_fields(_mapping(entry, where), ("by", "offsets"), where)
         if not isinstance(entry.get("by"), str):
-            raise CheckpointError(f"the offset has no text 'by' in {where}")
-        found[topic] = _partitions(entry.get("offsets"), where)
+            raise _invalid(f"text field 'by' is missing in {where}")
+        if "offsets" not in entry:
+            raise _invalid(f"field 'offsets' is missing in {where}")
+        found[topic] = _partitions(entry["offsets"], f"{where}.offsets")
     return found
 
 
@@ -125,7 +133,7 @@ def _partitions(node: Any, where: str) -> dict[int, int]:
     found = {}
     for name, offset in _mapping(node, where).items():
         if not re.fullmatch(r"[0-9]{1,10}", name) or int(name) > _LARGEST_PARTITION:
-            raise CheckpointError(f"'{name}' at {where} in the offset is not a partition number")
+            raise _invalid(f"'{name}' at {where}.{name} is not a partition number")
         found[int(name)] = _number(offset, f"{where}.{name}")
     return found
 
@@ -133,25 +141,27 @@ def _partitions(node: Any, where: str) -> dict[int, int]:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise CheckpointError("the offset has a key twice in one JSON object")
+        raise _invalid("not JSON: a JSON object contains a key twice")
     return found
 
 
 def _check_fields(node: Mapping[str, Any], known: Collection[str], where: str) -> None:
-    unknown = [name for name in node if name not in known]
-    if unknown:
-        raise CheckpointError(
-            f"{where} has an unknown field '{unknown[0]}', which version {VERSION} does not have"
-        )
+    for name in node:
+        if name not in known:
+            raise _invalid(f"unknown field '{name}' in {where}")
 
 
 def _mapping(node: Any, where: str) -> dict[str, Any]:
     if not isinstance(node, dict):
-        raise CheckpointError(f"{where} in the offset is not a JSON object")
+        raise _invalid(f"{where} is not a JSON object")
     return node
 
 
 def _number(node: Any, where: str) -> int:
     if type(node) is not int or not 0 <= node <= _LARGEST_OFFSET:
-        raise CheckpointError(f"{where} in the offset is not a number of at least 0")
+        raise _invalid(f"{where} is not an integer of at least 0: {json.dumps(node)}")
     return node
+
+
+def _invalid(reason: str) -> CheckpointError:
+    return CheckpointError(f"An offset in the checkpoint cannot be read: {reason}")

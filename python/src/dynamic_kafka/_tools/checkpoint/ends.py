@@ -27,7 +27,7 @@ class Ends:
 def ends_of(
     positions: Iterable[Position], clusters: Mapping[str, Mapping[str, str]], timeout_s: float
 ) -> dict[str, Ends]:
-    """Asks all clusters for end offsets, at the same time.
+    """Requests the end offsets of all clusters concurrently.
 
     Args:
         positions: The partitions.
@@ -52,7 +52,7 @@ def _ends(properties: Mapping[str, str] | None, partitions: list[Partition], tim
         return Ends(missing="the checkpoint has no properties of this cluster")
     if "bootstrap.servers" not in properties:
         return Ends(
-            missing="the checkpoint has no address of this cluster, as the metadata has a reference instead"
+            missing="the checkpoint has no address of this cluster, because the metadata has a reference instead"
         )
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
     if protocol.startswith("SASL"):

@@ -18,7 +18,7 @@ _LATEST = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
 def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
-    """Asks one cluster for end offsets.
+    """Requests the end offsets of one cluster.
 
     Args:
         properties: Properties of Kafka's Java clients, with ``bootstrap.servers``.

@@ -20,7 +20,7 @@ class LoggedBatch:
         number: Number of the batch.
         finished: Whether the commit log has the batch. If not, the query reads the batch again.
         timestamp_ms: When the batch was planned, in milliseconds since 1970-01-01 UTC. None if the log does not
-            have it.
+            contain it.
         offsets: The offset where the batch ends, for each source. None for a source without an offset.
     """
 
@@ -50,7 +50,7 @@ def newest_batch(checkpoint: Path) -> LoggedBatch:
 def _parsed(file: Path, number: int, finished: bool) -> LoggedBatch:
     version, *lines = file.read_text("utf-8").removesuffix("\n").split("\n")
     if version != _VERSION:
-        raise CheckpointError(f"{file}: this release reads version {_VERSION} of Spark's offset log")
+        raise CheckpointError(f"{file}: this release supports version {_VERSION} of Spark's offset log")
     if not lines:
         raise CheckpointError(f"{file} is truncated")
     metadata, *offsets = lines

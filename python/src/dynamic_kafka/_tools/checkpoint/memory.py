@@ -1,4 +1,4 @@
-"""Reads the topology that the source stores in a checkpoint beside Spark's logs."""
+"""Reads the topology that the source stores in a checkpoint, next to Spark's logs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def remembered_clusters(checkpoint: Path, source: int) -> dict[str, Properties]:
         root = json.loads(file.read_text("utf-8"))
         if root["version"] != _VERSION:
             raise CheckpointError(
-                f"{file} has version {root['version']}, and this release reads version {_VERSION}"
+                f"{file} has version {root['version']}, but this release supports version {_VERSION}"
             )
         # The current properties of a cluster take precedence over former ones.
         return _properties(root["former"]) | _properties(root["current"])

@@ -21,8 +21,8 @@ class Position:
         partition: Number of the partition.
         position: The next offset to read.
         state: ``reading``; ``draining``: read up to the target, then removed; ``retained``: removed, and resumed
-            here if it returns; ``drained``: removed after it was read to its target.
-        entered: Where reading begins, if the newest batch adds the partition or brings it back.
+            here if it is added again; ``drained``: removed after it was read to its target.
+        entered: Where reading begins, if the newest batch adds the partition, or adds it again.
         target: Where draining ends.
         stop: Where reading ends by ``endingOffsets`` or the metadata. None: reading does not end.
         since_ms: When a retained partition was removed, in milliseconds since 1970-01-01 UTC.

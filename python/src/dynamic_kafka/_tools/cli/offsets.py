@@ -45,8 +45,9 @@ class _Source:
 def offsets(checkpoint: Path, lag: bool, timeout: float, as_json: bool) -> None:
     """Prints the positions of a query: the newest offset in CHECKPOINT, a folder on this machine.
 
-    To compute the lag, the brokers are asked for end offsets, at the addresses in the checkpoint. A checkpoint
-    does not contain credentials: the lag of clusters that need them, and of unreachable clusters, is not known.
+    To compute the lag, end offsets are requested from the brokers, at the addresses in the checkpoint. A
+    checkpoint does not contain credentials: the lag of clusters that need them, and of unreachable clusters, is
+    not known.
     The exit code is 0, or 1 if CHECKPOINT is not a checkpoint of a dynamic-kafka query.
     """
     try:
@@ -105,8 +106,8 @@ def _print(source: _Source) -> None:
     if known or source.unknown:
         click.echo()
     if known:
-        partly = " (where it is known)" if len(known) < len(reading) else ""
-        click.echo(f"lag of what is being read: {sum(known)}{partly}")
+        partly = " (where known)" if len(known) < len(reading) else ""
+        click.echo(f"lag of the partitions being read: {sum(known)}{partly}")
     for cluster, reason in source.unknown.items():
         click.echo(f"lag of cluster {cluster} is not known: {reason}")
 

@@ -28,12 +28,12 @@ def harmless() -> dict[str, re.Pattern[str]]:
 
 
 def shown(name: str, value: str) -> str:
-    """The value if it may be printed, else :data:`REDACTED`, also for references such as ``${file:...}``."""
+    """Returns the value if it may be printed, else :data:`REDACTED`. A ``${...}`` reference is a secret."""
     pattern = harmless().get(name.lower())
     safe = "${" not in value and pattern is not None and pattern.fullmatch(value.strip())
     return value if safe else REDACTED
 
 
 def shown_all(properties: Mapping[str, str]) -> dict[str, str]:
-    """All properties in the order of their names; secret values are :data:`REDACTED`."""
+    """Returns all properties in the order of their names; secret values are :data:`REDACTED`."""
     return {name: shown(name, value) for name, value in sorted(properties.items())}

@@ -1,4 +1,4 @@
 """Reads metadata files without Spark.
 
-It accepts and refuses the same files as the connector's ``MetadataDocument``; tests/conformance has shared cases.
+It accepts and rejects the same files as the connector's ``MetadataDocument``; tests/conformance has shared cases.
 """

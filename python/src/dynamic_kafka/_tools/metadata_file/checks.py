@@ -1,4 +1,4 @@
-"""Checks that a JSON Schema cannot express: references to other parts, and the text of positions."""
+"""Checks that a JSON Schema cannot express: references to other parts of the document, and texts of positions."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dynamic_kafka._tools.metadata_file.positions import (
     check_stop,
     whole_number,
 )
-from dynamic_kafka._tools.metadata_file.schema import did_you_mean
+from dynamic_kafka._tools.metadata_file.schema import did_you_mean, unknown_version
 from dynamic_kafka._tools.metadata_file.tree import Tree
 
 Found = Iterator[tuple[Path, str]]
 
-CLUSTER_ID_RULE = "a cluster id is 1 to 128 letters, digits, '.', '_' or '-'"
+CLUSTER_ID_RULE = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 POSITIONS: dict[str, Callable[[str], None]] = {
     "starting_offsets": check_start,
@@ -31,7 +31,7 @@ POSITIONS: dict[str, Callable[[str], None]] = {
 
 
 def wrong(tree: Tree) -> Found:
-    """Returns path and reason of each error. Ignores parts whose type the schema refuses."""
+    """Returns path and reason of each error. Ignores parts whose type the schema rejects."""
     return _flink(tree) if isinstance(tree.value, list) else _version1(tree)
 
 
@@ -40,13 +40,13 @@ def _version1(tree: Tree) -> Found:
     # A schema cannot distinguish 1.0 from 1.
     version = tree.text(("version",)) if "version" in root else "1"
     if version != "1":
-        yield ("version",), f"version {version} is not known; this release reads version 1"
+        yield ("version",), unknown_version(version)
     known = _mapping(root.get("clusters"))
     for stream, below in _mapping(root.get("streams")).items():
         for cluster, entry in _mapping(_mapping(below).get("clusters")).items():
             path = ("streams", stream, "clusters", cluster)
             if cluster not in known:
-                yield path, f"there is no cluster '{cluster}' under 'clusters'.{did_you_mean(cluster, known)}"
+                yield path, f"'clusters' has no cluster '{cluster}'.{did_you_mean(cluster, known)}"
             yield from _partitions(tree, entry, path)
             for key in POSITIONS.keys() & _mapping(entry).keys():
                 yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
@@ -56,14 +56,16 @@ def _position(tree: Tree, path: Path, value: Any, check: Callable[[str], None]) 
     if isinstance(value, dict):
         bad = list(_not_numbers(tree, path, value))
         yield from bad
-        text = "" if bad else positions_json(tree, path, value)
+        if bad:
+            return
+        text = positions_json(tree, path, value)
     else:
         text = tree.text(path)
-    if text:
-        try:
-            check(text)
-        except BadPositionError as e:
-            yield path, str(e)
+    try:
+        check(text)
+    except BadPositionError as e:
+        # JSON is omitted, because the reason contains the location in it.
+        yield path, str(e) if text.startswith("{") else f"'{text}' is invalid: {e}"
 
 
 def _not_numbers(tree: Tree, path: Path, topics: dict[str, Any]) -> Found:
@@ -74,7 +76,7 @@ def _not_numbers(tree: Tree, path: Path, topics: dict[str, Any]) -> Found:
         for partition in partitions:
             at = (*path, topic, partition)
             if whole_number(tree.text(at)) is None:
-                yield at, "must be a whole number"
+                yield at, "must be an integer"
 
 
 def positions_json(tree: Tree, path: Path, topics: dict[str, Any]) -> str:
@@ -91,7 +93,7 @@ def _flink(tree: Tree) -> Found:
     for index, stream in enumerate(tree.value):
         id = tree.text((index, "streamId")) if "streamId" in _mapping(stream) else None
         if id is not None and id in streams:
-            yield (index, "streamId"), f"stream '{id}' is given twice"
+            yield (index, "streamId"), f"stream '{id}' is duplicate"
         streams |= {id} if id is not None else set()
         clusters: set[str] = set()
         for at, entry in enumerate(_list(_mapping(stream).get("clusterMetadataList"))):
@@ -102,7 +104,7 @@ def _flink(tree: Tree) -> Found:
             if not _CLUSTER_ID.fullmatch(cluster):
                 yield _bad_flink_id(cluster, path, entry)
             elif cluster in clusters:
-                yield path, f"cluster '{cluster}' is given twice"
+                yield path, f"cluster '{cluster}' is duplicate"
             clusters.add(cluster)
 
 
@@ -113,9 +115,9 @@ def flink_cluster_id(tree: Tree, path: Path, entry: dict[str, Any]) -> str:
 
 def _bad_flink_id(cluster: str, path: Path, entry: dict[str, Any]) -> tuple[Path, str]:
     if "clusterId" in entry:
-        return (*path, "clusterId"), f"'{cluster}' is a bad cluster id: {CLUSTER_ID_RULE}"
-    stand_in = f"'{cluster}' of 'bootstrapServers' can't stand for it: {CLUSTER_ID_RULE}"
-    return path, f"'clusterId' is missing, and {stand_in}"
+        return (*path, "clusterId"), f"'{cluster}' is not a valid cluster id: {CLUSTER_ID_RULE}"
+    address = f"'{cluster}' of 'bootstrapServers'"
+    return path, f"'clusterId' is missing, and {address} cannot replace it: {CLUSTER_ID_RULE}"
 
 
 def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
@@ -125,9 +127,9 @@ def _partitions(tree: Tree, entry: Any, path: Path) -> Found:
             at = (*path, "partitions", topic, index)
             number = whole_number(tree.text(at), LARGEST_PARTITION)
             if number is None or number < 0:
-                yield at, "must be the number of a partition, from 0 on"
+                yield at, "must be a partition number of at least 0"
             elif number in seen:
-                yield at, f"partition {number} is given twice"
+                yield at, f"partition {number} is duplicate"
             else:
                 seen.add(number)
 

@@ -21,7 +21,7 @@ class Document:
 
     Attributes:
         streams: Streams by id, in the order of the file. Empty if there are errors.
-        errors: Problems for which the connector refuses the file, in the order of the lines.
+        errors: Problems for which the connector rejects the file, in the order of the lines.
         warnings: Valid content that is probably a mistake. Empty if there are errors.
     """
 

@@ -1,4 +1,4 @@
-"""Places in a metadata document, in the words of users."""
+"""Locations in a metadata document, as error texts show them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Place:
 
 
 def place_of(path: Path, root: object) -> Place:
-    """Returns the place of a path.
+    """Returns the location that a path leads to.
 
     Args:
         path: A path in the document.
-        root: The value of the document, whose entries have the ids of streams and clusters in Flink's format.
+        root: The value of the document; in Flink's format, its entries contain the ids of streams and clusters.
     """
     if isinstance(root, list):
         return _in_flink(path, root)

@@ -13,7 +13,7 @@ class Problem:
 
     Attributes:
         line: 1-based line; for a value of a mapping, the line of its key. None for an empty document.
-        reason: The problem, as a text that follows the place.
+        reason: The text after the location.
         place: The place of the value.
     """
 
@@ -39,7 +39,7 @@ class Problem:
 
 
 class ProblemError(Exception):
-    """A problem that ends reading, as the rest of the document cannot be understood."""
+    """A problem after which the rest of the document cannot be parsed."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.reason)

@@ -25,7 +25,7 @@ _TYPES = {
     "array": "a list",
     "string": "text",
     "number": "a number",
-    "integer": "a whole number",
+    "integer": "an integer",
     "boolean": "true or false",
 }
 
@@ -51,6 +51,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean '{closest[0]}'?" if closest else ""
 
 
+def unknown_version(version: str) -> str:
+    """Returns the error of a version other than 1."""
+    return f"version {version} is unknown; this release supports version 1"
+
+
 @cache
 def _validator() -> Validator:
     with_pattern: type[Validator] = extend(  # type: ignore[no-untyped-call]
@@ -74,13 +79,16 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
     match error.validator:
         case _ if isinstance(instance, Ambiguous):
             yield path, Ambiguous.REASON
+        case "type" if schema.get("title") == "partition" and isinstance(instance, (bool, float)):
+            pass  # `checks` reports this, with the text of the connector.
         case "type":
             yield path, _wrong_type(wanted, tree.shape(path))
         case "required":
             # There is one error for each missing key, which only its text names.
             for name in wanted:
                 if name not in instance:
-                    yield path, f"'{name}' is missing"
+                    hint = ", write 'version: 1'" if name == "version" else ""
+                    yield path, f"'{name}' is missing{hint}"
         case "additionalProperties":
             known = list(schema["properties"])
             names = ", ".join(f"'{name}'" for name in known)
@@ -92,7 +100,7 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
             # An entry has exactly one of the three keys that name topics.
             given = [name for name in instance if name in SUBSCRIPTIONS]
             if given:
-                yield (*path, given[1]), f"is given beside '{given[0]}', and {schema['description']}"
+                yield (*path, given[1]), f"is specified together with '{given[0]}'; {schema['description']}"
             else:
                 yield path, f"'topics' is missing; {schema['description']}"
         case "oneOf":
@@ -100,7 +108,14 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
         case "uniqueItems":
             for index, topic in enumerate(instance):
                 if topic in instance[:index]:
-                    yield (*path, index), f"topic '{topic}' is given twice"
+                    yield (*path, index), f"topic '{topic}' is duplicate"
+        case "enum" if schema["title"] == "version":
+            yield path, unknown_version(tree.text(path))
+        case "enum":
+            text, valid = tree.text(path), " or ".join(f"'{value}'" for value in wanted)
+            yield path, f"'{text}' is not a valid {schema['title']}, use {valid}.{did_you_mean(text, wanted)}"
+        case _ if schema.get("title") == "position":
+            pass  # `checks` reports this as well.
         case _ if "propertyNames" in error.absolute_schema_path:
             yield (*path, instance), _wrong_value(instance, schema)
         case _:
@@ -118,5 +133,5 @@ def _wrong_type(types: str | list[str], shape: str) -> str:
 def _wrong_value(text: str, schema: Mapping[str, Any]) -> str:
     """Returns the reason. Only values of schemas with a title are quoted: others could be secrets."""
     if "title" in schema and text:
-        return f"'{text}' is a bad {schema['title']}: {schema['description']}"
+        return f"'{text}' is not a valid {schema['title']}: {schema['description']}"
     return str(schema["description"])

@@ -35,7 +35,7 @@ class Tree:
 
     Attributes:
         value: The document as dicts, lists, str, int, float, bool, None and ``Ambiguous``.
-        problems: Keys that no mapping can have, or that it has twice.
+        problems: Invalid and duplicate keys.
     """
 
     def __init__(self, root: yaml.Node) -> None:
@@ -57,7 +57,7 @@ class Tree:
         return node.value if isinstance(node, yaml.ScalarNode) else ""
 
     def shape(self, path: Path) -> str:
-        """What kind of value is there, in words."""
+        """The kind of the value at a path, as error texts name it."""
         node = self._find(path).node
         if isinstance(node, yaml.ScalarNode):
             return _SHAPES[node.tag.removeprefix(TAG)]

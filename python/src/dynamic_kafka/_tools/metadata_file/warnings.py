@@ -31,7 +31,7 @@ def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
 def _clusters(tree: Tree, used: set[str]) -> Found:
     for id, cluster in tree.value.get("clusters", {}).items():
         if id not in used:
-            yield ("clusters", id), "no stream is on this cluster"
+            yield ("clusters", id), "no stream uses this cluster"
         for name in cluster["properties"]:
             if name.startswith(_KAFKA):
                 right = name.removeprefix(_KAFKA)
@@ -51,5 +51,6 @@ def _other_addresses(tree: Tree) -> Found:
             if known != address:
                 yield (
                     (*path, "bootstrapServers"),
-                    f"stream '{other}' gives this cluster another address: no query can read both streams",
+                    f"stream '{other}' specifies a different address for this cluster: "
+                    "no query can read both streams",
                 )

@@ -10,7 +10,7 @@ from dynamic_kafka._tools.metadata_file.problem import Problem, ProblemError
 
 TAG = "tag:yaml.org,2002:"
 AMBIGUOUS = TAG + "ambiguous"
-"""The tag of unquoted scalars that are not text to YAML 1.1 or to YAML 1.2, and not the same to both."""
+"""The tag of unquoted scalars that YAML 1.1 and YAML 1.2 read differently, at least one of them not as text."""
 
 # The limits of the connector's YAML parser: a larger document is an accident or an attack.
 _MAX_CHARACTERS = 3 * 1024 * 1024
@@ -47,7 +47,7 @@ class _Loader(yaml.SafeLoader):
     _depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Refuses what the subset does not have, at its line."""
+        """Rejects everything beyond the subset, with its line."""
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line if event.start_mark else 0
         if getattr(event, "anchor", None) is not None:
@@ -71,8 +71,8 @@ def compose(text: str) -> yaml.Node:
     """The root node of a document.
 
     Raises:
-        ProblemError: if the text is empty, is no YAML or JSON, or is beyond the subset. The problem's text quotes
-            nothing of the document.
+        ProblemError: if the text is empty, is not YAML or JSON, or is beyond the subset. The problem's text does
+            not quote the document.
     """
     if len(text) > _MAX_CHARACTERS:
         raise _broken(0, f"it has more than {_MAX_CHARACTERS} characters")
