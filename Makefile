@@ -42,7 +42,7 @@ LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e
   soak soak-sink bench coverage lint lint-python weights format docs docs-options \
   site jars published clean
 
-help: ## What there is to make
+help: ## The targets of this file
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
@@ -59,7 +59,7 @@ test-all: lint-python ## Everything, on each Spark line, with other seeds than l
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
 
-# The checks and the other lines' jars come along, since a start of sbt costs half a minute each.
+# The checks and the other lines' jars are built in the same session, since each start of sbt takes half a minute.
 test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \

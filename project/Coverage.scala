@@ -1,7 +1,7 @@
+import scala.sys.process.Process
+
 import sbt.Keys._
 import sbt._
-
-import scala.sys.process.Process
 
 /**
  * Coverage of the suites, measured by JaCoCo's agent in the test JVMs: with `-Dcoverage=true`, `coverageReport` prints
@@ -52,7 +52,8 @@ object Coverage {
       val all = sum("COVERED") + sum("MISSED")
       if (all == 0) "       -      " else f"${100.0 * sum("COVERED") / all}%5.1f %% of $all%5d"
     }
-    val byPackage = classes.groupBy(_("PACKAGE").stripPrefix("io.github.")).toSeq.sortBy(_._1) :+ ("all" -> classes)
+    val byPackage =
+      classes.groupBy(_("PACKAGE").stripPrefix("io.github.")).toSeq.sortBy(_._1) :+ ("all" -> classes)
     byPackage.map { case (name, of) => f"$name%-40s ${share(of, "LINE")}   ${share(of, "BRANCH")}" }
       .mkString(f"${"package"}%-40s lines            branches\n", "\n", "")
   }

@@ -6,7 +6,8 @@ import sbt._
  * path, as in the demo and the tests. `spark.jars.packages` with the coordinate resolves to the same jars.
  */
 object LocalJars {
-  val localJars = taskKey[File]("Copies the connector's jar and its dependencies that are not part of Spark to target/jars")
+  val localJars =
+    taskKey[File]("Copies the connector's jar and its dependencies that are not part of Spark to target/jars")
 
   private val besideSpark =
     Seq("spark-sql-kafka-0-10", "spark-token-provider-kafka-0-10", "kafka-clients", "commons-pool2")

@@ -32,6 +32,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Tell how to repeat the run."""
     terminalreporter.write_line(f"{VARIABLE}={seed()}")
 
+
 # The files that take longest, in seconds on two idle cores: begun last, they would keep one worker busy alone.
 SECONDS = Path(__file__).with_name("seconds.txt")
 

@@ -51,7 +51,7 @@ def test_a_value_of_two_meanings_is_reported_once() -> None:
 def test_a_document_beyond_the_limits() -> None:
     for text in ("version: '" + "x" * 4_000_000 + "'\nstreams: {}", "[" * 200):
         (error,) = read(text).errors
-        assert error.reason.startswith("this is no YAML or JSON: it has more than")
+        assert error.reason.startswith("the document is not valid YAML or JSON: it has more than")
 
 
 def test_numbers_with_thousands_of_digits() -> None:

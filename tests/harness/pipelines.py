@@ -35,7 +35,7 @@ class Pipelines(Scene):
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         super().__init__(folder, brokers, drivers)
         self._payloads = itertools.count()
-        self._compared: dict[str, Writer] = {}
+        self._compared: dict[str, SinkQuery] = {}
         self._source = self.topic(SOURCE)
         self._read = self.metadata("orders", SOURCE, topic=self._source)
 
@@ -101,7 +101,7 @@ class Pipelines(Scene):
         return Watcher((id, broker, w.topic) for w in writers for id, broker in self.targets.items())
 
     def await_written(self, *writers: SinkQuery) -> None:
-        """Wait until running queries have written all that there is to read, then compare it exactly."""
+        """Wait until running queries have written everything, then compare it exactly."""
         for writer in writers:
             self._await_written(writer)
 
@@ -127,7 +127,7 @@ class Pipelines(Scene):
         for writer in self._compared.values():
             self._compare(writer, complete=False)
 
-    def _compare(self, writer: Writer, complete: bool = True) -> None:
+    def _compare(self, writer: SinkQuery, complete: bool = True) -> None:
         expected = self._expected(writer)
         records = self.visible(writer)
         if writer.write.get("clusterRouting") == "all":

@@ -23,7 +23,7 @@ class Sink:
         folder: Holds `sink/<batch>.json`, what a user would have, and `attempts/<batch>.<try>.json`, what each
             try was given, whether or not it came to write.
         fault: `{"when": "before" | "after", "batch": n}` or `{"when": ..., "cluster": id}`: the batch, or the
-            first one with rows of the cluster, stops for ever before or after it is written.
+            first one with rows of the cluster, stops forever before or after it is written.
         emit: Tells the test.
     """
 

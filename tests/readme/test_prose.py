@@ -13,9 +13,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import documents as docs
 
 # Where the phrases are looked for.
-CHECKED = ["*.md", "docs/**/*.md", "python/README.md"]
-# Generated from Scala sources: they are checked where they are written.
-GENERATED = {"docs/options.md"}
+CHECKED = [
+    "*.md",
+    "docs/**/*.md",
+    "python/README.md",
+    "python/src/**/*.py",
+    "tests/harness/*.py",
+    "jvm/*/src/main/**/*.scala",
+    "jvm/connector/src/main/resources/error/*.json",
+    "project/*.scala",
+    "build.sbt",
+    "Makefile",
+]
 PHRASES = [
     line
     for line in Path(__file__).with_name("forbidden-phrases.txt").read_text().splitlines()
@@ -28,7 +37,7 @@ FORBIDDEN = {
 # Names of tests and output of programs are quoted as they are.
 _CODE = re.compile(r"```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
-FILES = sorted({file for glob in CHECKED for file in docs.ROOT.glob(glob) if docs.name(file) not in GENERATED})
+FILES = sorted({file for glob in CHECKED for file in docs.ROOT.glob(glob)})
 
 
 def prose(file: Path) -> str:

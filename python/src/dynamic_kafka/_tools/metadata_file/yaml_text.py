@@ -100,7 +100,7 @@ def compose(text: str) -> yaml.Node:
 
 
 def _broken(line: int, reason: str) -> ProblemError:
-    return _refused(line, f"this is no YAML or JSON: {reason}")
+    return _refused(line, f"the document is not valid YAML or JSON: {reason}")
 
 
 def _refused(line: int, reason: str) -> ProblemError:

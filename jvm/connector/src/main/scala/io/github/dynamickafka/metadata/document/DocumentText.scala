@@ -32,7 +32,7 @@ private[metadata] object DocumentText {
       case e @ (_: ClassNotFoundException | _: LinkageError) =>
         throw Errors.metadataInvalid(
           origin,
-          "this is no JSON, and YAML needs snakeyaml, which is not on the class path. Write the document in JSON, or " +
+          "the document is not JSON, and YAML requires snakeyaml, which is not on the class path. Write the document in JSON, or " +
             s"add 'org.yaml:snakeyaml:${BuildInfo.snakeyaml}', for example to spark.jars.packages",
           e
         )

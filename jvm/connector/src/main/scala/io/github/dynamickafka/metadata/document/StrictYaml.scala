@@ -56,7 +56,7 @@ private[document] object StrictParser {
 
   /** Levels of nesting in a document. */
   val MaxDepth = 50
-  val TooDeep = s"this is no YAML or JSON: it has more than $MaxDepth levels"
+  val TooDeep = s"the document is not valid YAML or JSON: it has more than $MaxDepth levels"
   val Aliases =
     "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
   val Tags = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"

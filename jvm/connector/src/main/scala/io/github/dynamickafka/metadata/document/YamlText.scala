@@ -35,7 +35,7 @@ private[document] final class YamlText(origin: String) {
       case e: ReaderException =>
         throw broken(text.take(e.getPosition).count(_ == '\n') + 1, "a character that is not allowed")
       case e: YAMLException =>
-        throw Errors.metadataInvalid(origin, s"this is no YAML or JSON: ${e.getMessage}")
+        throw Errors.metadataInvalid(origin, s"the document is not valid YAML or JSON: ${e.getMessage}")
     }
   }
 
@@ -76,7 +76,8 @@ private[document] final class YamlText(origin: String) {
 
   private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
 
-  private def broken(line: Int, reason: String) = refused(line, s"this is no YAML or JSON: $reason")
+  private def broken(line: Int, reason: String) =
+    refused(line, s"the document is not valid YAML or JSON: $reason")
 
   private def refused(line: Int, reason: String) = Errors.metadataInvalid(s"$origin, line $line", reason)
 

@@ -2,13 +2,10 @@ package io.github.dynamickafka.source.checkpoint
 
 import java.io.IOException
 
-import scala.collection.immutable.SortedMap
-
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.Redaction
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
@@ -103,56 +100,4 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
 
 private[source] object SourceCheckpoint {
   private val Kept = 10L
-}
-
-/**
- * The initial offset of the query.
- *
- * @param offset the start offset of batch 0
- * @param unresolved clusters of the metadata that were unreachable at the first start: their topics still start at
- *                   `startingOffsets`, not at the start position of new topics
- */
-private[source] final case class InitialOffset(offset: CompositeOffset, unresolved: Set[String])
-
-/**
- * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list are stored, so
- * that no secret is among them.
- *
- * @param current the topology of the last batch
- * @param former clusters and topics that are no longer in `current` but in the offsets
- */
-private[source] final case class RememberedTopology(current: Topology, former: Topology)
-
-private[source] object RememberedTopology {
-
-  /**
-   * The state after a batch with this topology and end offset, without clusters and topics that are in neither of them.
-   */
-  def next(
-      before: Option[RememberedTopology],
-      topology: Topology,
-      end: CompositeOffset
-  ): RememberedTopology = {
-    val current = Topology(topology.clusters.map { case (id, cluster) =>
-      id -> cluster.copy(properties = Redaction.safe(cluster.properties))
-    })
-    val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
-    val named = end.clusters.keySet ++ end.retained.keySet ++ end.draining.keySet
-    val former =
-      old.groupMapReduce(_._1)(_._2)((older, newer) => newer.copy(topics = older.topics ++ newer.topics))
-        .collect {
-          case (id, cluster) if named(id) => id -> without(cluster, current.clusters.get(id), topics(end, id))
-        }
-        .filter(_._2.topics.nonEmpty)
-    RememberedTopology(current, Topology(SortedMap.from(former)))
-  }
-
-  private def topics(end: CompositeOffset, id: String): Set[String] =
-    end.position(id).topics ++ end.retained.get(id).fold(Set.empty[String])(_.positions.topics)
-
-  private def without(cluster: TopologyCluster, current: Option[TopologyCluster], named: Set[String]) =
-    cluster.copy(
-      topics = cluster.topics.filter { case (t, _) => named(t) && !current.exists(_.topics.contains(t)) },
-      patterns = Nil
-    )
 }

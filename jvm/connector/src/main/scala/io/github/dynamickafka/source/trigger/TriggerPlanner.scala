@@ -20,19 +20,6 @@ import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, Clu
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
-/**
- * The state of all clusters in a trigger: the effect of the topology on the positions, and the offsets in Kafka.
- *
- * @param topology the topology that was used
- * @param views the responses of the clusters
- */
-private[source] final case class TriggerSnapshot(
-    topology: Topology,
-    transition: Transition,
-    views: Map[String, ClusterView],
-    advance: NextOffset
-)
-
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
     options: SourceOptions,

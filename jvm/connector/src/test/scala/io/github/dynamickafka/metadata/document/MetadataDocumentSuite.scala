@@ -62,7 +62,7 @@ class MetadataDocumentSuite extends AnyFunSuite {
 
   test("a document of more than 3 MiB is refused") {
     val e = intercept[Exception](parse("version: '" + "x" * 4000000 + "'\nstreams: {}"))
-    assert(e.getMessage.contains("no YAML or JSON"), e.getMessage.take(300))
+    assert(e.getMessage.contains("not valid YAML or JSON"), e.getMessage.take(300))
   }
 
   test("entries that differ only in `write` are not equal") {

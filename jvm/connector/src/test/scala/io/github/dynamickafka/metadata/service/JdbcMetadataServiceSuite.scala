@@ -178,7 +178,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
       "row 1, column 'properties'",
       "a list"
     )
-    invalid(select(properties, "('a', 'b', 'c', 'd', '{\"x\": \"hunter2')"), "no YAML or JSON")
+    invalid(select(properties, "('a', 'b', 'c', 'd', '{\"x\": \"hunter2')"), "not valid YAML or JSON")
     invalid(
       select(properties, "('a', 'b', 'c', 'd', '{\"bootstrap.servers\": \"x\"}')"),
       "use the column 'bootstrap_servers'"

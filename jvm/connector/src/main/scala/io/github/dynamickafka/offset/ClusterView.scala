@@ -1,0 +1,25 @@
+package io.github.dynamickafka.offset
+
+/** The response of a cluster in a trigger. */
+private[dynamickafka] sealed trait ClusterView extends Product with Serializable
+
+private[dynamickafka] object ClusterView {
+
+  /** The cluster is unreachable, and the query continues without it. */
+  case object Unreachable extends ClusterView
+
+  /**
+   * @param ends the latest offsets of all partitions of the requested topics
+   * @param earliest the earliest offsets of these partitions
+   * @param entering the start positions of topics that enter; a partition that is absent starts at its earliest offset
+   * @param missing requested topics that the cluster does not have
+   * @param endings the stopping offsets that were resolved now; a partition that is absent has none
+   */
+  final case class Reachable(
+      ends: Positions,
+      earliest: Positions,
+      entering: Positions = Positions.empty,
+      missing: Set[String] = Set.empty,
+      endings: Positions = Positions.empty
+  ) extends ClusterView
+}
