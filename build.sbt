@@ -21,8 +21,13 @@ ThisBuild / pomExtra :=
 // Releases whose public classes every build must keep: docs/dev/releasing.md.
 val releases = Seq.empty[String]
 ThisBuild / Test / fork := true
-// Suites mostly wait, so two test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
-Global / concurrentRestrictions += Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count)
+// Suites mostly wait, so several test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
+// sbt's default is one; a further restriction could not raise it, so all of them are given.
+Global / concurrentRestrictions := Seq(
+  Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count),
+  Tags.limit(Tags.CPU, 2),
+  Tags.exclusiveGroup(Tags.Clean)
+)
 
 // One session of sbt builds for several Spark lines: "sparkLine 4.1" applies to the commands after it.
 commands += Command.single("sparkLine") { (state, line) =>
@@ -101,6 +106,8 @@ lazy val connector = (project in file("jvm/connector"))
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
     },
+    // Releases have API documentation; for a snapshot it would take longer than everything else.
+    Compile / packageDoc / publishArtifact := !isSnapshot.value,
     mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
     mimaFailOnNoPrevious := false,
     Test / testGrouping := SuiteGroups(

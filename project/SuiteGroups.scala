@@ -4,7 +4,7 @@ import sbt._
 object SuiteGroups {
 
   /** As many groups as run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. */
-  val Count = 2
+  val Count = 3
 
   /** A suite that has never been measured counts as a short one. */
   private val Unknown = 5.0

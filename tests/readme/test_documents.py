@@ -93,6 +93,16 @@ def test_every_error_of_the_python_package_is_documented_and_no_other() -> None:
     assert sorted(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE)) == sorted(raised)
 
 
+def test_loggers_exist() -> None:
+    text = (docs.ROOT / "docs" / "operations.md").read_text()
+    table = text.partition("## Log lines")[2].partition("\n\n|")[2].partition("\n\n")[0]
+    loggers = re.findall(r"`((?:\w+\.)+[A-Z]\w+)`", table)
+    assert len(loggers) > 8
+    for logger in loggers:
+        source = MAIN / "scala/io/github/dynamickafka" / f"{logger.replace('.', '/')}.scala"
+        assert source.exists(), logger
+
+
 def test_every_metric_is_documented() -> None:
     source = (MAIN / "scala/io/github/dynamickafka/source/report/SourceMetrics.scala").read_text()
     text = (docs.ROOT / "docs" / "operations.md").read_text()

@@ -14,7 +14,7 @@ private[dynamickafka] object OffsetRange {
 
   /**
    * The non-empty ranges, by cluster, that the batch between two composite offsets reads. They depend on nothing else,
-   * so that a logged batch is the same each time it is planned (invariant 2 in `docs/architecture.md`).
+   * so that a logged batch is the same each time it is planned (invariant 2 in `docs/dev/architecture.md`).
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.

@@ -19,7 +19,10 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
   test("requests are answered by id, and mistakes are told") {
     withServer { server =>
       assert(server.ask("versions").get("result").get(0).asText === BrokerVersions.default)
-      assert(server.ask("topics", """{"cluster":"red"}""").get("error").asText.contains("no cluster 'red'"))
+      assert(server.ask(
+        "topics",
+        """{"cluster":"red"}"""
+      ).get("error").asText.contains("unknown cluster 'red'"))
       assert(server.ask("topics").get("error").asText.contains("parameter 'cluster' is missing"))
     }
   }

@@ -9,7 +9,7 @@ import io.github.dynamickafka.topology.Topology
  * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint
  * until the metadata service responds; with `Trigger.AvailableNow`, the pinned one.
  *
- * Does not wait after the first answer (invariant 4 in `docs/architecture.md`).
+ * Does not wait after the first answer (invariant 4 in `docs/dev/architecture.md`).
  */
 private[source] final class TopologyFeed(
     watcher: MetadataWatcher[Topology],
