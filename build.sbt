@@ -106,8 +106,6 @@ lazy val connector = (project in file("jvm/connector"))
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
     },
-    // Releases have API documentation; for a snapshot it would take longer than everything else.
-    Compile / packageDoc / publishArtifact := !isSnapshot.value,
     mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
     mimaFailOnNoPrevious := false,
     Test / testGrouping := SuiteGroups(

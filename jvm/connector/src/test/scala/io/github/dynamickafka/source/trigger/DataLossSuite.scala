@@ -146,7 +146,7 @@ class DataLossSuite extends SourceTest {
       blue.deleteTopic(topic)
       blue.createTopic(topic, 2)
       produce(blue, topic, 2, values("new", 4))
-      lost(s, "'blue'", topic, "offset 4", "the latest offset of the partition is 2")
+      lost(s, "'blue'", topic, "the next offset to read is 4", "the latest offset of the partition is 2")
       s.catchUp(goOn)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
     }
