@@ -137,7 +137,7 @@ def _connector(spark: SparkSession) -> Any:
 
 
 def _streams(text: str, spark: SparkSession) -> Any:
-    return _connector(spark).metadata.MetadataDocument.parse(text, "a document").streams()
+    return _connector(spark).metadata.document.MetadataDocument.parse(text, "a document").streams()
 
 
 def _with_addresses(text: str, clusters: list[Cluster]) -> str:

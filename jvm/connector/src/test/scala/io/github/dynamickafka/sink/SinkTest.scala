@@ -23,8 +23,11 @@ trait SinkTest extends SourceTest {
   def committed(cluster: KafkaCluster, topic: String): Seq[StoredRecord] =
     cluster.dump(topic, committedOnly = true)
 
-  def values(cluster: KafkaCluster, topic: String): Seq[String] =
+  /** The values that readers with `read_committed` see, as soon as no transaction is open; at once if one stays open. */
+  def values(cluster: KafkaCluster, topic: String): Seq[String] = {
+    val _ = cluster.awaitTransactionsEnded(topic)
     committed(cluster, topic).map(_.value).sorted
+  }
 
   /** Rows `key`, `value`, `k0` to `k9` in turn. */
   def rows(from: Int, until: Int): DataFrame =

@@ -1,11 +1,12 @@
 package io.github.dynamickafka.testkit
 
-import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.concurrent.{ConcurrentLinkedQueue, TimeoutException}
 
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.IsolationLevel
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.resource.{PatternType, ResourceType}
 
@@ -63,6 +64,20 @@ final class KafkaCluster private (
 
   /** The latest offsets by partition. */
   def endOffsets(topic: String): Map[Int, Long] = admin.offsets(topic, OffsetSpec.latest())
+
+  /**
+   * Waits until no transaction is open on a topic: a broker acknowledges a commit or an abort before it writes the markers
+   * (KIP-98).
+   *
+   * @return false if one is still open after `patience`
+   */
+  def awaitTransactionsEnded(topic: String, patience: FiniteDuration = 10.seconds): Boolean =
+    try {
+      Poll.until(s"the end of the transactions on $topic", patience) {
+        admin.offsets(topic, OffsetSpec.latest(), IsolationLevel.READ_COMMITTED) == endOffsets(topic)
+      }
+      true
+    } catch { case _: TimeoutException => false }
 
   /** The earliest offsets by partition. */
   def beginningOffsets(topic: String): Map[Int, Long] = admin.offsets(topic, OffsetSpec.earliest())

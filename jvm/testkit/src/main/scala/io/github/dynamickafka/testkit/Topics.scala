@@ -4,8 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin._
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
-import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{InvalidReplicationFactorException, UnknownTopicOrPartitionException}
+import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 /** The topics of one cluster. Methods that change something return when the change is visible to clients. */
 private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
@@ -42,10 +42,15 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
   def partitions(name: String): Seq[TopicPartition] =
     describe(Seq(name))(name).partitions.asScala.map(p => new TopicPartition(name, p.partition)).toSeq
 
-  def offsets(name: String, spec: OffsetSpec): Map[Int, Long] = {
+  def offsets(
+      name: String,
+      spec: OffsetSpec,
+      isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+  ): Map[Int, Long] = {
     val asked = partitions(name).map(_ -> spec).toMap
-    result(admin.listOffsets(asked.asJava).all()).asScala.map { case (partition, found) =>
-      partition.partition -> found.offset
+    result(admin.listOffsets(asked.asJava, new ListOffsetsOptions(isolation)).all()).asScala.map {
+      case (partition, found) =>
+        partition.partition -> found.offset
     }.toMap
   }
 

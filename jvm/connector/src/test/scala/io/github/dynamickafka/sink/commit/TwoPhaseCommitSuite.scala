@@ -33,7 +33,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   private def commits(folder: Path, run: String = "run", steps: CommitProbe = CommitProbe.Untold) = {
     // Nobody listens there: whoever asked it would fail.
-    val clusters = new Clusters(properties, 20000L, 20000L)
+    val clusters = new Clusters(properties, requestTimeoutMs = 1000L, commitTimeoutMs = 1000L)
     clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
     new TwoPhaseCommit(
       TransactionName("p", "q", run),
