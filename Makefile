@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 JARS := jvm/connector/target/jars/.ready
-BUILD_JARS := connector/localJars testkit/testkitClasspath benchmark/package
+BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
 # A home of its own for what is published here, so that nobody's own ~/.m2 changes.
@@ -23,6 +23,8 @@ endif
 # Before a command, it prints how long that took.
 TIMED = TIMEFORMAT="== $(1): %lR"; time
 PUBLISHED := $(HOME_OF_TESTS)/.ready
+# With it, Spark starts in half of the CPU time.
+CLASS_DATA := target/class-data/.ready
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
 # The Spark lines beside the one that `make` builds, which is the first of the table.
@@ -30,7 +32,9 @@ FIRST_LINE := $(shell awk -F'"' '/minor = / { print $$2; exit }' project/SparkLi
 LINES := 4.1 4.0
 LINE ?= 4.1
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
-PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
+spark_of = $(shell awk -F'"' '/minor = "$(1)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
+PYSPARK ?= $(call spark_of,$(LINE))
+line_venv = target/venv-$(call spark_of,$(1))
 LINE_VENV := target/venv-$(PYSPARK)
 LINE_RUN := $(LINE_VENV)/bin/python
 ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
@@ -38,7 +42,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
-.PHONY: help demo test test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
+.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
   soak soak-sink bench coverage lint lint-python weights format docs docs-options \
   site jars published clean
 
@@ -48,7 +52,11 @@ help: ## The targets of this file
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
 
-test: test-scala test-python smoke-lines ## The tests
+# sbt mostly waits for downloads and runs on one core while it compiles, and Python's environments need neither jars nor sbt.
+BESIDE_SBT := environments
+test: ## The tests
+	@$(MAKE) --no-print-directory -j2 test-scala $(BESIDE_SBT)
+	@$(MAKE) --no-print-directory test-python smoke-lines
 
 test-fast: $(VENV)/ready ## Those that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
@@ -60,7 +68,7 @@ test-all: lint-python ## Everything, on each Spark line, with other seeds than l
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
 
 # The checks and the other lines' jars are built in the same session, since each start of sbt takes half a minute.
-test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
+test-scala: ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
 	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars) "sparkLine $(FIRST_LINE)" test \
@@ -69,10 +77,12 @@ test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; ja
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(LINES),$(call ready_jars,$(line)))
 
-test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
-	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
+test-python: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## Python's tests and those from end to end, on real brokers
+	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS)
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests
+
+environments: $(VENV)/ready $(CLASS_DATA) $(foreach line,$(LINES),$(call line_venv,$(line))/ready)
 
 smoke-lines: $(JARS) ## Each other Spark line: one read and one write on real brokers
 	@$(call TIMED,other lines) $(MAKE) --no-print-directory -j$(WORKERS) --output-sync=target $(LINES:%=smoke-%)
@@ -159,8 +169,12 @@ $(PUBLISHED): $(VENV)/ready $(SOURCES)
 
 $(VENV)/ready: requirements-dev.txt version.sbt python/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
+	touch $@
+
+$(CLASS_DATA): $(VENV)/ready
+	$(RUN) -m tests.class_data
 	touch $@
 
 target/venv-%/ready: requirements-dev.txt version.sbt python/pyproject.toml

@@ -9,7 +9,10 @@ import sbt._
  * with those of the broker, and several versions can run at the same time.
  */
 object BrokerClasspaths {
+  val brokerArchives = taskKey[Unit]("Makes the class data archive of each broker version, for fast starts")
   val brokerClasspaths = taskKey[File]("Writes the class path of each broker version to a file")
+
+  private val archiveMaker = "io.github.dynamickafka.testkit.BrokerArchive"
 
   private val configurations: Map[String, Configuration] = Dependencies.brokerVersions.map { version =>
     val id = "Broker" + version.replace(".", "_")
@@ -30,9 +33,22 @@ object BrokerClasspaths {
       configurations.foreach { case (version, configuration) =>
         val jars = report.select(configurationFilter(configuration.name)).distinct
         IO.write(folder / s"$version.classpath", jars.mkString(java.io.File.pathSeparator))
+        IO.write(folder / s"$version.archive", (target.value / "archives" / s"$version.jsa").getPath)
       }
       IO.writeLines(folder / "versions", Dependencies.brokerVersions)
       folder
+    },
+    brokerArchives := {
+      val classpath = (Runtime / fullClasspath).value.files
+      val log = streams.value.log
+      // A broker starts without the archive, too.
+      Fork.java(
+        ForkOptions(),
+        Seq("-cp", classpath.mkString(java.io.File.pathSeparator), archiveMaker)
+      ) match {
+        case 0 => ()
+        case code => log.warn(s"no class data archives: $archiveMaker ended with $code")
+      }
     },
     Compile / managedResourceDirectories += target.value,
     Compile / resourceGenerators += brokerClasspaths.map(IO.listFiles(_).toSeq).taskValue,

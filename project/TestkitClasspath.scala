@@ -8,7 +8,9 @@ object TestkitClasspath {
   val settings: Seq[Setting[_]] = Seq(
     testkitClasspath := {
       val file = target.value / "testkit.classpath"
-      IO.write(file, (Runtime / fullClasspath).value.files.mkString(java.io.File.pathSeparator))
+      // A jar, because a driver whose class path has a directory cannot use Spark's class data archive.
+      val jars = (Compile / packageBin).value +: (Runtime / dependencyClasspath).value.files
+      IO.write(file, jars.mkString(java.io.File.pathSeparator))
       file
     }
   )

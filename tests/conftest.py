@@ -9,15 +9,12 @@ from pathlib import Path
 
 import pytest
 
-# Of brokers, drivers and all else that is started here: none runs long enough for the optimizing compiler, which took
-# half of the CPU.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-
 # The testkit is no package that anybody installs.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Cluster, Testkit
 
+from tests import class_data
 from tests.harness.driver_pool import DriverPool
 from tests.harness.orders import Orders
 from tests.harness.pipelines import Pipelines
@@ -26,6 +23,9 @@ from tests.harness.seed import VARIABLE, seed
 
 # Before workers start, which take it over.
 seed()
+
+# Of brokers, drivers and all else that is started here.
+os.environ.setdefault("JDK_JAVA_OPTIONS", class_data.java_options())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

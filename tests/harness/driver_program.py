@@ -23,7 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from . import output_frames
-from .jars import connector_jars, testkit_classes
+from .jars import connector_jars, testkit_jar
 from .services import SlowFileService
 from .sink import Sink
 from .steps import Steps
@@ -185,9 +185,6 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "768m",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}",
-        # For faults in tasks; executors find it there too, being on this machine.
-        "spark.driver.extraClassPath": testkit_classes(),
-        "spark.executor.extraClassPath": testkit_classes(),
         "spark.sql.shuffle.partitions": "1",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.compress": "false",
@@ -198,7 +195,8 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     }
     for name, value in (settings | conf).items():
         builder = builder.config(name, value)
-    spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
+    # The testkit is for faults in tasks.
+    spark = DynamicKafka.configure(builder, jars=[*connector_jars(), testkit_jar()]).getOrCreate()
     # PySpark holds back what is below WARN, whatever the file says, until the level changes.
     for level in ("WARN", "INFO"):
         spark.sparkContext.setLogLevel(level)

@@ -29,10 +29,10 @@ def connector_jars() -> list[Path]:
     return jars
 
 
-def testkit_classes() -> str:
+def testkit_jar() -> Path:
     """The testkit's own classes, without what they need beside the JDK.
 
     Raises:
         FileNotFoundError: if they have not been built.
     """
-    return _TESTKIT_CLASSPATH.read_text().split(os.pathsep)[0]
+    return Path(_TESTKIT_CLASSPATH.read_text().split(os.pathsep)[0])

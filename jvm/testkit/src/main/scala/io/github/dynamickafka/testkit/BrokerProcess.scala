@@ -26,7 +26,8 @@ private[testkit] final class BrokerProcess(name: String) {
   def format(config: BrokerConfig): Unit = {
     write(config)
     // The process is too short-lived for the C2 compiler.
-    val formatting = java(config.version, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool")(
+    val formatting = java(config.version, sharing(config.version) :+ "-XX:TieredStopAtLevel=1")(
+      "kafka.tools.StorageTool",
       "format",
       "--cluster-id",
       Uuid.randomUuid().toString,
@@ -41,7 +42,9 @@ private[testkit] final class BrokerProcess(name: String) {
     write(config)
     // The log must only contain the reason of this failure.
     Files.deleteIfExists(log)
-    val started = java(config.version, "kafka.Kafka")(properties.toString)
+    val options =
+      BrokerArchive.toWrite.fold(sharing(config.version))(a => Seq(s"-XX:ArchiveClassesAtExit=$a"))
+    val started = java(config.version, options)("kafka.Kafka", properties.toString)
     reaper.watch(started.pid)
     started.onExit().thenRun(() => reaper.forget(started.pid))
     process = Some(started)
@@ -86,7 +89,13 @@ private[testkit] final class BrokerProcess(name: String) {
     ()
   }
 
-  private def java(version: String, optionsAndClass: String*)(arguments: String*): Process = {
+  private def sharing(version: String): Seq[String] = {
+    val archive = BrokerVersions.archive(version)
+    // A JVM that cannot use the archive starts without it, and would say so in the log.
+    if (Files.exists(archive)) Seq(s"-XX:SharedArchiveFile=$archive", "-Xlog:cds*=off") else Nil
+  }
+
+  private def java(version: String, options: Seq[String])(classAndArguments: String*): Process = {
     val binary = Paths.get(System.getProperty("java.home"), "bin", "java").toString
     val command = Seq(
       binary,
@@ -95,7 +104,7 @@ private[testkit] final class BrokerProcess(name: String) {
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
       "-cp",
       BrokerVersions.classpath(version)
-    ) ++ optionsAndClass ++ arguments
+    ) ++ options ++ classAndArguments
     new ProcessBuilder(command.asJava)
       .directory(folder.toFile)
       .redirectInput(Redirect.from(Paths.get("/dev/null").toFile))

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.testkit
 
+import java.nio.file.{Path, Paths}
+
 import scala.io.Source
 import scala.util.Using
 
@@ -15,6 +17,9 @@ object BrokerVersions {
     require(all.contains(version), s"no broker '$version'; there are ${all.mkString(", ")}")
     resource(s"$version.classpath")
   }
+
+  /** The class data of a broker (JEP 310), which halve the CPU time of its start. The build makes it: [[BrokerArchive]]. */
+  private[testkit] def archive(version: String): Path = Paths.get(resource(s"$version.archive"))
 
   private def resource(name: String): String = {
     val stream = Option(getClass.getResourceAsStream(s"/brokers/$name"))
