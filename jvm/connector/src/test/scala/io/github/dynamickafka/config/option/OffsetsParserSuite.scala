@@ -57,7 +57,7 @@ class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("errors name the place") {
     forAll(wrong) { (text, reason) =>
       OffsetsParser.starting(text) match {
-        case Left(told) => assert(told.contains(reason))
+        case Left(message) => assert(message.contains(reason))
         case Right(policy) => fail(s"read as $policy")
       }
     }

@@ -209,14 +209,14 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     val slow = failure(service("select pg_sleep(30), 1", timeoutMs = 3000))
     assert(slow.contains(s"$url failed within 3000 ms") && slow.contains("canceling statement"))
     assert(failure(service("insert into documents values ('x') returning document")).contains("read-only"))
-    val nobody = new JdbcMetadataService(
+    val unreachable = new JdbcMetadataService(
       "jdbc:postgresql://localhost:1/x?user=me&password=hunter2",
       "select 1",
       ju.Map.of(),
       1000,
       0
     )
-    val away = failure(nobody)
+    val away = failure(unreachable)
     assert(away.contains("the query of the database at jdbc:postgresql://localhost:1/x failed"))
     assert(away.contains("refused") && !away.contains("hunter2"))
   }

@@ -14,7 +14,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   private def prepared(task: Int, cluster: String = "a", rows: Long = 10) =
     Prepared(cluster, s"id-$task", 7L, 3, task, rows, Seq("t"))
 
-  private def told(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
+  private def tx(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
     new TransactionDescription(1, state, producer, epoch, 60000L, OptionalLong.empty, Collections.emptySet)
 
   import TransactionState._
@@ -23,30 +23,30 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
 
   test("a transaction that Kafka has committed or is committing: committed") {
     Seq(PREPARE_COMMIT, COMPLETE_COMMIT).foreach { state =>
-      assert(verdict(told(state)).contains(Committed))
+      assert(verdict(tx(state)).contains(Committed))
       // KIP-890: ending a transaction increments the epoch.
-      assert(verdict(told(state, epoch = 4)).contains(Committed))
+      assert(verdict(tx(state, epoch = 4)).contains(Committed))
     }
   }
 
   test("a transaction that is still open: can be committed") {
-    assert(verdict(told(ONGOING)).isEmpty)
+    assert(verdict(tx(ONGOING)).isEmpty)
   }
 
   test("a transaction that Kafka has aborted or is aborting: lost") {
     for (state <- Seq(PREPARE_ABORT, COMPLETE_ABORT, PREPARE_EPOCH_FENCE); epoch <- Seq(3, 4))
-      assert(verdict(told(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
+      assert(verdict(tx(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
   }
 
   test("a transaction that Kafka has forgotten, or whose id has a newer one: neither committed nor open") {
     val ended = Seq(PREPARE_COMMIT, COMPLETE_COMMIT)
-    val others = ended.flatMap(s => Seq(told(s, epoch = 5), told(s, epoch = 2), told(s, producer = 8))) ++
+    val others = ended.flatMap(s => Seq(tx(s, epoch = 5), tx(s, epoch = 2), tx(s, producer = 8))) ++
       Seq(
-        told(ONGOING, epoch = 4),
-        told(ONGOING, producer = 8),
-        told(EMPTY),
-        told(EMPTY, epoch = 4),
-        told(UNKNOWN)
+        tx(ONGOING, epoch = 4),
+        tx(ONGOING, producer = 8),
+        tx(EMPTY),
+        tx(EMPTY, epoch = 4),
+        tx(UNKNOWN)
       )
     others.foreach { other =>
       val found = verdict(other)

@@ -17,7 +17,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     val clock = new ManualClock
     var sent = Vector.empty[Positions]
     var answers = Vector.empty[CompletableFuture[Unit]]
-    var told = Vector.empty[Boolean]
+    var reported = Vector.empty[Boolean]
 
     val lane = new GroupCommitQueue(
       positions => {
@@ -25,7 +25,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
         answers :+= new CompletableFuture[Unit]
         answers.last
       },
-      error => told :+= error.isEmpty,
+      error => reported :+= error.isEmpty,
       clock
     )
 
@@ -41,7 +41,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     c.takes()
     assert(c.sent == Vector(at(1), at(3)))
     c.takes()
-    assert(c.told == Vector(true, true))
+    assert(c.reported == Vector(true, true))
   }
 
   test("offsets that are committed, or whose commit is running, are not committed again") {
@@ -71,18 +71,18 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     assert(c.sent.size == 2)
     c.at(1500L)
     c.lane.offer(at(9))
-    assert(c.sent.last == at(9) && c.told == Vector(false, false))
+    assert(c.sent.last == at(9) && c.reported == Vector(false, false))
     c.takes()
     c.lane.offer(at(10))
     assert(c.sent.last == at(10), "no pause after a success")
   }
 
   test("a commit that cannot even be sent is a failure, and nothing is thrown") {
-    var told = 0
+    var failures = 0
     val lane =
-      new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => told += 1, new ManualClock)
+      new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => failures += 1, new ManualClock)
     lane.offer(at(1))
-    assert(told == 1 && lane.finish().isDone)
+    assert(failures == 1 && lane.finish().isDone)
   }
 
   test("finish sends the waiting offsets, and no more are accepted") {

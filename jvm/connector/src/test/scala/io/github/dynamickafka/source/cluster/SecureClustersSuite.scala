@@ -27,7 +27,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
 
   private val First = "pw-reader-first"
   private val Second = "pw-reader-second"
-  private val Wrong = "pw-nobodys"
+  private val Wrong = "pw-wrong"
   private val Auditors = "pw-auditors"
   private val skip = "clusterFailurePolicy" -> "skip"
 
@@ -276,7 +276,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   /** Fails well before `clusterRequestTimeoutMs`, and no text contains a secret. */
-  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(told: String*): Unit =
+  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(parts: String*): Unit =
     scene { s =>
       s.orders(entry)
       val from = System.nanoTime()
@@ -284,7 +284,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       val seconds = (System.nanoTime() - from) / 1000000000L
       assert(seconds < 30, "the default limit is a minute")
       assert(condition(e) == expected, text(e))
-      told.foreach(part => assert(text(e).contains(part), text(e)))
+      parts.foreach(part => assert(text(e).contains(part), text(e)))
       val out = new StringWriter
       e.asInstanceOf[Throwable].printStackTrace(new PrintWriter(out))
       val secrets = entry.properties.collect { case (k, v) if k.endsWith("password") => v }

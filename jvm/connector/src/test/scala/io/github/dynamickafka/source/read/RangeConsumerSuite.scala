@@ -112,13 +112,13 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
 
   /** The losses and records that `c` returns after its client has found these offsets out of range. */
   private def afterLoss(client: Client, c: RangeConsumer, e: OffsetOutOfRangeException)(records: => Unit) = {
-    val told = mutable.Buffer.empty[Lost]
+    val losses = mutable.Buffer.empty[Lost]
     client.setPollException(e)
     client.schedulePollTask(() => ())
     client.schedulePollTask(() => records)
-    val found = Iterator.continually(c.next(60000L, lost => { told += lost; () }, () => ()))
+    val found = Iterator.continually(c.next(60000L, lost => { losses += lost; () }, () => ()))
       .takeWhile(_.isDefined).flatten.flatMap(offsets).toList
-    (told.toSet, found)
+    (losses.toSet, found)
   }
 
   private def outOfRange(at: (TopicPartition, Long)*) =
@@ -130,9 +130,9 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     bounds(client, p0, 3L, 5L)
     bounds(client, p1, 0L, 2L)
     c.begin(Map(p0 -> (1L -> 5L), p1 -> (8L -> 9L)))
-    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
+    val (losses, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
     assert(found == Seq(0 -> 3L, 0 -> 4L))
-    assert(told == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
+    assert(losses == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
   }
 
   test("offsets that exist when they are looked up are not lost") {
@@ -140,8 +140,8 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 5L)
     c.begin(Map(p0 -> (3L -> 5L)))
-    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
-    assert(found == Seq(0 -> 3L, 0 -> 4L) && told.isEmpty)
+    val (losses, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L) && losses.isEmpty)
   }
 
   test("a truncated log that has grown again (KIP-320): reported, and reading continues at the same offset") {
@@ -150,9 +150,9 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     bounds(client, p0, 0L, 5L)
     c.begin(Map(p0 -> (3L -> 5L)))
     val cut = new LogTruncationException(ju.Map.of(p0, Long.box(3L)), ju.Map.of())
-    val (told, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
+    val (losses, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
     assert(found == Seq(0 -> 3L, 0 -> 4L))
-    assert(told == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
+    assert(losses == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
   }
 
   test("an error about one partition after a poll loses no record of another") {

@@ -102,9 +102,9 @@ class StartingOffsetsSuite extends SourceTest {
     withTopic { (s, topic) =>
       // A time between the earlier and the later records.
       val before = System.currentTimeMillis()
-      waitFor("the clock to go on")(System.currentTimeMillis() > before)
+      waitFor("the clock to advance")(System.currentTimeMillis() > before)
       val time = System.currentTimeMillis()
-      waitFor("the clock to go on")(System.currentTimeMillis() > time)
+      waitFor("the clock to advance")(System.currentTimeMillis() > time)
       produce(blue, topic, 2, values("later", 2))
       s.catchUp("startingTimestamp" -> time.toString)
       assertSame(s.seen, from(topic, ("blue", blue, 5, 5)))
