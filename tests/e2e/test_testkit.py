@@ -1,4 +1,4 @@
-"""The brokers that every other end-to-end test relies on, as Python sees them."""
+"""The Python client of the testkit, which every other end-to-end test relies on."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
     assert cluster.topics() == {"moved"}
 
 
-def test_who_waits_for_a_dead_server_is_told() -> None:
+def test_requests_to_a_dead_server_fail() -> None:
     testkit = Testkit()
     os.kill(testkit.pid, signal.SIGKILL)
     with pytest.raises(TestkitError, match="ended"):
