@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import documents as docs
 
-# Where the phrases are looked for.
+# The files in which the phrases are forbidden.
 CHECKED = [
     "*.md",
     "docs/**/*.md",
@@ -30,18 +30,18 @@ PHRASES = [
     for line in Path(__file__).with_name("forbidden-phrases.txt").read_text().splitlines()
     if line and not line.startswith("#")
 ]
-# Words in any case and over the end of a line; the start of a comment may be between them.
+# The words in any case, also over the end of a line with the start of a comment between them.
 FORBIDDEN = {
     p: re.compile(r"\b" + r"[\s*#/]+".join(map(re.escape, p.split())) + r"\b", re.IGNORECASE) for p in PHRASES
 }
-# Names of tests and output of programs are quoted as they are.
+# Code in documents quotes names and the output of programs.
 _CODE = re.compile(r"```.*?^```$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 
 FILES = sorted({file for glob in CHECKED for file in docs.ROOT.glob(glob)})
 
 
 def prose(file: Path) -> str:
-    """The text of a file, of a document without its code."""
+    """The text of a file; of a document without its code."""
     text = file.read_text()
     return _CODE.sub(lambda code: "\n" * code[0].count("\n"), text) if file.suffix == ".md" else text
 
