@@ -8,11 +8,11 @@ JARS := jvm/connector/target/jars/.ready
 BUILD_JARS := connector/localJars testkit/testkitClasspath benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
-# A home of its own for what is published here, so that nobody's own ~/.m2 changes.
+# The home directory for published artifacts of tests, so that ~/.m2 is not changed.
 HOME_OF_TESTS := target/home
-# One leaves cores idle while its tests wait; two keep both busy.
+# One worker leaves cores idle while its tests wait; two keep two cores busy.
 WORKERS := 2
-# `make test` leaves out what another of its tests shows too, and what takes too long; `make test-all` does not.
+# `make test` leaves out tests whose behavior another test shows, and tests that take too long; `make test-all` does not.
 TESTS ?= default
 SEED ?=
 PYTEST := -m pytest -q $(if $(filter all,$(TESTS)),,-m "not test_all")

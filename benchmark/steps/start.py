@@ -62,4 +62,4 @@ def _measure(bench: Context, count: int) -> dict[str, float]:
 
 def _complete(members: list[Member], rows: int) -> None:
     if rows != len(members):
-        raise RuntimeError(f"{rows} records were read after the restart, {len(members)} were there")
+        raise RuntimeError(f"{rows} records were read after the restart, not {len(members)}")

@@ -51,7 +51,7 @@ def test_every_operation_reaches_the_broker(testkit: Testkit) -> None:
         cluster.delete_records("t", 0, before_offset=2)
         assert cluster.beginning_offsets("t") == {0: 2, 1: 0}
         assert len(cluster.dump("t", committed_only=True)) == 8
-        assert cluster.committed_offsets("nobody") == {}
+        assert cluster.committed_offsets("unknown") == {}
         cluster.cut_network()
         cluster.pause_network()
         cluster.resume_network()

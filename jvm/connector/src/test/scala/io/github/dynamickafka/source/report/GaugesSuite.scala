@@ -47,7 +47,7 @@ class GaugesSuite extends SourceTest {
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, values("b", 12))
       produce(green, topic, 2, values("g", 4))
-      val secret = "pw-of-nobody"
+      val secret = "pw-unused"
       def on(id: String, at: io.github.dynamickafka.testkit.KafkaCluster) =
         Entry(id, at, topic).and("ssl.truststore.password", secret)
       s.orders(on("blue", blue), on("eu.green-1", green))

@@ -235,7 +235,7 @@ class TopologyChangeSuite extends SourceTest {
       val (a, b) = (newTopicOn(1, blue, green), newTopicOn(1, red))
       produce(blue, a, 1, Seq("1", "2", "3"))
       produce(red, b, 1, Seq("1", "2"))
-      val secret = "pw-of-nobody"
+      val secret = "pw-unused"
       def on(entry: Entry) = entry.and("ssl.truststore.password", secret)
       s.orders(on(Entry("blue", blue, a)), on(Entry("red", red, b)))
       val query = s.start()
