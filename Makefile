@@ -50,11 +50,11 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 
 test: test-scala test-python smoke-lines ## The tests
 
-test-fast: $(VENV)/ready ## Those that need no brokers
+test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
-test-all: lint-python ## Everything, on each Spark line, with other seeds than last time: hours. SEED=n repeats a run
+test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
@@ -69,7 +69,7 @@ test-scala: $(VENV)/ready ## Suites, on real brokers, and Scala's formatting; ja
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(LINES),$(call ready_jars,$(line)))
 
-test-python: $(JARS) $(PUBLISHED) ## Python's tests and those from end to end, on real brokers
+test-python: $(JARS) $(PUBLISHED) ## Python and end-to-end tests, on real brokers
 	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests
@@ -91,7 +91,7 @@ test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
 	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars connector/test
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
 
-weights: $(VENV)/ready ## How long suites and files took in the last `make test`: what balances the next one
+weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
 	$(RUN) -m tests.weights
 
 soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
@@ -133,14 +133,14 @@ docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/pyth
 site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
 	target/site-venv/bin/mkdocs build --strict
 
-format: $(VENV)/ready ## Puts all sources in order
+format: $(VENV)/ready ## Formats all sources
 	./sbt scalafmtAll scalafmtSbt
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-jars: $(JARS) ## The connector's jar and those it needs beside Spark, in jvm/connector/target/jars
+jars: $(JARS) ## The connector's jar and its dependencies beside Spark, in jvm/connector/target/jars
 
-clean: ## Removes all that was made here
+clean: ## Removes all build output
 	rm -rf $(VENV) target project/target project/project jvm/*/target
 
 published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home
