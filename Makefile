@@ -8,11 +8,11 @@ JARS := jvm/connector/target/jars/.ready
 BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
-# A home of its own for what is published here, so that nobody's own ~/.m2 changes.
+# The home directory for published artifacts of tests, so that ~/.m2 is not changed.
 HOME_OF_TESTS := target/home
-# One leaves cores idle while its tests wait; two keep both busy.
+# One worker leaves cores idle while its tests wait; two keep two cores busy.
 WORKERS := 2
-# `make test` leaves out what another of its tests shows too, and what takes too long; `make test-all` does not.
+# `make test` leaves out tests whose behavior another test shows, and tests that take too long; `make test-all` does not.
 TESTS ?= default
 SEED ?=
 PYTEST := -m pytest -q $(if $(filter all,$(TESTS)),,-m "not test_all")
@@ -23,7 +23,7 @@ endif
 # Before a command, it prints how long that took.
 TIMED = TIMEFORMAT="== $(1): %lR"; time
 PUBLISHED := $(HOME_OF_TESTS)/.ready
-# With it, Spark starts in half of the CPU time.
+# The class data archive, with which Spark starts in two thirds of the CPU time.
 CLASS_DATA := target/class-data/.ready
 TO_HOME_OF_TESTS := -Dmaven.repo.local=$(CURDIR)/$(HOME_OF_TESTS)/.m2/repository
 
@@ -52,17 +52,17 @@ help: ## The targets of this file
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
 
-# sbt mostly waits for downloads and runs on one core while it compiles, and Python's environments need neither jars nor sbt.
+# Made while sbt downloads and compiles, which leaves half of two cores idle.
 BESIDE_SBT := environments
 test: ## The tests
 	@$(MAKE) --no-print-directory -j2 test-scala $(BESIDE_SBT)
 	@$(MAKE) --no-print-directory test-python smoke-lines
 
-test-fast: $(VENV)/ready ## Those that need no brokers
+test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
-test-all: lint-python ## Everything, on each Spark line, with other seeds than last time: hours. SEED=n repeats a run
+test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
@@ -77,7 +77,7 @@ test-scala: ## Suites, on real brokers, and Scala's formatting; jars of all Spar
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(LINES),$(call ready_jars,$(line)))
 
-test-python: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## Python's tests and those from end to end, on real brokers
+test-python: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## Python and end-to-end tests, on real brokers
 	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS)
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests
@@ -101,7 +101,7 @@ test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
 	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars connector/test
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
 
-weights: $(VENV)/ready ## How long suites and files took in the last `make test`: what balances the next one
+weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
 	$(RUN) -m tests.weights
 
 soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
@@ -143,14 +143,14 @@ docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/pyth
 site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
 	target/site-venv/bin/mkdocs build --strict
 
-format: $(VENV)/ready ## Puts all sources in order
+format: $(VENV)/ready ## Formats all sources
 	./sbt scalafmtAll scalafmtSbt
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-jars: $(JARS) ## The connector's jar and those it needs beside Spark, in jvm/connector/target/jars
+jars: $(JARS) ## The connector's jar and its dependencies beside Spark, in jvm/connector/target/jars
 
-clean: ## Removes all that was made here
+clean: ## Removes all build output
 	rm -rf $(VENV) target project/target project/project jvm/*/target
 
 published: $(PUBLISHED) ## The connector in a Maven repository of its own, in target/home

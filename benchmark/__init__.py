@@ -1,1 +1,1 @@
-"""Ratios against Spark's built-in Kafka source, and the targets of the project: ``python -m benchmark``."""
+"""Measures the connector against Spark's built-in Kafka source and the project's targets: ``python -m benchmark``."""

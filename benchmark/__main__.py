@@ -1,4 +1,4 @@
-"""``python -m benchmark``: runs the steps, prints tables, writes JSON. Missing a target is no failure."""
+"""``python -m benchmark``: runs the steps, prints tables and writes JSON. A missed target is not a failure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from benchmark.steps import STEPS
 
 
 def main() -> None:
-    """Exit code 0 whatever is found, so that no slow machine fails a build."""
+    """Run the benchmark. The exit code is 0 whatever the results are, so that a slow machine does not fail a build."""
     arguments = _arguments()
-    # A killed benchmark ends its brokers as one that is interrupted.
+    # SIGTERM ends the brokers as an interrupt does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sizes = chosen(arguments.smoke, arguments.records, arguments.rounds)
     results = Results()
-    # A pipe tells no width, and wide tables are unreadable in the 80 columns that are assumed then.
+    # A pipe has no width. The assumed 80 columns are too few for the tables.
     console = Console(width=None if sys.stdout.isatty() else 150)
     progress = Console(stderr=True)
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-bench-"))
@@ -43,7 +43,7 @@ def main() -> None:
                 try:
                     STEPS[step](bench)
                 except Exception as error:
-                    # The others are worth having; what failed is in the report.
+                    # The other steps still run; the report contains the failure.
                     results.failures[step] = str(error)
                     traceback.print_exc()
                 results.machine.append({"step": step, **load.stop()})
@@ -65,10 +65,10 @@ def _arguments() -> argparse.Namespace:
         metavar="STEP",
         help=f"some of: {' '.join(STEPS)} (default: all)",
     )
-    parser.add_argument("--records", type=int, help="of each large topic (default: 3,000,000)")
-    parser.add_argument("--rounds", type=int, help="that are kept; cold ones come before (default: 5)")
-    parser.add_argument("--out", type=Path, default=ROOT / "benchmark-results", help="folder of the results")
-    parser.add_argument("--smoke", action="store_true", help="tiny sizes: does it run? Its figures say nothing")
+    parser.add_argument("--records", type=int, help="records of each large topic (default: 3,000,000)")
+    parser.add_argument("--rounds", type=int, help="measured rounds, after the cold ones (default: 5)")
+    parser.add_argument("--out", type=Path, default=ROOT / "benchmark-results", help="folder for the results")
+    parser.add_argument("--smoke", action="store_true", help="tiny sizes, to check that it runs")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""What the steps share: the session, brokers, sizes, and where results go."""
+"""What the steps share: the session, brokers, sizes and results."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Context:
 
     @cached_property
     def spark(self) -> SparkSession:
-        """One for all steps."""
+        """The session of all steps."""
         return session.start()
 
     @cached_property
@@ -45,11 +45,11 @@ class Context:
 
     @cached_property
     def far(self) -> list[Cluster]:
-        """Two brokers behind an added round trip."""
+        """Two brokers with an added round trip."""
         return [self.testkit.start(name, round_trip_ms=self.sizes.round_trip_ms) for name in ("far-a", "far-b")]
 
     def member(self, cluster: Cluster, cluster_id: str, topic: str, records: int) -> Member:
-        """A cluster id for a topic with so many records, which is made the first time."""
+        """A cluster id for a topic with this number of records, which the first call creates."""
         if (cluster.name, topic) not in self.topics:
             cluster.create_topic(topic, partitions=self.sizes.partitions)
             if records:
@@ -58,13 +58,13 @@ class Context:
         return Member(cluster_id, cluster.bootstrap_servers, topic)
 
     def members(self, clusters: list[Cluster], prefix: str, count: int, records: int) -> list[Member]:
-        """So many cluster ids over these brokers, in turn, each with a topic of its own."""
+        """This number of cluster ids over these brokers in turn, each with its own topic."""
         return [
             self.member(clusters[i % len(clusters)], f"cluster-{i:03d}", f"{prefix}-{i}", records)
             for i in range(count)
         ]
 
     def close(self) -> None:
-        """The session; the testkit ends the brokers."""
+        """Stop the session; the testkit ends the brokers."""
         if "spark" in self.__dict__:
             self.spark.stop()

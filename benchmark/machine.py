@@ -1,4 +1,4 @@
-"""How busy the machine is, with us and with others; by /proc, so on Linux only."""
+"""The load of the machine, by this process and by others. It is read from /proc, so on Linux only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PROC = Path("/proc")
 
 
 def describe() -> dict[str, Any]:
-    """The machine, without its name."""
+    """Describe the machine without its name."""
     facts: dict[str, Any] = {
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
@@ -28,7 +28,7 @@ def describe() -> dict[str, Any]:
 
 
 class Load:
-    """CPU that this process and its children used between two moments, and what others used meanwhile."""
+    """Measures the CPU that this process and its children use, and what others use meanwhile."""
 
     def __init__(self, *roots: int) -> None:
         self._roots = {os.getpid(), *roots}
@@ -37,7 +37,7 @@ class Load:
         self._ours = self._tree_seconds()
 
     def stop(self) -> dict[str, float]:
-        """Cores in use since the beginning. Distrust what was measured where others used more than a little."""
+        """Return the cores in use since the beginning. Distrust a measurement during which others used many."""
         seconds = max(time.monotonic() - self._begin, 1e-3)
         busy, stolen = _system()
         ours = self._tree_seconds() - self._ours
@@ -71,7 +71,7 @@ class Load:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU that a process has used; 0 where nobody tells."""
+    """The CPU time of a process; 0 if it is not available."""
     try:
         fields = (_PROC / str(pid) / "stat").read_text().rsplit(")", 1)[1].split()
     except OSError:

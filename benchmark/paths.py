@@ -1,4 +1,4 @@
-"""Where the build has put what is measured."""
+"""The jars that the build has created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PROGRAMS = ROOT / "jvm" / "benchmark" / "target" / "scala-2.13"
 
 
 def connector_jars() -> list[Path]:
-    """The connector's jar and those it needs beside Spark."""
+    """The connector's jar and its dependencies beside Spark."""
     return _built(_JARS)
 
 
@@ -22,7 +22,7 @@ def program_jars() -> list[Path]:
 
 
 def use_testkit() -> None:
-    """The testkit is no package that anybody installs."""
+    """Make the testkit importable, which is not an installed package."""
     if str(TESTKIT) not in sys.path:
         sys.path.insert(0, str(TESTKIT))
 

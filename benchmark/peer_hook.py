@@ -1,6 +1,6 @@
-"""The product as a reader of the peer benchmark, which imports this file by its path (PRODUCT_HOOK).
+"""Makes the connector a reader of the peer benchmark, which imports this file by its path (PRODUCT_HOOK).
 
-It runs in an environment that has pyspark and may have nothing else of ours, so there are plain options here.
+The environment has PySpark, but not necessarily the Python package of the connector, so plain options are used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 
 def read_stream(spark: SparkSession, metadata: str, stream: str, properties: Mapping[str, str]) -> DataFrame:
-    """All records of the stream, from the earliest offsets."""
+    """Read all records of the stream, from the earliest offsets."""
     return (
         spark.readStream.format("dynamic-kafka")
         .option("metadataService", "file")

@@ -1,4 +1,4 @@
-"""Queries, timed."""
+"""Runs and measures queries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmark.machine import cpu_seconds
 
 @dataclass(frozen=True)
 class Timing:
-    """One AvailableNow query. `reading` is addBatch, from the plan to the last task's end."""
+    """The durations of an AvailableNow query. `reading` is addBatch, from planning to the end of the last task."""
 
     records: int
     batches: int
@@ -30,15 +30,15 @@ class Timing:
     duration_ms: dict[str, int]
 
     def figures(self) -> dict[str, Any]:
-        """As they are kept."""
+        """The figures as they are stored."""
         return asdict(self)
 
 
 def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected: int) -> Timing:
-    """Read all that is there to noop, from building the frame to the query's end.
+    """Read all records to noop, and measure from building the frame to the end of the query.
 
     Raises:
-        RuntimeError: if it was not `expected` records, so that no figure is of something else.
+        RuntimeError: if the number of records is not `expected`, since the figures would be wrong.
     """
     collect_garbage(spark)
     jvm = jvm_pid(spark)
@@ -51,13 +51,13 @@ def available_now(spark: SparkSession, source: Callable[[], DataFrame], expected
     batches = [p for p in progress(query) if p["numInputRows"] > 0]
     records = sum(p["numInputRows"] for p in batches)
     if records != expected:
-        raise RuntimeError(f"{records} records were read, {expected} were there")
+        raise RuntimeError(f"{records} records were read, not {expected}")
     durations = durations_ms(batches)
     return Timing(records, len(batches), durations["addBatch"] / 1e3, total, cpu, durations)
 
 
 def available_now_in(spark: SparkSession, frame: Callable[[], DataFrame], folder: str) -> list[dict[str, Any]]:
-    """Read what is new since this checkpoint to noop; the progress of the batches with records."""
+    """Read all new records since this checkpoint to noop; return the progress of the batches with records."""
     collect_garbage(spark)
     query = noop(frame(), folder).trigger(availableNow=True).start()
     query.awaitTermination()
@@ -65,22 +65,22 @@ def available_now_in(spark: SparkSession, frame: Callable[[], DataFrame], folder
 
 
 def progress(query: StreamingQuery) -> list[dict[str, Any]]:
-    """All that Spark still has.
+    """The progress that Spark still has.
 
-    As JSON, since PySpark's own objects take a class look-up in the JVM for each of their fields, and that was half of
-    the driver's CPU while a query was watched.
+    It is JSON, because PySpark's own objects look up a class in the JVM for each of their fields, which took half of
+    the driver's CPU while a query was observed.
     """
     return [json.loads(p.json()) for p in _jvm_query(query).recentProgress()]
 
 
 def last_progress(query: StreamingQuery) -> dict[str, Any]:
-    """The newest, cheap enough to be asked for time and again; empty before the first."""
+    """The latest progress, empty before the first one. Cheap enough for frequent calls."""
     found = _jvm_query(query).lastProgress()
     return {} if found is None else dict(json.loads(found.json()))
 
 
 def last_batch(query: StreamingQuery) -> int:
-    """Its number; -1 before the first."""
+    """The number of the last batch; -1 before the first one."""
     return int(last_progress(query).get("batchId", -1))
 
 
@@ -89,19 +89,19 @@ def _jvm_query(query: StreamingQuery) -> Any:
 
 
 def durations_ms(batches: list[dict[str, Any]]) -> dict[str, int]:
-    """Sum over batches, by phase."""
+    """The sums over batches, by phase."""
     phases = sorted({phase for batch in batches for phase in batch["durationMs"]})
     return {phase: sum(batch["durationMs"].get(phase, 0) for batch in batches) for phase in phases}
 
 
 def noop(frame: DataFrame, checkpoint_folder: str) -> Any:
-    """A writer that throws all rows away."""
+    """A writer that discards all rows."""
     return frame.writeStream.format("noop").option("checkpointLocation", checkpoint_folder)
 
 
 @contextmanager
 def checkpoint() -> Iterator[str]:
-    """A folder that is gone afterwards."""
+    """A folder that is deleted afterwards."""
     folder = tempfile.mkdtemp(prefix="dynamic-kafka-bench-")
     try:
         yield folder
@@ -119,35 +119,35 @@ def running(query: StreamingQuery) -> Iterator[StreamingQuery]:
 
 
 def wait(query: StreamingQuery, done: Callable[[], bool], what: str, timeout_s: float = 120) -> None:
-    """Until something holds.
+    """Wait until a condition holds.
 
     Raises:
-        RuntimeError: if it takes too long or the query has ended.
+        RuntimeError: after the time limit, or if the query has ended.
     """
     deadline = time.monotonic() + timeout_s
     while not done():
         if not query.isActive:
-            raise RuntimeError(f"the query ended while it was waited for {what}: {query.exception()}")
+            raise RuntimeError(f"the query ended during the wait for {what}: {query.exception()}")
         if time.monotonic() > deadline:
             raise RuntimeError(f"waited {timeout_s:.0f} s for {what}")
-        # Between two looks: Spark tells nobody in Python when a batch ends.
+        # Polling is necessary, because Spark does not notify Python of the end of a batch.
         time.sleep(0.03)
 
 
 def collect_garbage(spark: SparkSession) -> None:
-    """In both processes, so that no run pays for the one before."""
+    """Collect garbage in both processes, so that no run pays for the previous one."""
     jvm(spark).System.gc()
     gc.collect()
 
 
 def used_heap_mib(spark: SparkSession) -> float:
-    """After a full collection; the lowest of three, since what is under way counts too."""
+    """The used heap after a full collection: the lowest of three values, because running work counts too."""
     runtime = jvm(spark).java.lang.Runtime.getRuntime()
     lowest = float("inf")
     for _ in range(3):
         collect_garbage(spark)
         lowest = min(lowest, (runtime.totalMemory() - runtime.freeMemory()) / 2**20)
-        # What is under way may end meanwhile.
+        # Running work may end meanwhile.
         time.sleep(0.05)
     return lowest
 
@@ -158,5 +158,5 @@ def jvm(spark: SparkSession) -> Any:
 
 
 def jvm_pid(spark: SparkSession) -> int:
-    """Its process."""
+    """The id of the driver's process."""
     return int(jvm(spark).java.lang.ProcessHandle.current().pid())

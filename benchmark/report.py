@@ -21,7 +21,7 @@ from benchmark.targets import TARGETS
 
 
 def show(results: Results, console: Console) -> None:
-    """All tables; that of the targets is the last."""
+    """Print all tables, the targets last."""
     for table in _all(results):
         rich = RichTable(*table.columns, title=table.title, title_justify="left")
         for row in table.rows:
@@ -37,7 +37,7 @@ def _all(results: Results) -> list[Table]:
 
 
 def target_table(results: Results) -> Table:
-    """Met or missed."""
+    """The table of the targets, with `met` or `MISSED`."""
     rows = []
     for name, target in TARGETS.items():
         value = results.values.get(name)
@@ -47,7 +47,7 @@ def target_table(results: Results) -> Table:
 
 
 def machine_table(results: Results) -> Table:
-    """How busy the machine was with something else."""
+    """The table of the load of the machine."""
     keys = ["seconds", "cores_ours", "cores_of_others", "cores_stolen", "load_average"]
     return Table(
         "The machine in each step (distrust a step with cores_of_others not near 0)",
@@ -57,10 +57,10 @@ def machine_table(results: Results) -> Table:
 
 
 def write(results: Results, sizes: Sizes, folder: Path) -> Path:
-    """One file with every raw figure, and the tables beside it as a document can take them.
+    """Write every raw figure to one file, and the tables as Markdown next to it.
 
     Returns:
-        The file.
+        The path of the file.
     """
     now = datetime.now(timezone.utc)
     document: dict[str, Any] = {

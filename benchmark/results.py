@@ -1,4 +1,4 @@
-"""What a run has found: every raw figure, the tables made of them, the values that have a target."""
+"""The results of a run: every raw figure, the tables, and the values that have a target."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmark.targets import TARGETS
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is printed and kept."""
+    """A table as it is printed and stored."""
 
     title: str
     columns: Sequence[str]
@@ -20,7 +20,7 @@ class Table:
 
 @dataclass
 class Results:
-    """Filled by the steps."""
+    """The results of a run, filled by the steps."""
 
     raw: list[dict[str, Any]] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
@@ -29,15 +29,15 @@ class Results:
     machine: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, step: str, **figures: Any) -> None:
-        """Keep one raw measurement."""
+        """Add a raw measurement."""
         self.raw.append({"step": step, **figures})
 
     def value(self, target: str, value: float) -> None:
-        """Set what is held against a target."""
+        """Set the value that is compared with a target."""
         if target not in TARGETS:
             raise KeyError(target)
         self.values[target] = value
 
     def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Keep a table for the report."""
+        """Add a table to the report."""
         self.tables.append(Table(title, columns, rows))

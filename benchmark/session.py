@@ -1,4 +1,4 @@
-"""The Spark session that all is measured in."""
+"""The Spark session of all measurements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmark.paths import connector_jars
 
 
 def start() -> SparkSession:
-    """Two cores, quiet, and with as little memory of past queries as Spark allows."""
+    """Start a session with two cores, no output, and as little history of past queries as Spark allows."""
     builder = (
         SparkSession.builder.master("local[2]")
         .appName("dynamic-kafka-benchmark")
@@ -25,6 +25,6 @@ def start() -> SparkSession:
         .config("spark.sql.streaming.numRecentProgressUpdates", "2000")
     )
     spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    # Each stop() of a query in the middle of a batch is told as errors; a query that fails fails its step.
+    # Spark logs errors at each stop() in the middle of a batch. A failed query fails its step anyway.
     spark.sparkContext.setLogLevel("FATAL")
     return spark

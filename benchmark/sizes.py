@@ -1,4 +1,4 @@
-"""How much is measured."""
+"""The sizes of the measurements."""
 
 from __future__ import annotations
 
@@ -7,43 +7,43 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of the real run. Rounds count those that are kept; the cold ones come before."""
+    """The sizes of the real run. `rounds` are measured, after the cold ones."""
 
     records: int = 3_000_000
-    """Of each of the two large topics."""
+    """Records of each of the two large topics."""
     record_bytes: int = 100
     partitions: int = 4
     rounds: int = 5
     cold_rounds: int = 3
-    """Dropped: the JVM has compiled all of the path after about as many."""
+    """Dropped, because the JVM needs about this number of rounds to compile the whole path."""
     cost_rounds: int = 15
-    """Kept ones of a ratio near 1, which a few rounds do not tell from noise."""
+    """More rounds for a ratio near 1, which a few rounds do not distinguish from noise."""
     scale: tuple[int, ...] = (1, 4, 16, 64)
     """Numbers of cluster ids."""
     scale_records: int = 100
-    """Of each cluster id."""
+    """Records of each cluster id."""
     round_trip_ms: float = 50
     triggers: int = 12
-    """For planning time, by number of cluster ids."""
+    """Triggers of a planning measurement, for each number of cluster ids."""
     changes: int = 10
-    """For discovery."""
+    """Changes in the discovery measurement."""
     quiet_s: float = 2.5
-    """How long discovery looks for silence, without a change and after each."""
+    """How long discovery observes the silence of a cluster, without a change and after each change."""
     offset_partitions: int = 10_000
     offset_rounds: int = 200
     memory_clusters: int = 8
     memory_triggers: tuple[int, int] = (100, 1000)
     sink_records: int = 1_000_000
-    """Of a batch that is written."""
+    """Records of a written batch."""
     sink_batches: int = 3
     sink_tasks: tuple[int, ...] = (1, 10, 100)
-    """Each with a transaction on both clusters."""
+    """Numbers of tasks, each with a transaction on both clusters."""
     sink_small_batches: int = 10
-    """Of so many tasks with few records."""
+    """Batches for each number of tasks, with few records."""
     sink_heap_batches: tuple[int, int] = (100, 1000)
 
     def all_rounds(self, rounds: int | None = None) -> range:
-        """The cold ones first."""
+        """The numbers of all rounds, the cold ones first."""
         return range(self.cold_rounds + (self.rounds if rounds is None else rounds))
 
 
@@ -71,6 +71,6 @@ SMOKE = Sizes(
 
 
 def chosen(smoke: bool, records: int | None, rounds: int | None) -> Sizes:
-    """The sizes for what the command line says."""
+    """The sizes for the arguments of the command line."""
     sizes = SMOKE if smoke else Sizes()
     return replace(sizes, records=records or sizes.records, rounds=rounds or sizes.rounds)

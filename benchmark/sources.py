@@ -1,4 +1,4 @@
-"""The same records through the product and through Spark's own source."""
+"""The same records, read with the connector and with Spark's own source."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ SAME_SETTINGS: Mapping[str, str] = {
     "max.partition.fetch.bytes": str(8 * 1024 * 1024),
     "fetch.max.wait.ms": "10",
 }
-"""What the product sets where nothing is set."""
+"""The defaults that the connector sets."""
 
 
 @dataclass(frozen=True)
 class Member:
-    """One cluster id and the topic that is read there."""
+    """A cluster id and the topic to read there."""
 
     cluster_id: str
     bootstrap_servers: str
@@ -33,14 +33,14 @@ class Member:
 
 
 class StreamsFile:
-    """The metadata of one stream, in Flink's layout, which the product reads as well."""
+    """The metadata of one stream, in Flink's format, which the connector also accepts."""
 
     def __init__(self, path: Path, members: Sequence[Member]) -> None:
         self.path = path
         self.write(members)
 
     def write(self, members: Sequence[Member]) -> None:
-        """Replace it whole."""
+        """Replace the file atomically."""
         clusters = [
             {"clusterId": m.cluster_id, "bootstrapServers": m.bootstrap_servers, "topics": [m.topic]}
             for m in members
@@ -51,7 +51,7 @@ class StreamsFile:
 
 
 def builtin(spark: SparkSession, members: Sequence[Member], properties: Mapping[str, str]) -> DataFrame:
-    """A union of one of Spark's sources per cluster."""
+    """The union of one built-in source per cluster."""
     frames = (
         spark.readStream.format("kafka")
         .options(**{f"kafka.{name}": value for name, value in properties.items()})
@@ -71,7 +71,7 @@ def product(
     discovery_ms: int | None = None,
     options: Mapping[str, str] | None = None,
 ) -> DataFrame:
-    """All clusters as one stream."""
+    """All clusters as one stream of the connector."""
     builder = (
         DynamicKafka.builder(spark)
         .set_kafka_metadata_service(FileMetadataService(file))

@@ -1,4 +1,4 @@
-"""The one table of what has to be reached. A figure that misses is printed, and fails nothing."""
+"""The targets of the benchmark. A missed target is printed and is not a failure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Target:
         return value >= self.bound if self.sense == "least" else value <= self.bound
 
     def show(self) -> str:
-        """The bound in words."""
+        """The bound as text."""
         return f"at {self.sense} {self.bound:g} {self.unit}"
 
 
@@ -37,20 +37,20 @@ TARGETS: dict[str, Target] = {
     "throughput.1.same": _least("1 cluster: reading, same client settings", 1.0, "x built-in"),
     "throughput.2.default": _least("2 clusters: reading, both with their defaults", 3.0, "x union"),
     "throughput.2.same": _least("2 clusters: reading, same client settings", 1.0, "x union"),
-    "cost": _most("time of reading with commits, limits and metrics, to that without", 1.03, "x"),
+    "cost": _most("reading with commits, limits and metrics, compared with reading without", 1.03, "x"),
     "scale.64": _most("64 cluster ids: whole AvailableNow query, warm", 7.0, "s"),
     "planning.64": _most("planning of a trigger: 64 cluster ids against 1, one has data", 2.0, "x"),
     "planning.64.busy": _most("planning of a trigger: 64 cluster ids against 1, all have data", 2.0, "x"),
-    "start.start.64": _most("AvailableNow from nothing: planning with 64 cluster ids against 1", 2.0, "x"),
-    "start.restart.64": _most("restart to the first batch's end: 64 cluster ids against 1", 3.0, "x"),
+    "start.start.64": _most("first AvailableNow query: planning with 64 cluster ids against 1", 2.0, "x"),
+    "start.restart.64": _most("restart to the end of the first batch: 64 cluster ids against 1", 3.0, "x"),
     "discovery.first": _most("metadata change to first record of the new cluster", 1.5, "s"),
-    "discovery.silence": _most("silence of the cluster that stays, more than without a change", 0.3, "s"),
+    "discovery.silence": _most("silence of the other cluster, compared with no change", 0.3, "s"),
     "stop.64": _most("stop() with 64 cluster ids", 1.0, "s"),
     "offsets": _most("10,000 partitions, 64 clusters: encode + decode + reconcile", 50.0, "ms"),
     "sink.spark": _least("writing, at-least-once: both with their defaults", 1.0, "x built-in"),
     "sink.same": _least("writing, at-least-once: same client settings", 1.0, "x built-in"),
-    "sink.once": _least("writing, exactly-once: 1,000,000 records a batch", 0.8, "x at-least-once"),
-    "sink.added": _most("exactly-once: more time a batch, 100 tasks, 2 clusters", 500.0, "ms"),
+    "sink.once": _least("writing, exactly-once: 1,000,000 records per batch", 0.8, "x at-least-once"),
+    "sink.added": _most("exactly-once: additional time per batch, 100 tasks, 2 clusters", 500.0, "ms"),
     "sink.heap": _most("exactly-once: growth of the heap between batch 100 and 1,000", 8.0, "MiB"),
     "memory": _most("heap after GC: growth between trigger 100 and 1,000", 8.0, "MiB"),
 }

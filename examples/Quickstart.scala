@@ -2,7 +2,7 @@ import io.github.dynamickafka.{DynamicKafka, OffsetsInitializer}
 import org.apache.spark.sql.SparkSession
 
 /**
- * Counts the orders of every cluster, while clusters come and go: examples/quickstart.py in Scala.
+ * Counts the orders of every cluster, while clusters are added and removed: examples/quickstart.py in Scala.
  *
  * {{{
  * spark-shell --packages io.github.dynamickafka:dynamic-kafka-spark-4.2_2.13:0.1.0-SNAPSHOT -i examples/Quickstart.scala

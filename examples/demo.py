@@ -1,12 +1,12 @@
-"""The main job, to look at: a query goes on while its clusters come, drain, go and come back.
+"""Shows the main job: a query keeps running while its clusters are added, drained, removed and added again.
 
     make demo
 
 Orders are numbered and produced at a steady rate. In the first half a query delivers them. In the second half a query
-makes shipments of them, written exactly once to a stream that moves to another cluster as well, and a third one
-delivers what is in that stream. At the end of each half every order that a broker has acknowledged is compared with
-every one that was delivered: nothing lost and nothing twice, or the exit code is 1.
-The query is that of examples/quickstart.py; drivers run as processes of their own (demo/driver.py), to be killed.
+turns them into shipments, written exactly once to a stream that moves to another cluster as well, and a third query
+delivers the records of that stream. At the end of each half every order that a broker has acknowledged is compared with
+every order that was delivered: if one is lost or duplicated, the exit code is 1.
+The query is that of examples/quickstart.py. Drivers are separate processes (demo/driver.py) and can be killed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from demo.streams import StreamsFile
 from demo.verdict import Order, Verdict, compare
 
 # isort: split
-# The package above has made it known.
+# Importable, because the package above has extended the path.
 from dynamic_kafka_testkit import Cluster, Testkit
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,11 +36,11 @@ TIMEOUT_S = 180
 
 
 class DemoFailed(Exception):
-    """There is no verdict."""
+    """The demo ended without a verdict."""
 
 
 class Demo:
-    """Two clusters, a producer, the query, and what can be done to them."""
+    """Two clusters, a producer and the query, and the events of the demo."""
 
     def __init__(self, folder: Path, dwell_s: float) -> None:
         self._folder = folder
@@ -54,11 +54,11 @@ class Demo:
         self._dwell = round(dwell_s * ORDERS_PER_SECOND)
 
     def story(self, blue: Cluster, green: Cluster) -> None:
-        """What happens, one thing after the other."""
+        """The events of the first half, in order."""
         for cluster in (blue, green):
             cluster.create_topic("orders", PARTITIONS)
 
-        self.event("the stream 'orders' lives on blue; the query starts")
+        self.event("the stream 'orders' is on blue; the query starts")
         self.streams.write(blue)
         self.producer.move_to(blue)
         self.query.start()
@@ -74,54 +74,54 @@ class Demo:
         self.wait_until("blue has drained", lambda: self.query.states().get("blue") == "retained")
         self.read_more_from(green)
 
-        self.event("blue leaves the metadata, and its broker is killed")
+        self.event("blue is removed from the metadata, and its broker is killed")
         self.streams.write(green)
-        self.wait_until("blue has left", lambda: self.query.metric("kafkaClustersCount") == "1")
+        self.wait_until("blue is removed", lambda: self.query.metric("kafkaClustersCount") == "1")
         blue.kill()
         self.down.add("blue")
         self.read_more_from(green)
 
-        self.event("the driver is killed with -9; orders keep coming")
+        self.event("the driver is killed with -9; producing continues")
         self.query.kill()
         self.produce_more()
 
-        self.event("the driver is started again from its checkpoint")
+        self.event("the driver is restarted from its checkpoint")
         self.query.start()
         self.read_more_from(green)
 
-        self.event("blue comes back, with its old orders and new ones")
+        self.event("blue is added again, with its old and new orders")
         blue.restart()
         self.down.discard("blue")
         self.streams.write(blue, green)
         self.producer.move_to(blue, green)
         self.read_more_from(blue)
 
-        self.event("the producer stops; the query reads what is left")
+        self.event("the producer stops; the query reads the remaining orders")
         self.producer.stop()
         reports = self.query.reports + 1
-        self.wait_until("the query finds nothing more", lambda: self.query.reports > reports and self.query.idle)
+        self.wait_until("the query is idle", lambda: self.query.reports > reports and self.query.idle)
         self.query.stop()
         self.batches.refresh()
 
     def verdict(self) -> Verdict[Order]:
-        """Compare every order, with its place."""
+        """Compare every order, with its position."""
         return compare(self.producer.acknowledged, self.batches.orders())
 
     def second_half(self, blue: Cluster, green: Cluster) -> None:
-        """From clusters to clusters, while both move."""
+        """The events of the second half: from clusters to clusters, while both streams move."""
         for cluster in (blue, green):
             cluster.create_topic("shipments", PARTITIONS)
         self.streams.names = ["orders", "shipments"]
         self.batches = Batches(self._folder / "shipments")
         self.query = Query(self._folder / "relay", self.streams.path, self.batches.folder, program="relay")
 
-        self.event("all orders become shipments, exactly once; their stream lives on blue")
+        self.event("all orders become shipments, exactly once; their stream is on blue")
         self.streams.write(blue)
         self.producer.resume(blue)
         self.query.start()
         self.read_more_from(blue)
 
-        self.event("green is added to both streams; shipments are not written to blue any more")
+        self.event("green is added to both streams; shipments are no longer written to blue")
         self.streams.write(blue, green, only_read=blue)
         self.read_more_from(green)
 
@@ -133,26 +133,26 @@ class Demo:
                 f"blue has drained, {name}", lambda n=name: self.query.states(n).get("blue") == "retained"
             )
 
-        self.event("blue leaves the metadata, and its broker is killed; then the driver is, with -9")
+        self.event("blue is removed from the metadata; its broker is killed, then the driver, with -9")
         self.streams.write(green)
         for name in ("relay", "reader"):
-            self.wait_until(f"blue has left, {name}", lambda n=name: self.query.clusters(n) == "1")
+            self.wait_until(f"blue is removed, {name}", lambda n=name: self.query.clusters(n) == "1")
         blue.kill()
         self.down.add("blue")
         self.read_more_from(green)
         self.query.kill()
         self.produce_more()
 
-        self.event("the driver is started again from its checkpoints")
+        self.event("the driver is restarted from its checkpoints")
         self.query.start()
         self.read_more_from(green)
 
-        self.event("the producer stops; the queries pass on what is left")
+        self.event("the producer stops; the queries process the remaining orders")
         self.producer.stop()
         self.wait_until("every shipment is read", lambda: self.batches.numbers() >= self.producer.numbers())
-        # What would come twice would come after it.
+        # A duplicate could follow.
         reports = self.query.reports + 4
-        self.wait_until("the queries find nothing more", lambda: self.query.reports > reports and self.query.idle)
+        self.wait_until("the queries are idle", lambda: self.query.reports > reports and self.query.idle)
         self.query.stop()
         self.batches.refresh()
 
@@ -162,21 +162,21 @@ class Demo:
         return compare(produced, [shipment.sequence for shipment in self.batches.orders()])
 
     def event(self, text: str) -> None:
-        """Tell what happens now."""
+        """Show the next event."""
         self.screen.event(text)
 
     def read_more_from(self, cluster: Cluster) -> None:
-        """Wait until some seconds' worth of orders more have been read from the cluster."""
+        """Wait until the orders of some more seconds have been read from the cluster."""
         enough = self.batches.counts[cluster.name] + self._dwell
         self.wait_until(f"{cluster.name} is read", lambda: self.batches.counts[cluster.name] >= enough)
 
     def produce_more(self) -> None:
-        """Wait until some seconds' worth of orders more have been produced."""
+        """Wait until the orders of some more seconds have been produced."""
         enough = self.producer.counts.total() + self._dwell
-        self.wait_until("orders come", lambda: self.producer.counts.total() >= enough)
+        self.wait_until("orders are produced", lambda: self.producer.counts.total() >= enough)
 
     def wait_until(self, what: str, condition: Callable[[], bool]) -> None:
-        """Wait for it, as long as everything else is well."""
+        """Wait for a condition; fail if the producer or the query fails."""
         deadline = time.monotonic() + TIMEOUT_S
         while not condition():
             if self.producer.error is not None:
@@ -184,15 +184,15 @@ class Demo:
             if self.query.failed():
                 raise DemoFailed(f"the query failed:\n{self.query.log_tail()}\n\nMore is in {self.query.log}")
             if time.monotonic() > deadline:
-                raise DemoFailed(f"{TIMEOUT_S} s have passed and still not: {what}. The log is {self.query.log}")
+                raise DemoFailed(f"not within {TIMEOUT_S} s: {what}. The log is {self.query.log}")
             self.screen.tick()
-            # Between two looks at other processes, and two pictures.
+            # The condition depends on other processes; the screen is refreshed meanwhile.
             time.sleep(0.1)
             self.query.refresh()
             self.batches.refresh()
 
     def view(self) -> View:
-        """What there is to see now."""
+        """The current state for the screen."""
         states = self.query.states()
         rows = [
             Row(
@@ -213,9 +213,9 @@ class Demo:
 
 
 def main() -> int:
-    """The exit code."""
+    """Run the demo; return the exit code."""
     parser = argparse.ArgumentParser(description="Shows the main job on two local clusters.")
-    parser.add_argument("--fast", action="store_true", help="look at nothing for long")
+    parser.add_argument("--fast", action="store_true", help="with short pauses between the events")
     parser.add_argument("--folder", type=Path, default=ROOT / "target" / "demo", help="emptied, then written to")
     args = parser.parse_args()
     shutil.rmtree(args.folder, ignore_errors=True)

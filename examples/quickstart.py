@@ -1,9 +1,9 @@
-"""Counts the orders of every cluster, while clusters come and go.
+"""Counts the orders of every cluster, while clusters are added and removed.
 
     docker compose up --detach --wait
     python examples/quickstart.py
 
-Edit examples/streams.yaml meanwhile: a cluster that you add is read, one that you take out is not read any more.
+Edit examples/streams.yaml meanwhile: a cluster that you add is read, and one that you remove is no longer read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder, FileMetadataS
 from pyspark.sql import SparkSession
 
 HERE = Path(__file__).resolve().parent
-# What `make jars` has built. Without it (`jars=None`) Spark fetches the published connector.
+# The jars of `make jars`. With `jars=None` Spark fetches the published connector.
 JARS = sorted(HERE.parent.glob("jvm/connector/target/jars/*.jar"))
 
 
@@ -25,7 +25,7 @@ def session(builder: SparkSession.Builder) -> SparkSession:
 
 
 def orders(spark: SparkSession, streams: str) -> DynamicKafkaReaderBuilder:
-    """The stream `orders`, wherever the file says that it lives at the moment."""
+    """The stream `orders`, on the clusters that the file currently defines."""
     return (
         DynamicKafka.builder(spark)
         .set_kafka_metadata_service(FileMetadataService(streams))
@@ -36,7 +36,7 @@ def orders(spark: SparkSession, streams: str) -> DynamicKafkaReaderBuilder:
 
 
 def main() -> None:
-    """Runs until it is interrupted."""
+    """Run until interrupted."""
     streams = sys.argv[1] if len(sys.argv) > 1 else str(HERE / "streams.yaml")
     spark = session(SparkSession.builder.appName("quickstart").config("spark.sql.shuffle.partitions", 2))
     counts = orders(spark, streams).load().groupBy("stream", "cluster").count()

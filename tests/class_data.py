@@ -1,4 +1,4 @@
-"""The class data archive of Spark (JEP 310), with which a driver starts in half of the CPU time: about 100 start here.
+"""The class data archive of Spark (JEP 310), with which a driver starts in two thirds of the CPU time.
 
     python -m tests.class_data
 
@@ -37,7 +37,7 @@ def archive() -> Path:
 
 
 def java_options() -> str:
-    """Return the options of a JVM that may use the archive: none of the tests' JVMs runs long enough for C2."""
+    """Return the options of the JVMs of the tests: none runs long enough to benefit from the optimizing compiler."""
     options = "-XX:TieredStopAtLevel=1"
     if archive().exists():
         # The JVM would print to stdout that it cannot use the archive.

@@ -1,4 +1,4 @@
-"""What tests on real brokers and real drivers share."""
+"""Fixtures of tests with real brokers and drivers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-# The testkit is no package that anybody installs.
+# The testkit is not an installed package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Cluster, Testkit
@@ -21,31 +21,31 @@ from tests.harness.pipelines import Pipelines
 from tests.harness.scene import Scene
 from tests.harness.seed import VARIABLE, seed
 
-# Before workers start, which take it over.
+# Before the workers start, which inherit it.
 seed()
 
-# Of brokers, drivers and all else that is started here.
+# For brokers, drivers and all other JVMs of the tests.
 os.environ.setdefault("JDK_JAVA_OPTIONS", class_data.java_options())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell how to repeat the run."""
+    """Print how to repeat the run."""
     terminalreporter.write_line(f"{VARIABLE}={seed()}")
 
 
-# The files that take longest, in seconds on two idle cores: begun last, they would keep one worker busy alone.
+# The slowest files, in seconds on two idle cores. If they started last, one worker would be busy alone at the end.
 SECONDS = Path(__file__).with_name("seconds.txt")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first; the tests of a file go to one worker, since they share what their module starts."""
+    """Sort the slowest files first. The tests of a file run in one worker, because they share module fixtures."""
     seconds = dict(line.split() for line in SECONDS.read_text().splitlines())
     items.sort(key=lambda item: -float(seconds.get(item.path.name, 0)))
 
 
 @pytest.fixture(scope="session")
 def testkit() -> Iterator[Testkit]:
-    """Clusters for the whole run; tests that break theirs start their own."""
+    """The testkit server of the whole run, for tests that need clusters of their own."""
     with Testkit() as testkit:
         yield testkit
 
@@ -61,20 +61,20 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverPool]:
 
 @pytest.fixture(scope="session")
 def brokers(testkit: Testkit) -> dict[str, Cluster]:
-    """Clusters of the whole run: a test that breaks one mends it."""
+    """The clusters of the whole run: a test that stops one restarts it."""
     names = ("blue", "green", "red")
     return dict(zip(names, testkit.start_all(*names), strict=True))
 
 
 @pytest.fixture
 def orders(brokers: dict[str, Cluster], tmp_path_factory: pytest.TempPathFactory) -> Orders:
-    """The stream `orders` on blue and green, where they are now: other tests move them."""
+    """The stream `orders` on blue and green, at their current addresses: other tests move them."""
     return Orders.on(brokers, tmp_path_factory.mktemp("orders"), "blue", "green")
 
 
 @pytest.fixture
 def scene(tmp_path: Path, brokers: dict[str, Cluster], drivers: DriverPool) -> Iterator[Scene]:
-    """The stage of one test."""
+    """The environment of one test."""
     scene = Scene(tmp_path, brokers, drivers)
     yield scene
     scene.close()
@@ -82,7 +82,7 @@ def scene(tmp_path: Path, brokers: dict[str, Cluster], drivers: DriverPool) -> I
 
 @pytest.fixture(scope="session")
 def old(testkit: Testkit) -> Cluster:
-    """A cluster of the oldest version of Kafka that there is: as `brokers`."""
+    """A cluster of the oldest supported version of Kafka, shared like `brokers`."""
     return testkit.start("old", version=testkit.versions()[-1])
 
 
@@ -90,7 +90,7 @@ def old(testkit: Testkit) -> Cluster:
 def pipelines(
     tmp_path: Path, brokers: dict[str, Cluster], old: Cluster, drivers: DriverPool
 ) -> Iterator[Pipelines]:
-    """The stage of one test of writing queries."""
+    """The environment of one test with queries that write."""
     pipelines = Pipelines(tmp_path, {**brokers, "old": old}, drivers)
     yield pipelines
     pipelines.close()

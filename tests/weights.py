@@ -1,4 +1,4 @@
-"""`python -m tests.weights`: notes how long suites and files took in the last `make test`, to balance the next."""
+"""`python -m tests.weights`: stores how long suites and files took in the last `make test`, to balance the next one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections import defaultdict
 from pathlib import Path
 
 _ROOT = Path(__file__).resolve().parents[1]
-# Shorter ones are no matter of balance.
+# Shorter ones do not affect the balance.
 _LEAST_S = 2
 
 
 def suites() -> dict[str, float]:
-    """Seconds of each Scala suite, by its name without its package."""
+    """Seconds of each Scala suite, by its name without the package."""
     found = {}
     for report in (_ROOT / "jvm" / "connector" / "target" / "test-reports").glob("TEST-*.xml"):
         suite = ET.parse(report).getroot().attrib
@@ -21,7 +21,7 @@ def suites() -> dict[str, float]:
 
 
 def files() -> dict[str, float]:
-    """Seconds of each file of tests from end to end."""
+    """Seconds of each pytest file."""
     found: dict[str, float] = defaultdict(float)
     for test in ET.parse(_ROOT / "target" / "pytest.xml").getroot().iter("testcase"):
         module = next(part for part in test.attrib["classname"].split(".") if part.startswith("test_"))

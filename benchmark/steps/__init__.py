@@ -1,4 +1,4 @@
-"""What is measured, in the order in which it runs."""
+"""The steps of the benchmark, in the order in which they run."""
 
 from __future__ import annotations
 

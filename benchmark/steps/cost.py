@@ -1,4 +1,4 @@
-"""What commits, limits and metrics cost: the product with them beside the product without."""
+"""The cost of commits, limits and metrics: the connector with them, compared with the connector without."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WATCHED = "commits, limits, metrics"
 
 
 def run(bench: Context) -> None:
-    """Two clusters; the limits take part in all decisions and leave the batch whole, so that both run the same one."""
+    """Read two clusters. The limits are evaluated but not reached, so that both queries run the same batch."""
     members = [
         bench.member(cluster, f"cluster-{i}", "bench", bench.sizes.records) for i, cluster in enumerate(bench.near)
     ]

@@ -1,4 +1,4 @@
-"""From a change of the metadata to the first record of the new cluster, and what the others notice."""
+"""The time from a metadata change to the first record of the new cluster, and the effect on the other cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = "benchmark_discovery"
 
 
 def run(bench: Context) -> None:
-    """A running query; a cluster with records is added and removed, time and again."""
+    """Add and remove a cluster with records repeatedly while a query runs."""
     steady, other = bench.near
     stays = bench.member(steady, "steady", "steady", records=0)
     comes = [
@@ -46,19 +46,19 @@ def run(bench: Context) -> None:
         [
             ["metadata change to the first record of the new cluster", first.show()],
             ["... to the end of its batch", Spread.of([m["batch_end_s"] for m in moments]).show()],
-            ["longest silence of the cluster that stays, no change", silence["quiet"].show()],
+            ["longest silence of the other cluster, no change", silence["quiet"].show()],
             ["... a cluster is added", silence["added"].show()],
-            ["... it is removed", silence["removed"].show()],
+            ["... a cluster is removed", silence["removed"].show()],
             ["longest silence of its producer", Spread.of([m["producer_silence_s"] for m in moments]).show()],
         ],
     )
 
 
 def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, number: int) -> dict[str, Any]:
-    """One query: a quiet time, a cluster comes at its own point of the poll's period, and goes."""
+    """Run one query: a quiet time, then a cluster is added at its own point of the poll's period, and removed."""
     spark = bench.spark
     frame = product(spark, file.path, discovery_ms=POLL_MS)
-    # When a task has the row in its hands, as in a sink that writes row by row.
+    # The time at which a task processes the row, as in a sink that writes row by row.
     seen = F.expr("reflect('java.lang.System', 'currentTimeMillis')").cast("long").alias("seen")
     produced = F.unix_millis("timestamp").alias("sent")
     writer = frame.select("cluster", produced, seen).writeStream.format("memory").queryName(TABLE)
@@ -69,11 +69,11 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
     with checkpoint() as folder, _Ticks(bench.near[0], stays.topic):
         with running(writer.option("checkpointLocation", folder).start()) as query:
             wait(query, lambda: spark.table(table).count() > 0, "the first record")
-            # What is measured is time: this one to compare silence with, and to come at that point of the period.
+            # A fixed time, for the silence without a change, and so that the change falls on its point of the period.
             time.sleep(quiet + (number + rng.random()) / bench.sizes.changes * POLL_MS / 1e3)
             added = _at(lambda: file.write([stays, new]))
             wait(query, lambda: _knows(query, new), "the new cluster")
-            # And how long the cluster that stays is silent after each change.
+            # A fixed time, for the silence of the other cluster after each change.
             time.sleep(quiet)
             removed = _at(lambda: file.write([stays]))
             time.sleep(quiet)
@@ -89,7 +89,7 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
         "silence_quiet_s": _longest(steady, added - window, added) / 1e3,
         "silence_added_s": _longest(steady, added, added + window) / 1e3,
         "silence_removed_s": _longest(steady, removed, removed + window) / 1e3,
-        # What the producer itself was silent for, which is no fault of a reader.
+        # The silence of the producer, which the reader does not cause.
         "producer_silence_s": _longest(sent, sent[0], sent[-1]) / 1e3,
         "steady_records": len(steady),
     }
@@ -98,7 +98,7 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
 
 
 def _knows(query: StreamingQuery, member: Member) -> bool:
-    """The last progress' own figures; asking the table would take time from the query."""
+    """Read from the last progress, since a query of the table would slow the streaming query down."""
     sources = last_progress(query).get("sources", [{}])
     return f"pendingRecords.{member.cluster_id}" in (sources[0].get("metrics") or {})
 
@@ -109,13 +109,13 @@ def _at(change: Callable[[], None]) -> float:
 
 
 def _longest(times: list[int], begin: float, end: float) -> float:
-    """The longest time without a record in a window; one that reaches out of it counts whole."""
+    """The longest time without a record in a window. A gap that extends beyond the window counts completely."""
     gaps = [b - a for a, b in pairwise(times) if b > begin and a < end]
     return float(max(gaps, default=end - begin))
 
 
 def _batch_end(batches: list[dict[str, Any]], moment: float) -> float:
-    """When the batch was finished that ran at this moment."""
+    """The end of the batch that was running at this moment."""
     for batch in batches:
         begin = _epoch_ms(batch["timestamp"])
         end = begin + float(batch["durationMs"]["triggerExecution"])
@@ -129,7 +129,7 @@ def _epoch_ms(timestamp: str) -> float:
 
 
 class _Ticks:
-    """A record every few milliseconds for a cluster that stays."""
+    """Produces a record every few milliseconds to the cluster that is not removed."""
 
     def __init__(self, cluster: Cluster, topic: str) -> None:
         self._end = threading.Event()

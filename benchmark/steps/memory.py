@@ -12,7 +12,7 @@ STEP = "memory"
 
 
 def run(bench: Context) -> None:
-    """A query with a trickle of data, so that every trigger is a batch, and its heap after collections."""
+    """Run a query with a trickle of data, so that every trigger is a batch; measure the heap after collections."""
     members = bench.members(bench.near, "memory", bench.sizes.memory_clusters, records=0)
     file = StreamsFile(bench.folder / "memory.yaml", members)
     early, late = bench.sizes.memory_triggers

@@ -1,4 +1,4 @@
-"""Composite offsets with many partitions: encode, decode, reconcile. A program of its own, in a JVM of its own."""
+"""Composite offsets with many partitions: encode, decode, reconcile. Measured by a program in a separate JVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FURTHER = ("advance", "between")
 
 
 def run(bench: Context) -> None:
-    """Warm medians of each part and of their sum."""
+    """Measure the medians of each part and of their sum, after a warm-up."""
     spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
     path = os.pathsep.join(str(jar) for jar in [*program_jars(), *connector_jars(), spark_jars])
     arguments = [CLUSTERS, bench.sizes.offset_partitions, bench.sizes.offset_rounds]
@@ -40,6 +40,6 @@ def run(bench: Context) -> None:
     bench.results.table(
         f"Composite offset, {found['partitions']:,} partitions over {CLUSTERS} clusters, "
         f"{found['json_bytes']:,} bytes of JSON, ms",
-        ["encode + decode + reconcile", *PARTS, *(f"{part} (no part of it)" for part in FURTHER)],
+        ["encode + decode + reconcile", *PARTS, *(f"{part} (not included)" for part in FURTHER)],
         [[whole.show(), *(spread.show() for spread in ms.values())]],
     )

@@ -1,4 +1,4 @@
-"""What a trigger costs before it reads, with brokers far away."""
+"""The planning time of a trigger with distant brokers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = {"one has data": "planning.64", "all have data": "planning.64.busy"}
 
 
 def run(bench: Context) -> None:
-    """The same query over a growing number of cluster ids, with data in one of them, and in all."""
+    """Run the same query over a growing number of cluster ids, with data in one of them, and in all."""
     rows = []
     for kind, target in KINDS.items():
         first: float | None = None
@@ -35,7 +35,7 @@ def run(bench: Context) -> None:
                 bench.results.value(target, whole.median / first)
     bench.results.table(
         f"Planning of a trigger with {bench.sizes.round_trip_ms:g} ms added round trip, ms",
-        ["cluster ids", "which", "planning", "to the first", *PHASES, "addBatch (no part of it)"],
+        ["cluster ids", "which", "planning", "ratio to the first", *PHASES, "addBatch (not included)"],
         rows,
     )
 
@@ -51,7 +51,7 @@ def _measure(bench: Context, count: int, all_of_them: bool) -> list[dict[str, An
     clusters = {c.bootstrap_servers: c for c in bench.far}
 
     with checkpoint() as folder:
-        # New records come right after each batch, so that each trigger finds some in every fed cluster.
+        # New records are produced right after each batch, so that each trigger finds some in every fed cluster.
         feed = Feed(clusters, fed)
         feed.once()
         with running(noop(product(bench.spark, file.path), folder).start()) as query:
@@ -59,7 +59,7 @@ def _measure(bench: Context, count: int, all_of_them: bool) -> list[dict[str, An
             for n in range(wanted):
                 wait(query, lambda n=n: last_batch(query) >= n, f"batch {n}")  # type: ignore[misc]
                 feed.once()
-            # The first two open clients and consumers.
+            # The first two batches open clients and consumers.
             return _with_rows(progress(query))[2:]
 
 
@@ -68,7 +68,7 @@ def _with_rows(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class Feed:
-    """One record for each of some topics, on both brokers at once and past the added round trip."""
+    """Produces one record to each of some topics, on both brokers concurrently and without the added round trip."""
 
     def __init__(self, clusters: dict[str, Cluster], members: list[Member]) -> None:
         self._by_broker = [

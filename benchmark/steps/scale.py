@@ -1,4 +1,4 @@
-"""Many cluster ids with few records: what a cluster costs."""
+"""Many cluster ids with few records: the cost of a cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PHASES = ("latestOffset", "queryPlanning", "addBatch", "walCommit", "commitOffse
 
 
 def run(bench: Context) -> None:
-    """Whole AvailableNow queries over a growing number of cluster ids."""
+    """Run whole AvailableNow queries over a growing number of cluster ids."""
     rows = []
     for count in bench.sizes.scale:
         pairs = _measure(bench, count)

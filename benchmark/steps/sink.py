@@ -1,4 +1,4 @@
-"""Writing: beside Spark's own Kafka sink, and what exactly-once costs."""
+"""Writing, compared with Spark's own Kafka sink, and the cost of exactly-once."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ AT_LEAST_ONCE = "at-least-once"
 EXACTLY_ONCE = "exactly-once"
 
 SAME_SETTINGS = {"kafka.batch.size": str(256 * 1024), "kafka.linger.ms": "5"}
-"""What the product sets where nothing is set."""
+"""The defaults that the connector sets."""
 
 
 @dataclass(frozen=True)
 class Batches:
-    """A query that makes its records itself, so many to a batch."""
+    """A query that generates its records, a fixed number per batch."""
 
     rows: int
     partitions: int
     kept: int
-    """Batches that count; the first ones of each query do not."""
+    """Measured batches; the first one of each query is not measured."""
 
 
 def run(bench: Context) -> None:
-    """Rates on one cluster, then many small transactions on two, then the heap over many batches."""
+    """Measure rates on one cluster, then many small transactions on two, then the heap over many batches."""
     _rates(bench)
     _transactions(bench)
     _heap(bench)
@@ -73,13 +73,13 @@ def _rates(bench: Context) -> None:
     bench.results.table(
         f"Writing to one cluster, batches of {batches.rows:,} records of {sizes.record_bytes} bytes, "
         f"{batches.partitions} tasks",
-        ["writer", "M rec/s", "to the built-in sink"],
+        ["writer", "M rec/s", "ratio to the built-in sink"],
         rows,
     )
 
 
 def _transactions(bench: Context) -> None:
-    """Two transactions for each task, of few records: what is left is what transactions cost."""
+    """Write two transactions with few records per task, so that the cost of transactions dominates."""
     sizes = bench.sizes
     target = _target(bench, "transactions", 2, partitions=sizes.partitions)
     rows = []
@@ -118,7 +118,7 @@ def _transactions(bench: Context) -> None:
         )
     bench.results.table(
         "Exactly-once, two clusters, a batch",
-        ["transactions", "at-least-once, s", "exactly-once, s", "more, ms", "driver's commit, ms"],
+        ["transactions", "at-least-once, s", "exactly-once, s", "additional, ms", "driver's commit, ms"],
         rows,
     )
 
@@ -150,7 +150,7 @@ def _target(bench: Context, name: str, clusters: int, partitions: int) -> tuple[
     topic = f"sink-{name}"
     members = []
     for i, cluster in enumerate(bench.near[:clusters]):
-        # Nobody reads it: what is old may go, or the disk fills.
+        # The records are not read: old ones are deleted, so that the disk does not fill up.
         cluster.create_topic(
             topic, partitions=partitions, configs={"retention.bytes": str(2**28), "segment.bytes": str(2**26)}
         )
@@ -204,11 +204,11 @@ def _write(
     guarantee: str | None,
     options: dict[str, str],
 ) -> tuple[list[float], list[float]]:
-    """Seconds of `addBatch`, and of those the driver's commits, of the batches that count."""
+    """The seconds of `addBatch` of the measured batches, and the part of the driver's commits."""
     collect_garbage(bench.spark)
     with checkpoint() as folder:
         with running(_writer(bench, target, batches, guarantee, options, folder).start()) as query:
-            # The first one opens what the others use.
+            # The first batch opens the producers that the others use.
             wait(query, lambda: last_batch(query) >= batches.kept, f"{batches.kept + 1} batches", timeout_s=600)
             found = [p for p in progress(query) if 1 <= p["batchId"] <= batches.kept]
     for batch in found:

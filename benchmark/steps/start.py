@@ -1,4 +1,4 @@
-"""What a start and a restart cost, with brokers far away: clients are opened, everything is asked anew."""
+"""The cost of a start and a restart with distant brokers: clients are opened, and all offsets are requested."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from benchmark.stats import Spread
 from benchmark.steps.planning import PHASES, Feed
 
 STEP = "start"
-KINDS = {"start": "planning", "restart": "to the first batch's end"}
+KINDS = {"start": "planning", "restart": "to the end of the first batch"}
 
 
 def run(bench: Context) -> None:
-    """An AvailableNow query from nothing, then the same one again with one more record in each cluster."""
+    """Run an AvailableNow query without a checkpoint, then the same one again with one more record in each cluster."""
     counts = (bench.sizes.scale[0], bench.sizes.scale[-1])
     found: dict[tuple[str, int], list[float]] = {(kind, count): [] for kind in KINDS for count in counts}
     for round_ in bench.sizes.all_rounds():
-        # In turn, so that what slows a while down slows both.
+        # Alternating, so that a slow period affects both.
         for count in counts:
             figures = _measure(bench, count)
             cold = round_ < bench.sizes.cold_rounds
@@ -62,4 +62,4 @@ def _measure(bench: Context, count: int) -> dict[str, float]:
 
 def _complete(members: list[Member], rows: int) -> None:
     if rows != len(members):
-        raise RuntimeError(f"{rows} records were read after the restart, {len(members)} were there")
+        raise RuntimeError(f"{rows} records were read after the restart, not {len(members)}")

@@ -1,4 +1,4 @@
-"""How long stop() takes while many clusters are read."""
+"""The duration of stop() while many clusters are read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STEP = "stop"
 
 
 def run(bench: Context) -> None:
-    """An idle query that has read everything is stopped."""
+    """Stop an idle query that has read everything."""
     rows = []
     for count in (bench.sizes.scale[0], bench.sizes.scale[-1]):
         members = bench.members(bench.near, "scale", count, bench.sizes.scale_records)

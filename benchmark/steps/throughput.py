@@ -1,4 +1,4 @@
-"""All records of one cluster, and of two against a union of two built-in sources."""
+"""Reads all records of one cluster, and of two clusters compared with a union of two built-in sources."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from benchmark.stats import Spread, ratios
 
 STEP = "throughput"
 
-# The product runs next to each of the others, since a ratio is of two neighbours.
+# The connector runs next to each of the others, because a ratio compares adjacent runs.
 PAIRS = {"default": ("built-in, its defaults", {}), "same": ("built-in, same settings", SAME_SETTINGS)}
 PRODUCT = "product, its defaults"
 
 
 def run(bench: Context) -> None:
-    """One cluster, then two."""
+    """Measure one cluster, then two."""
     topics = [
         bench.member(cluster, f"cluster-{i}", "bench", bench.sizes.records) for i, cluster in enumerate(bench.near)
     ]
@@ -44,7 +44,7 @@ def _measure(bench: Context, members: list[Member]) -> list[list[str]]:
                 (PRODUCT, lambda: product(bench.spark, file.path)),
             ]
             found: dict[str, Timing] = {}
-            # Who goes first changes, for what a first one leaves behind.
+            # The order alternates, because the first run may affect the next one.
             for reader, source in readers if round_ % 2 == 0 else readers[::-1]:
                 timing = available_now(bench.spark, source, bench.sizes.records * count)
                 found[reader] = timing

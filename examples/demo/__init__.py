@@ -1,7 +1,7 @@
-"""The parts of the demo. What happens in it stands in examples/demo.py."""
+"""The parts of the demo; examples/demo.py has its events."""
 
 import sys
 from pathlib import Path
 
-# The testkit is no package that anybody installs.
+# The testkit is not an installed package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))

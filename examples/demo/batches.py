@@ -1,4 +1,4 @@
-"""What the query has written: a file for each batch."""
+"""The output of the query: a file for each batch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from demo.verdict import Order
 
 
 def write(folder: Path, batch_id: int, orders: list[Order]) -> None:
-    """Idempotent, as a sink has to be: a batch that comes again after a crash replaces its first try."""
+    """Write a batch. Idempotent, as a sink has to be: a batch that is repeated replaces its first attempt."""
     file = folder / f"{batch_id:06}.json"
     unfinished = file.with_suffix(".unfinished")
     unfinished.write_text(json.dumps(orders))
@@ -20,7 +20,7 @@ def write(folder: Path, batch_id: int, orders: list[Order]) -> None:
 
 
 class Batches:
-    """Follows the files as they come."""
+    """Follows the files of the batches."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -29,7 +29,7 @@ class Batches:
         self._seen: dict[str, tuple[tuple[int, int], list[Order]]] = {}
 
     def refresh(self) -> None:
-        """Read what is new, and what was replaced."""
+        """Read new and replaced files."""
         changed = False
         for file in self.folder.glob("*.json"):
             stat = file.stat()

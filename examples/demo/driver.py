@@ -1,4 +1,4 @@
-"""The Spark driver of the demo: a process of its own, so that it can be killed.
+"""The Spark driver of the demo, a separate process, so that it can be killed.
 
 python -m demo.driver PROGRAM STREAMS_FILE BATCHES CHECKPOINT PROGRESS
 """
@@ -20,15 +20,15 @@ import quickstart
 from demo import batches
 from demo.verdict import Order
 
-# More than the producer writes, so that the query catches up, and little enough to see it do so.
+# More than the producer writes, so that the query catches up, but few enough to watch it.
 RECORDS_PER_BATCH = 500
-# There are all orders of the first half to begin with.
+# The second half begins with all orders of the first half.
 RELAYED_PER_BATCH = 2500
 STOP_TIMEOUT_S = 5
 
 
 def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Path) -> None:
-    """Runs until the demo ends, in whatever way."""
+    """Run until the demo ends, in whatever way."""
     ended = threading.Event()
     threading.Thread(target=_wait_for_the_end, args=(ended,), daemon=True).start()
     spark = quickstart.session(
@@ -36,9 +36,9 @@ def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Pa
         .appName("demo")
         .config("spark.ui.enabled", False)
         .config("spark.ui.showConsoleProgress", False)
-        # For a short life: up sooner.
+        # A short-lived process: it starts faster.
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
-        # The end of the demo waits for word that there is nothing more.
+        # The end of the demo waits for progress without records.
         .config("spark.sql.streaming.noDataProgressEventInterval", "500ms")
     )
     queries = PROGRAMS[program](spark, streams, folder, checkpoint)
@@ -54,7 +54,7 @@ def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> l
 
 
 def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
-    """Make shipments of orders, exactly once, and deliver what a reader of the stream of shipments gets."""
+    """Turn orders into shipments, exactly once, and deliver the records of the stream of shipments."""
     shipments = (
         quickstart.orders(spark, streams)
         .set_option("maxOffsetsPerTrigger", RELAYED_PER_BATCH)
@@ -116,10 +116,10 @@ def _report(queries: list[StreamingQuery], file: Path, ended: threading.Event) -
 
 
 def _wait_for_the_end(ended: threading.Event) -> None:
-    """The demo holds the other end of stdin: it closes with it, even if the demo is killed."""
+    """Wait for the end of stdin, whose other end the demo holds: it is closed even if the demo is killed."""
     sys.stdin.read()
     ended.set()
-    # As long as queries may take to stop; if they are quicker, this process ends and this daemon thread with it.
+    # The time limit for stopping the queries. If they stop earlier, this process and its daemon thread end.
     time.sleep(STOP_TIMEOUT_S)
     os.killpg(0, signal.SIGKILL)
 

@@ -1,4 +1,4 @@
-"""Numbered orders at a steady rate."""
+"""Produces numbered orders at a steady rate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TICK_S = 0.05
 
 
 class Producer:
-    """Writes orders 0, 1, 2, ... and remembers where each one went, once the brokers have acknowledged it."""
+    """Writes orders 0, 1, 2, ... and stores the position of each one that the brokers have acknowledged."""
 
     def __init__(self, orders_per_second: int) -> None:
         self.acknowledged: list[Order] = []
@@ -33,21 +33,21 @@ class Producer:
         self._thread.start()
 
     def resume(self, *clusters: Cluster) -> None:
-        """Go on after `stop`, there."""
+        """Continue on these clusters after `stop`."""
         self.move_to(*clusters)
         self._start()
 
     def numbers(self) -> set[int]:
-        """Return the numbers of all orders that are acknowledged."""
+        """Return the numbers of all acknowledged orders."""
         return {order.sequence for order in self.acknowledged}
 
     def move_to(self, *clusters: Cluster) -> None:
-        """Write there from now on; when this returns, nothing more goes to another cluster."""
+        """Write to these clusters from now on; after the return, no order is written to another cluster."""
         with self._lock:
             self._clusters = list(clusters)
 
     def stop(self) -> None:
-        """All that was sent is acknowledged when this returns."""
+        """Stop. All sent orders are acknowledged on return."""
         self._ended.set()
         self._thread.join()
 

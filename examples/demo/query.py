@@ -1,4 +1,4 @@
-"""The query, as the demo sees it: a process that reports, and that can be killed."""
+"""The handle of the query: a process that reports its progress and that can be killed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ STOP_TIMEOUT_S = 15
 
 
 class Query:
-    """Starts demo/driver.py, again with the same checkpoint after it was killed.
+    """Starts demo/driver.py, after a kill with the same checkpoint.
 
     Args:
-        program: What the driver runs, one of its `PROGRAMS`.
+        program: The program of the driver, one of its `PROGRAMS`.
     """
 
     def __init__(self, folder: Path, streams: Path, batches: Path, program: str = "read") -> None:
@@ -36,7 +36,7 @@ class Query:
         self._last: dict[str, dict[str, Any]] = {}
 
     def start(self) -> None:
-        """Start a driver; it goes on where its checkpoint ends."""
+        """Start a driver, which resumes from its checkpoint."""
         self.runs += 1
         progress = self._folder / f"progress-{self.runs}.json"
         progress.touch()
@@ -52,19 +52,19 @@ class Query:
                 stderr=log,
                 cwd=self._folder,
                 env=os.environ | {"PYTHONPATH": str(EXAMPLES), "SPARK_LOCAL_IP": "127.0.0.1"},
-                # One group for Python and its JVM: killed together, and not reached by a Ctrl-C at the terminal.
+                # One process group for Python and its JVM: they are killed together, but not by Ctrl-C at the terminal.
                 start_new_session=True,
             )
 
     def kill(self) -> None:
-        """SIGKILL to the whole driver, Python and JVM."""
+        """Send SIGKILL to the whole driver, Python and JVM."""
         if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
             self._forget()
 
     def stop(self) -> None:
-        """End it in order, and by force if that takes too long."""
+        """Stop the driver gracefully, and kill it after a timeout."""
         process = self._process
         if process is None:
             return
@@ -78,15 +78,15 @@ class Query:
 
     @property
     def pid(self) -> int | None:
-        """Of the driver, if there is one."""
+        """The process id of the driver, if it runs."""
         return None if self._process is None else self._process.pid
 
     def failed(self) -> bool:
-        """Whether it ended without being asked to."""
+        """Whether the driver ended unexpectedly."""
         return self._process is not None and self._process.poll() is not None
 
     def refresh(self) -> None:
-        """Read what the driver has reported."""
+        """Read the reports of the driver."""
         while self._progress is not None and (part := self._progress.readline()):
             self._line += part
             if self._line.endswith("\n"):
@@ -113,7 +113,7 @@ class Query:
         return str(self._source().get("metrics", {}).get(name, ""))
 
     def states(self, query: str = "reader") -> dict[str, str]:
-        """Return what the offset of a query's last batch says of each cluster."""
+        """Return the state of each cluster in the offset of a query's last batch."""
         offset = self._source(query).get("endOffset") or {}
         return (
             dict.fromkeys(offset.get("retained", {}), "retained")
@@ -122,7 +122,7 @@ class Query:
         )
 
     def clusters(self, query: str = "reader") -> str:
-        """How many clusters a query reads from."""
+        """The number of clusters that a query reads from."""
         return str(self._source(query).get("metrics", {}).get("kafkaClustersCount", ""))
 
     def log_tail(self, lines: int = 40) -> str:

@@ -1,4 +1,4 @@
-"""What the demo shows: a live table, or plain lines where there is no terminal."""
+"""The output of the demo: a live table, or plain lines without a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLAIN_LINES_EVERY_S = 5
 
 @dataclass(frozen=True)
 class Row:
-    """One cluster."""
+    """The state of one cluster."""
 
     cluster: str
     broker: str
@@ -32,14 +32,14 @@ class Row:
 
 @dataclass(frozen=True)
 class View:
-    """One moment."""
+    """The state at one moment."""
 
     rows: list[Row]
     driver: str
 
 
 class Screen:
-    """Shows the events of the demo, and the view of now under them."""
+    """Shows the events of the demo, and the current state below them."""
 
     def __init__(self, view: Callable[[], View], console: Console | None = None) -> None:
         self._view = view
@@ -50,13 +50,13 @@ class Screen:
         self._next_line = 0.0
 
     def event(self, text: str) -> None:
-        """Something begins."""
+        """Show the next event."""
         self._events.append((time.monotonic() - self._began, text))
         if not self._console.is_terminal:
             self._console.print(f"[{_clock(self._events[-1][0])}] {text}", markup=False, soft_wrap=True)
 
     def tick(self) -> None:
-        """Time has passed. The terminal refreshes itself."""
+        """Called regularly: prints a line from time to time. A terminal is refreshed automatically."""
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
             view = self._view()
@@ -67,7 +67,7 @@ class Screen:
             self._console.print(f"        {clusters}; {view.driver}", markup=False, soft_wrap=True)
 
     def verdict(self, text: str, details: list[str], passed: bool) -> None:
-        """Show how it ended; the last thing on the screen."""
+        """Show the result at the end."""
         if self._console.is_terminal:
             style = "bold green" if passed else "bold red"
             body = Text("\n".join([text, *details]), style=style)
@@ -76,7 +76,7 @@ class Screen:
             self._console.print("\n".join([f"verdict: {text}", *details]), markup=False, soft_wrap=True)
 
     def failure(self, text: str) -> None:
-        """Show why there is no verdict."""
+        """Show the reason why there is no verdict."""
         self._console.print(text, markup=False, style="red", soft_wrap=True)
 
     def __enter__(self) -> Screen:
@@ -106,8 +106,8 @@ class Screen:
 def _table(view: View) -> Table:
     table = Table(box=box.SIMPLE_HEAD, expand=True, show_footer=True)
     produced, read = sum(r.produced for r in view.rows), sum(r.read for r in view.rows)
-    table.add_column("cluster", "together")
-    for name in ("broker", "metadata says", "query has it"):
+    table.add_column("cluster", "total")
+    for name in ("broker", "in metadata", "in query"):
         table.add_column(name)
     for name, total in (("produced", produced), ("read", read), ("lag", produced - read)):
         table.add_column(name, f"{total:,}", justify="right", min_width=7)

@@ -10,7 +10,7 @@ from dynamic_kafka_testkit import Cluster
 
 
 class StreamsFile:
-    """Says where the streams live, all on the same clusters. Replaced as a whole, so that nobody reads half of it."""
+    """Defines the streams, all on the same clusters. The file is replaced atomically."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -18,7 +18,7 @@ class StreamsFile:
         self.states: dict[str, str] = {}
 
     def write(self, *active: Cluster, draining: Cluster | None = None, only_read: Cluster | None = None) -> None:
-        """From now on the streams live on these clusters; on one of them, nobody is to write to them."""
+        """Move the streams to these clusters; `only_read` takes no writes."""
         leaving = [] if draining is None else [draining]
         self.states = {c.name: "active" for c in active} | {c.name: "draining" for c in leaving}
         document = {

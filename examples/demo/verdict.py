@@ -1,4 +1,4 @@
-"""Every order that was produced against every order that was read."""
+"""Compares every order that was produced with every order that was read."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 
 class Order(NamedTuple):
-    """A numbered order, and where Kafka has it."""
+    """A numbered order and its position in Kafka."""
 
     cluster: str
     partition: int
@@ -17,20 +17,20 @@ class Order(NamedTuple):
     sequence: int
 
 
-# An order with its place, or its number alone.
+# An order with its position, or its number only.
 T = TypeVar("T", Order, int)
 
 
 @dataclass(frozen=True)
 class Verdict(Generic[T]):
-    """What the comparison found.
+    """The result of the comparison.
 
     Attributes:
         produced: Number of orders that a broker has acknowledged.
-        read: Number of orders that the query has delivered, each time it did.
-        lost: Acknowledged and not delivered.
-        duplicated: Delivered more than once, each time after the first.
-        unknown: Delivered, and never acknowledged like this: another number or another place.
+        read: Number of deliveries by the query.
+        lost: Acknowledged, but not delivered.
+        duplicated: Deliveries after the first one.
+        unknown: Delivered, but not acknowledged with this number and position.
     """
 
     produced: int
@@ -41,23 +41,23 @@ class Verdict(Generic[T]):
 
     @property
     def passed(self) -> bool:
-        """Nothing lost, nothing twice."""
+        """Whether no order is lost, duplicated or unknown."""
         return not (self.lost or self.duplicated or self.unknown)
 
     def __str__(self) -> str:
-        """One line."""
+        """The result as one line."""
         counts = f"produced {self.produced}, read {self.read}"
         wrong = f"lost {len(self.lost)}, duplicated {len(self.duplicated)}"
         return f"{counts}, {wrong}" + (f", unknown {len(self.unknown)}" if self.unknown else "")
 
     def details(self, at_most: int) -> list[str]:
-        """A line for each order that is not as it should be."""
+        """A line for each wrong order."""
         kinds = {"lost": self.lost, "duplicated": self.duplicated, "unknown": self.unknown}
         return [f"{kind}: {order}" for kind, orders in kinds.items() for order in orders][:at_most]
 
 
 def compare(produced: Iterable[T], read: Iterable[T]) -> Verdict[T]:
-    """Compares both, order by order."""
+    """Compare both, order by order."""
     sent, seen = Counter(produced), Counter(read)
     too_many = list((seen - sent).elements())
     return Verdict(

@@ -1,4 +1,4 @@
-"""The cases in tests/conformance, which the connector's suites read as well."""
+"""The cases in tests/conformance, which the Scala suites also read."""
 
 from __future__ import annotations
 

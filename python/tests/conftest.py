@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder
 
-# No JVM of a test runs long enough for the optimizing compiler.
+# No JVM of a test runs long enough to benefit from the optimizing compiler.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def run_python() -> Callable[[str], str]:
-    """Runs code in a Python of its own: a JVM, once started, stays for the rest of a process."""
+    """Runs code in a separate Python process, because a JVM keeps running until its process ends."""
 
     def run(code: str) -> str:
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240)

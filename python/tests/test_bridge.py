@@ -42,7 +42,7 @@ def test_answers_are_metadata_documents() -> None:
     proxy.close()
 
 
-def test_a_failure_is_told_by_type_and_message_only() -> None:
+def test_a_failure_is_reported_by_type_and_message_only() -> None:
     class Broken(Memory):
         def get_all_streams(self) -> list[KafkaStream]:
             try:
@@ -71,7 +71,7 @@ def test_answers_of_another_shape_are_failures() -> None:
         proxy.describeStreams('["payments"]')
 
 
-def test_a_service_is_registered_once_and_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_is_registered_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pyspark.java_gateway.ensure_callback_server_started", lambda gateway: None)
     proxies: list[_bridge.ServiceProxy] = []
 

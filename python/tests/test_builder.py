@@ -93,7 +93,7 @@ def test_stream_ids_come_one_by_one_or_as_an_iterable(builder: Builder) -> None:
 
 
 @pytest.mark.parametrize("ids", [(), ([],), ("",), (" ",), ("a;b",), ("a,b",)])
-def test_stream_ids_that_are_none(builder: Builder, ids: tuple[str, ...]) -> None:
+def test_invalid_stream_ids(builder: Builder, ids: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="stream id"):
         builder.set_stream_ids(*ids)
 
@@ -120,7 +120,7 @@ def test_ending_offsets_and_their_alias() -> None:
     assert Builder().set_bounded(OffsetsInitializer.timestamp(5)).options() == {"endingTimestamp": "5"}
 
 
-def test_later_offsets_leave_nothing_of_earlier_ones(builder: Builder) -> None:
+def test_later_offsets_replace_earlier_ones(builder: Builder) -> None:
     builder.set_starting_offsets(OffsetsInitializer.timestamp(5))
     builder.set_starting_offsets(OffsetsInitializer.committed_offsets("latest"))
     assert builder.options() == {"startingOffsets": "committed", "committedOffsetsFallback": "latest"}
@@ -170,14 +170,14 @@ def test_cluster_properties(builder: Builder) -> None:
     }
 
 
-def test_clusters_that_differ_in_case_or_hyphen_are_told_apart(builder: Builder) -> None:
+def test_clusters_that_differ_in_case_or_hyphen_are_distinguished(builder: Builder) -> None:
     for cluster in ("blue", "Blue", "b-lue"):
         builder.set_cluster_property(cluster, "startingOffsets", "latest")
     assert len(builder.options()) == 3
 
 
 @pytest.mark.parametrize("cluster", ["", "a b", "ä", "x" * 129])
-def test_a_cluster_id_that_is_none(builder: Builder, cluster: str) -> None:
+def test_an_invalid_cluster_id(builder: Builder, cluster: str) -> None:
     with pytest.raises(ValueError, match="cluster id"):
         builder.set_cluster_property(cluster, "startingOffsets", "latest")
 
@@ -197,12 +197,12 @@ def test_discovery_interval_of_a_timedelta(builder: Builder) -> None:
 
 
 @pytest.mark.parametrize("interval", [0, -2, "soon", "1 fortnight", timedelta(microseconds=1)])
-def test_discovery_interval_that_is_none(builder: Builder, interval: str | int | timedelta) -> None:
+def test_an_invalid_discovery_interval(builder: Builder, interval: str | int | timedelta) -> None:
     with pytest.raises(ValueError, match="discovery interval"):
         builder.set_metadata_discovery_interval(interval)
 
 
-def test_options_are_to_the_letter_and_the_later_one_holds(builder: Builder) -> None:
+def test_options_are_kept_unchanged_and_the_later_one_replaces(builder: Builder) -> None:
     builder.set_option("fail-on-data-loss", True).set_option("failOnDataLoss", False)
     builder.set_option("kafka.a-b", 1).set_option("kafka.ab", 2)
     assert builder.options() == {"failOnDataLoss": "false", "kafka.a-b": "1", "kafka.ab": "2"}

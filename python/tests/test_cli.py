@@ -1,4 +1,4 @@
-"""The command line, run as users do, but in this process."""
+"""The command line, run as by users, but in this process."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_warnings_do_not_count(file: Path) -> None:
         ("invent",),
     ],
 )
-def test_wrong_use(file: Path, arguments: tuple[str, ...]) -> None:
+def test_wrong_usage(file: Path, arguments: tuple[str, ...]) -> None:
     result = run(*arguments)
     assert result.exit_code == 2
     assert "Usage:" in result.stderr
@@ -179,7 +179,7 @@ def test_describe(file: Path) -> None:
     }
 
 
-def test_describe_a_stream_that_is_not_there(file: Path) -> None:
+def test_describe_an_unknown_stream(file: Path) -> None:
     result = run("describe", file, "oders")
     assert result.exit_code == 1
     assert result.stderr == "streams.yaml: there is no stream 'oders'. Did you mean 'orders'?\n"
@@ -237,7 +237,7 @@ def test_differences(file: Path) -> None:
     }
 
 
-def test_offsets_that_come_or_go(file: Path) -> None:
+def test_offsets_that_are_added_or_removed(file: Path) -> None:
     other = changed(file, (", starting_offsets: {orders: {0: 42}}", ""))
     assert run("diff", other, file).stdout == (
         '~ stream orders, cluster green, starting_offsets changes: none -> {"orders":{"0":42}}\n'

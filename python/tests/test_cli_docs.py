@@ -1,4 +1,4 @@
-"""What docs/cli.md shows is what the command line prints."""
+"""The output in docs/cli.md is the output of the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dynamic_kafka._tools.cli.app import app
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
 EXAMPLES = re.findall(r"^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$", (DOCS / "cli.md").read_text(), re.M)
-# What is different in the files that the examples name beside streams.yaml.
+# The differences of the other files in the examples from streams.yaml.
 BROKEN = {"state: draining": "state: drained", "green: {topics: [payments-eu": "gren: {topics: [payments-eu"}
 NEW = {
     'bootstrap.servers: "green-1:9092"': 'bootstrap.servers: "green-1:9092,green-2:9092"',
@@ -31,7 +31,7 @@ NEW = {
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with all that the examples name, and brokers of which one is down."""
+    """A folder with all files of the examples, and brokers, one of which is down."""
     found = re.search(r"```yaml\n(.*?)```", (DOCS / "metadata.md").read_text(), re.DOTALL)
     assert found is not None
     (tmp_path / "streams.yaml").write_text(found[1])

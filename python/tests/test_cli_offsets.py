@@ -36,7 +36,7 @@ def checkpoint(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def brokers(monkeypatch: pytest.MonkeyPatch) -> dict[str, Ends]:
-    """What brokers answer, by address; none of the others does."""
+    """The answers of brokers, by address; other brokers do not respond."""
     answers: dict[str, Ends] = {}
 
     def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
@@ -56,7 +56,7 @@ def log(checkpoint: Path, batch: int, *offsets: str) -> None:
 
 
 def edit_topology(checkpoint: Path, **properties: str) -> None:
-    """Writes a newer topology, in which blue has these properties besides; `_` in their names stands for `.`."""
+    """Writes a newer topology, in which blue has more properties; `_` in their names stands for `.`."""
     folder = checkpoint / "sources/0/dynamic-kafka/topology"
     topology = json.loads((folder / "1.json").read_text())
     given = {name.replace("_", "."): value for name, value in properties.items()}
@@ -126,7 +126,7 @@ def test_every_section_of_an_offset(checkpoint: Path) -> None:
     ]
 
 
-def test_the_newest_topology_tells_the_addresses(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+def test_addresses_are_those_of_the_newest_topology(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     edit_topology(checkpoint, bootstrap_servers="moved:9092")
     brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
     assert "lag of the partitions being read: 6 (where known)" in run(checkpoint).stdout
@@ -148,7 +148,7 @@ def test_why_lag_is_not_known(checkpoint: Path, properties: dict[str, str], reas
     assert line.endswith(reason)
 
 
-def test_a_checkpoint_that_remembers_nothing(checkpoint: Path) -> None:
+def test_a_checkpoint_without_topologies(checkpoint: Path) -> None:
     shutil.rmtree(checkpoint / "sources")
     result = run(checkpoint)
     assert result.exit_code == 0
@@ -196,7 +196,7 @@ def test_offsets_that_cannot_be_understood(checkpoint: Path, offset: str, says: 
     assert result.stdout == ""
 
 
-def test_what_is_no_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
+def test_folders_that_are_no_checkpoint(checkpoint: Path, tmp_path: Path) -> None:
     assert "is not a checkpoint of a streaming query" in run(tmp_path).stderr
     for file in (checkpoint / "offsets").iterdir():
         file.unlink()

@@ -19,7 +19,7 @@ OURS = f"io.github.dynamickafka:dynamic-kafka-spark-{_artifact.spark_line()}_2.1
 
 @pytest.fixture(autouse=True)
 def no_jvm(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As in a new Python, whatever ran before in this one."""
+    """The state of a new Python process, whatever ran before in this one."""
     monkeypatch.setattr(SparkContext, "_gateway", None)
     yield
 
@@ -41,7 +41,7 @@ def test_appends_and_does_so_once() -> None:
     assert configured(builder) == {"spark.jars.packages": f"a:b:1,c:d:2,{OURS},e:f:3"}
 
 
-def test_local_jars_take_the_place_of_the_artifact(tmp_path: Path) -> None:
+def test_local_jars_replace_the_artifact(tmp_path: Path) -> None:
     jars = [tmp_path / "connector.jar", tmp_path / "kafka-clients.jar"]
     for jar in jars:
         jar.touch()
@@ -51,7 +51,7 @@ def test_local_jars_take_the_place_of_the_artifact(tmp_path: Path) -> None:
     assert configured(builder) == {"spark.jars": f"/opt/other.jar,{jars[0]},{jars[1]}"}
 
 
-def test_a_jar_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_jar(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no such jar: .*missing\.jar"):
         DynamicKafka.configure(SparkSession.Builder(), jars=[tmp_path / "missing.jar"])
     with pytest.raises(ValueError, match="jars is empty"):
@@ -105,7 +105,7 @@ JARS = None
 session = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
 attempt()
 session.stop()
-attempt()  # The JVM is still there, and takes no packages any more.
+attempt()  # The JVM is still running, and accepts no packages.
 """
     )
     first, second = shown.splitlines()
@@ -114,7 +114,7 @@ attempt()  # The JVM is still there, and takes no packages any more.
     assert OURS in first
 
 
-def test_a_session_started_with_the_jars_is_taken(run_python: Callable[[str], str], tmp_path: Path) -> None:
+def test_a_session_started_with_the_jars_is_accepted(run_python: Callable[[str], str], tmp_path: Path) -> None:
     jar = tmp_path / "connector.jar"
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("META-INF/MANIFEST.MF", "Manifest-Version: 1.0\n")

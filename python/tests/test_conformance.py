@@ -1,4 +1,4 @@
-"""Metadata files, offsets and properties are judged as the connector judges them: both read tests/conformance."""
+"""Metadata files, offsets and properties are handled as by the connector: both read tests/conformance."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_metadata(case: Case) -> None:
 
 
 def fields(entry: ClusterMetadata) -> dict[str, Any]:
-    """What an entry says, without defaults."""
+    """The fields of an entry, without defaults."""
     found = {
         "topics": list(entry.topics) or None,
         "topic_pattern": entry.topic_pattern,
@@ -59,7 +59,7 @@ def test_offsets(case: Case) -> None:
     if "refused" not in case:
         expected = json.loads(case["offset"])
         for topics in expected.get("ends", {}).values():
-            # The tools do not need the rule that gave a stopping point.
+            # The tools do not need the setting of which a stopping offset is the result.
             topics.update({topic: ends["offsets"] for topic, ends in topics.items()})
         assert sections(composite.read(case["offset"])) == expected
         return
@@ -69,7 +69,7 @@ def test_offsets(case: Case) -> None:
 
 
 def sections(offset: composite.CompositeOffset) -> dict[str, Any]:
-    """The offset as JSON, where absent sections are those that are empty."""
+    """The offset as JSON, without empty sections."""
     found: dict[str, Any] = {
         "version": 1,
         "clusters": by_cluster(offset.clusters),

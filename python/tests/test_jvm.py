@@ -104,17 +104,17 @@ attempt(spark)
 
 
 class Recorded:
-    """Stands for a reader: keeps what it was told."""
+    """Replaces a reader, and records its calls."""
 
     def __init__(self) -> None:
-        self.told: dict[str, str] = {}
+        self.calls: dict[str, str] = {}
 
     def format(self, name: str) -> Recorded:
-        self.told["format"] = name
+        self.calls["format"] = name
         return self
 
     def options(self, **options: str) -> Recorded:
-        self.told.update(options)
+        self.calls.update(options)
         return self
 
     def load(self) -> Recorded:
@@ -130,7 +130,7 @@ def connect_session() -> Any:
 
 def test_connect_takes_the_options_and_no_jvm() -> None:
     loaded: Any = over(connect_session()).load()
-    assert loaded.told == {
+    assert loaded.calls == {
         "format": "dynamic-kafka",
         "metadataService": "file",
         "metadataService.path": "f",
@@ -138,7 +138,7 @@ def test_connect_takes_the_options_and_no_jvm() -> None:
     }
 
 
-def test_a_python_service_says_that_it_needs_a_classic_session() -> None:
+def test_a_python_service_needs_a_classic_session() -> None:
     error = refused(over(connect_session()).set_kafka_metadata_service(Mine()))
     assert error.getCondition() == "DYNAMIC_KAFKA.CONNECT_UNSUPPORTED"
     assert "A metadata service written in Python needs a classic Spark session" in str(error)

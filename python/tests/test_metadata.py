@@ -54,7 +54,7 @@ def test_offsets_in_metadata_are_those_of_the_cluster() -> None:
     assert starting(OffsetsInitializer.committed_offsets()) == "committed"
 
 
-def test_offsets_that_metadata_cannot_tell() -> None:
+def test_offsets_that_metadata_cannot_contain() -> None:
     with pytest.raises(ValueError, match="do not contain cluster 'blue', only green"):
         starting(OffsetsInitializer.offsets({"green": {"orders": {0: 7}}}))
     with pytest.raises(ValueError, match="committedOffsetsFallback"):
@@ -115,7 +115,7 @@ def test_a_cluster_that_takes_no_writes() -> None:
     assert both == ClusterMetadata(["orders"], SERVERS, write=True)
 
 
-def test_what_is_no_model() -> None:
+def test_invalid_models() -> None:
     with pytest.raises(TypeError, match="not the str 'orders'"):
         ClusterMetadata("orders", SERVERS)
     with pytest.raises(ValueError, match="'active' or 'draining'"):
@@ -138,7 +138,7 @@ def test_topics_by_pattern_and_by_partition() -> None:
     assert some == ClusterMetadata((), SERVERS, partitions={"orders": (0, 2)})
 
 
-def test_one_way_to_tell_the_topics() -> None:
+def test_topics_are_given_in_one_way() -> None:
     with pytest.raises(ValueError, match="not topics and topic_pattern"):
         ClusterMetadata(["orders"], SERVERS, topic_pattern="orders")
     with pytest.raises(ValueError, match=r"partitions of topic 'orders' must be ints of 0 or more"):

@@ -1,4 +1,4 @@
-"""What ``validate`` says beyond what the connector says; what both say is in tests/conformance."""
+"""Messages of ``validate`` that the connector does not have; the common ones are in tests/conformance."""
 
 from __future__ import annotations
 

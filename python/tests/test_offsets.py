@@ -33,7 +33,7 @@ def test_a_naive_datetime_is_refused() -> None:
         Offsets.timestamp(datetime(2026, 1, 1))
 
 
-def test_timestamps_that_are_none() -> None:
+def test_invalid_timestamps() -> None:
     with pytest.raises(ValueError, match="1970"):
         Offsets.timestamp(-1)
     with pytest.raises(TypeError, match="not bool"):
@@ -51,7 +51,7 @@ def test_exact_offsets_have_one_spelling() -> None:
     }
 
 
-def test_exact_offsets_that_are_none() -> None:
+def test_invalid_exact_offsets() -> None:
     with pytest.raises(ValueError, match="empty"):
         Offsets.offsets({})
     with pytest.raises(ValueError, match="cluster 'blue', topic 'orders'"):

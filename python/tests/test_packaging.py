@@ -19,7 +19,7 @@ pytestmark = pytest.mark.packaging
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sdist, and the wheel that was made of it."""
+    """The sdist, and the wheel that was built from it."""
     out = tmp_path_factory.mktemp("dist")
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(REPOSITORY / "python")]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -45,7 +45,7 @@ def test_versions_of_both_worlds(monkeypatch: pytest.MonkeyPatch, jar: str, pyth
     assert hatch_build.python_version(jar) == python
 
 
-def test_a_version_that_python_cannot_say(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_version_that_python_cannot_express(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(REPOSITORY / "python"))
     import hatch_build
 
@@ -77,7 +77,7 @@ def test_the_license_is_that_of_the_repository() -> None:
     assert (REPOSITORY / "python" / "LICENSE").read_bytes() == (REPOSITORY / "LICENSE").read_bytes()
 
 
-def test_the_wheel_says_what_it_is(built: Path) -> None:
+def test_the_metadata_of_the_wheel(built: Path) -> None:
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         (folder,) = {name.split("/")[0] for name in archive.namelist() if ".dist-info/" in name}
@@ -94,7 +94,7 @@ def test_the_wheel_says_what_it_is(built: Path) -> None:
 
 @pytest.fixture(scope="module", params=["*.whl", "*.tar.gz"])
 def installed(request: pytest.FixtureRequest, built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python of an empty environment, into which the wheel or the sdist was installed."""
+    """The Python of an empty environment, in which the wheel or the sdist was installed."""
     folder = tmp_path_factory.mktemp("installed")
     venv.create(folder / "venv", with_pip=False)
     python = folder / "venv" / "bin" / "python"
@@ -170,7 +170,7 @@ options: dict[str, str] = builder.options()
     ],
 )
 def test_it_is_typed(installed: Path, tmp_path: Path, more: str, wrong: str | None) -> None:
-    """A program of a user, checked against what is installed and nothing of this repository."""
+    """A user's program is type-checked against the installed package, without this repository."""
     (tmp_path / "program.py").write_text(f"{PROGRAM}{more}\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(installed), "program.py"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)

@@ -1,4 +1,4 @@
-"""What crosses py4j, with a few lines of Java in the place of the connector."""
+"""Calls through py4j, with a few lines of Java instead of the connector."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = {
           boolean isClusterActive(String id);
           void close();
         }""",
-    # As scalac compiles an object.
+    # Like an object that scalac compiles.
     "PythonApi$": """
         public final class PythonApi$ {
           public static final PythonApi$ MODULE$ = new PythonApi$();
@@ -79,7 +79,7 @@ class Registry(KafkaMetadataService):
 
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 spark = DynamicKafka.configure(builder, jars=[{str(jar)!r}]).getOrCreate()
-DynamicKafka.configure(SparkSession.builder)  # It is there, however it came.
+DynamicKafka.configure(SparkSession.builder)  # Accepted, because the session has the jar.
 prepared = DynamicKafka.builder(spark).set_kafka_metadata_service(Registry())._prepared(spark)
 print(prepared)
 gc.collect()

@@ -55,7 +55,7 @@ def test_jdbc_service(builder: Builder) -> None:
     }
 
 
-def test_another_service_leaves_nothing_of_the_first(builder: Builder) -> None:
+def test_another_service_replaces_the_first(builder: Builder) -> None:
     builder.set_kafka_metadata_service(HttpMetadataService("http://r", {"X-Y": "z"}, "5s"))
     builder.set_kafka_metadata_service(KubernetesConfigMapMetadataService("a", "b", "c"))
     assert [name for name in builder.options() if "header" in name or "timeout" in name or "url" in name] == []
@@ -76,7 +76,7 @@ def test_the_address_is_shown() -> None:
     assert repr(HttpMetadataService("https://me:x@r:8443/s?token=y")) == "HttpMetadataService(https://r:8443/s)"
 
 
-def test_durations_that_cannot_be() -> None:
+def test_invalid_durations() -> None:
     with pytest.raises(ValueError, match="timeout must be 1 or more, not '0s'"):
         HttpMetadataService("http://r", timeout="0s")
     with pytest.raises(ValueError, match="ttl must be 0 or more, not -1"):

@@ -22,7 +22,7 @@ Builder = DynamicKafkaWriterBuilder
 
 
 class Frame(DataFrame):
-    """One without a session: options need none."""
+    """A DataFrame without a session, which options do not need."""
 
     def __new__(cls) -> Frame:
         return object.__new__(cls)
@@ -72,7 +72,7 @@ def test_properties_are_kafka_s_and_options_the_connector_s(writer: Builder) -> 
     }
 
 
-def test_the_later_one_holds_in_whatever_spelling(writer: Builder) -> None:
+def test_the_later_value_replaces_in_any_spelling(writer: Builder) -> None:
     writer.set_kafka_metadata_service(SingleClusterMetadataService("blue", "blue:9092"))
     writer.set_kafka_metadata_service(FileMetadataService("f"))
     writer.set_option("delivery-guarantee", "none").set_delivery_guarantee("exactly-once")
@@ -95,7 +95,7 @@ def test_a_python_service_needs_no_jvm_for_options(writer: Builder) -> None:
 
 
 @pytest.mark.parametrize("stream", ["", " "])
-def test_a_stream_id_that_is_none(writer: Builder, stream: str) -> None:
+def test_an_invalid_stream_id(writer: Builder, stream: str) -> None:
     with pytest.raises(ValueError, match="a stream id must not be blank"):
         writer.set_stream_id(stream)
     with pytest.raises(TypeError, match="a stream id must be a str, not list"):
@@ -114,13 +114,13 @@ def test_a_value_that_no_option_can_have(writer: Builder) -> None:
     assert writer.options() == {}
 
 
-def test_a_cluster_id_that_is_none(writer: Builder) -> None:
+def test_an_invalid_cluster_id(writer: Builder) -> None:
     with pytest.raises(ValueError, match="cluster id"):
         writer.set_cluster_property("a b", "client.id", "me")
 
 
 @pytest.mark.parametrize("frame", [None, "orders", DataFrame])
-def test_what_is_no_dataframe(frame: object) -> None:
+def test_a_value_that_is_no_dataframe(frame: object) -> None:
     with pytest.raises(TypeError, match="takes a DataFrame of PySpark, not "):
         DynamicKafka.writer(cast(Any, frame))
 
@@ -140,7 +140,7 @@ def test_reads_and_writes_have_the_shared_setters_in_common() -> None:
     }
 
 
-def test_a_session_without_the_jar_is_told_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_session_without_the_jar_fails_before_anything_is_written(spark: SparkSession, tmp_path: Path) -> None:
     def writer(frame: DataFrame) -> Builder:
         service = FileMetadataService(tmp_path / "streams.yaml")
         return DynamicKafka.writer(frame).set_kafka_metadata_service(service).set_stream_id("orders")

@@ -1,4 +1,4 @@
-"""A client of a Connect server that brings the connector's jars along.
+"""A client of a Connect server that uploads the connector's jars.
 
 python -m tests.connect.artifacts URL STREAMS JAR ...
 """
@@ -15,7 +15,7 @@ from .reads import rows, run
 
 
 def main(url: str, streams: str, *jars: str) -> None:
-    """Print what was read."""
+    """Print the records that were read."""
     spark = SparkSession.builder.remote(url).getOrCreate()
     spark.addArtifacts(*jars)
     builder = DynamicKafka.builder(spark).set_kafka_metadata_service(FileMetadataService(streams))

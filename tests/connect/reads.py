@@ -2,7 +2,7 @@
 
 python -m tests.connect.reads URL STREAMS FOLDER START
 
-START is where blue begins in one of the reads.
+START is the start position of blue in one of the reads.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ COLUMNS = ("cluster", "partition", "offset", "CAST(value AS STRING)")
 
 
 def rows(frame: DataFrame) -> list[list[object]]:
-    """Cluster, partition, offset and value of all records."""
+    """The cluster, partition, offset and value of all records."""
     return sorted((list(row) for row in frame.selectExpr(*COLUMNS).collect()), key=str)
 
 
 def run(frame: DataFrame, name: str, checkpoint: Path | None = None) -> dict[str, Any]:
-    """What a streaming query reads that ends by itself, and its last progress that has a source."""
+    """The records that a query with AvailableNow reads, and its last progress that has a source."""
     writer = frame.writeStream.format("memory").queryName(name).trigger(availableNow=True)
     if checkpoint is not None:
         writer = writer.option("checkpointLocation", str(checkpoint))
@@ -35,7 +35,7 @@ def run(frame: DataFrame, name: str, checkpoint: Path | None = None) -> dict[str
 
 
 def builder(spark: SparkSession, streams: str) -> DynamicKafkaReaderBuilder:
-    """Of the stream, with something of everything that a builder can set."""
+    """A builder for the stream, with an example of each kind of setting."""
     return (
         DynamicKafka.builder(spark)
         .set_kafka_metadata_service(FileMetadataService(streams))
@@ -49,7 +49,7 @@ def builder(spark: SparkSession, streams: str) -> DynamicKafkaReaderBuilder:
 
 
 def main(url: str, streams: str, folder: str, start: str) -> None:
-    """Print what was read."""
+    """Print the records that were read."""
     spark = SparkSession.builder.remote(url).getOrCreate()
     options = {"metadataService": "file", "metadataService.path": streams, "streamIds": "orders"}
     by_options = spark.read.format("dynamic-kafka").options(**options)

@@ -1,4 +1,4 @@
-"""A client of a Connect server: what does not work over Connect, and errors of the connector.
+"""A client of a Connect server: unsupported calls, and errors of the connector.
 
 python -m tests.connect.refusals URL STREAMS
 """
@@ -15,19 +15,19 @@ from pyspark.sql import SparkSession
 
 
 class Mine(KafkaMetadataService):
-    """A service that lives in this process."""
+    """A service in this process."""
 
     def get_all_streams(self) -> list[KafkaStream]:
-        """None."""
+        """Return no stream."""
         return []
 
     def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
-        """None."""
+        """Return no stream."""
         return {}
 
 
 def refusal(attempt: Callable[[], object]) -> list[str | None]:
-    """Condition and text."""
+    """The condition and the text of the error."""
     try:
         attempt()
     except PySparkException as e:
@@ -46,7 +46,7 @@ def main(url: str, streams: str) -> None:
         "configure": configure,
         "python": refusal(python.load),
         "python_batch": refusal(python.load_batch),
-        # Over Connect a plan is analysed when something is asked of it.
+        # Over Connect a plan is only analyzed when a result is requested.
         "misspelt": refusal(lambda: misspelt.load().schema),
         "misspelt_batch": refusal(lambda: misspelt.load_batch().collect()),
     }

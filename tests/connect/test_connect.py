@@ -1,4 +1,4 @@
-"""Everything that is options works over Spark Connect; what is not, says what to do."""
+"""Everything that is expressed by options works over Spark Connect; errors of the rest name the remedy."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_the_whole_write_path(
     streams, topic = orders.with_copies(brokers, tmp_path, "blue", "green")
     found = server.client("tests.connect.writes", str(streams), str(tmp_path))
     assert found["session"].startswith("pyspark.sql.connect.")
-    # By a job of the builder, by a query of it, and by a job of options alone.
+    # Written by a job and a query with the builder, and by a job with options alone.
     expected = Counter({f"{cluster}:{value}": 3 for cluster, _, _, value in orders.expected})
     for name in ("blue", "green"):
         seen = brokers[name].dump(topic, committed_only=True)
@@ -57,7 +57,7 @@ def test_the_whole_write_path(
     assert "Did you mean 'clusterRouting'" in found["misspelt"][1]
 
 
-def test_what_needs_a_classic_session_says_so(server: ConnectServer, orders: Orders) -> None:
+def test_calls_that_need_a_classic_session_are_refused(server: ConnectServer, orders: Orders) -> None:
     found = server.client("tests.connect.refusals", str(orders.streams))
     for what, text in (
         ("configure", "DynamicKafka.configure needs a classic Spark session"),
@@ -78,7 +78,7 @@ def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders:
         assert "Did you mean 'streamIds'" in message
 
 
-def test_jars_that_the_client_brings(orders: Orders, tmp_path: Path) -> None:
+def test_jars_that_the_client_uploads(orders: Orders, tmp_path: Path) -> None:
     with ConnectServer(tmp_path / "server") as server:
         jars = map(str, connector_jars())
         seen = server.client("tests.connect.artifacts", str(orders.streams), *jars)

@@ -17,7 +17,7 @@ from .refusals import Mine, refusal
 
 
 def main(url: str, streams: str, folder: str) -> None:
-    """Write the copies three times, and print what is refused."""
+    """Write the copies three times, and print the refusal."""
     spark = SparkSession.builder.remote(url).getOrCreate()
     source = read(spark, streams)
     writer(source.load_batch(), streams).save()

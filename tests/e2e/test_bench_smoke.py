@@ -1,4 +1,4 @@
-"""The benchmark runs, with sizes so small that its figures say nothing."""
+"""The benchmark runs, with sizes so small that its figures are meaningless."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 STEPS = {"offsets", "throughput", "cost", "scale", "stop", "discovery", "planning", "start", "memory", "sink"}
 
 
-# It takes half a minute by itself, and much more where others keep the machine busy.
+# It takes half a minute alone, and much longer on a busy machine.
 @pytest.mark.test_all
 @pytest.mark.timeout(900)
 def test_every_step_runs_and_writes_its_raw_figures(tmp_path: Path) -> None:
@@ -32,6 +32,6 @@ def test_every_step_runs_and_writes_its_raw_figures(tmp_path: Path) -> None:
     assert found["failures"] == {}, ran.stdout
     assert {raw["step"] for raw in found["raw"]} == STEPS
     assert "Targets" in ran.stdout
-    # Those for 64 cluster ids are for the real run.
+    # Targets with 64 cluster ids apply to the real sizes.
     measured = {name for name, target in found["targets"].items() if target["value"] is not None}
     assert measured == {name for name in found["targets"] if "64" not in name}

@@ -1,4 +1,4 @@
-"""Clusters that keep their id and change how they are reached or read."""
+"""Clusters whose address or properties change under the same id."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
 
-def test_new_settings_under_a_group_of_the_user(scene: Scene) -> None:
-    """Executors keep consumers by group id and topic partition, which are the same here on both clusters."""
+def test_new_settings_with_a_group_id_of_the_user(scene: Scene) -> None:
+    """Executors cache consumers by group id and topic partition, which are equal for both clusters here."""
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))
     metadata = scene.metadata("orders", "blue", "green", topic=topic)

@@ -1,4 +1,4 @@
-"""The comparison that all end-to-end tests rely on finds each kind of fault."""
+"""The comparison that all end-to-end tests rely on detects each kind of fault."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _sink(folder: Path, batches: dict[int, list[Seen]], tries: dict[str, list[Se
     return SinkFolder(folder)
 
 
-def test_all_records_once_are_exact(tmp_path: Path) -> None:
+def test_all_records_once_is_exact(tmp_path: Path) -> None:
     sink = _sink(tmp_path, {0: RECORDS[:2], 1: RECORDS[2:]}, {"0.0": RECORDS[:2], "0.1": RECORDS[:2]})
     compare(Counter(RECORDS), sink)
     assert sink.replayed() == [0]
@@ -44,19 +44,19 @@ def test_all_records_once_are_exact(tmp_path: Path) -> None:
         ({0: [*RECORDS[:3], RECORDS[3]._replace(cluster="green")]}, "1 lost"),
     ],
 )
-def test_a_fault_is_told(tmp_path: Path, batches: dict[int, list[Seen]], fault: str) -> None:
+def test_a_fault_is_reported(tmp_path: Path, batches: dict[int, list[Seen]], fault: str) -> None:
     with pytest.raises(AssertionError, match=fault):
         compare(Counter(RECORDS), _sink(tmp_path, batches))
 
 
-def test_a_replay_that_differs_is_told(tmp_path: Path) -> None:
+def test_a_replay_that_differs_is_reported(tmp_path: Path) -> None:
     sink = _sink(tmp_path, {0: RECORDS}, {"0.0": RECORDS[:3], "0.1": RECORDS})
     with pytest.raises(AssertionError, match="1 changed replays"):
         compare(Counter(RECORDS), sink)
 
 
 class _Broker:
-    """Holds `RECORDS`."""
+    """A broker that contains `RECORDS`."""
 
     def dump(self, topic: str) -> list[StoredRecord]:
         from dynamic_kafka_testkit import StoredRecord

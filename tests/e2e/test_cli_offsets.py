@@ -1,4 +1,4 @@
-"""The command line tells the lag of a query's checkpoint, as brokers say it."""
+"""The command line prints the lag of a query's checkpoint, by the brokers' end offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.harness.query import Query
 from tests.harness.scene import Scene
 
 
-def test_lag_of_a_query_and_none_of_a_cluster_that_is_down(scene: Scene) -> None:
+def test_lag_of_a_query_but_not_of_a_cluster_that_is_down(scene: Scene) -> None:
     topic = scene.topic("blue", "red")
     metadata = scene.metadata("orders", "blue", "red", topic=topic)
     query = scene.query(metadata)

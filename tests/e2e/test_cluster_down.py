@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 TIMEOUT_MS = 15000
-# Of a machine that others use too; less than the limit, so that twice is told from once.
+# Allows for a busy machine. Less than the limit, so that one delay is distinguished from two.
 SLACK_MS = 14000
 OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] = {
     "killed": (lambda broker: broker.kill(), lambda broker: broker.restart()),
@@ -24,7 +24,7 @@ OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] 
 
 
 @pytest.mark.parametrize("outage", ["killed", pytest.param("frozen", marks=pytest.mark.test_all)])
-def test_skip_goes_on_and_fail_names_the_cluster(scene: Scene, outage: str) -> None:
+def test_skip_continues_and_fail_names_the_cluster(scene: Scene, outage: str) -> None:
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))
     metadata = scene.metadata("orders", "blue", "red", topic=topic)
@@ -54,7 +54,7 @@ def test_skip_goes_on_and_fail_names_the_cluster(scene: Scene, outage: str) -> N
             assert "DYNAMIC_KAFKA.CLUSTER_UNREACHABLE" in error
             assert "'red'" in error
         _blue_flows_until(scene, skip, topic, lambda: skip.metric("unreachableClusters") == "1")
-        # The outage delays one trigger; those after it ask nobody who is not there.
+        # The outage delays one trigger; later triggers do not query the unreachable cluster.
         done = len(skip.progress())
         _blue_flows_until(scene, skip, topic, lambda: len(skip.progress()) >= done + 5)
         delays = [p["durationMs"].get("latestOffset", 0) for p in skip.progress()[before:]]
@@ -70,8 +70,8 @@ def test_skip_goes_on_and_fail_names_the_cluster(scene: Scene, outage: str) -> N
     assert skip.run == 1
 
 
-def test_a_cluster_moves_while_it_is_asked(scene: Scene) -> None:
-    """The old address gives no answer, and then is nobody's, before the metadata tells the new one."""
+def test_a_cluster_moves_while_it_is_queried(scene: Scene) -> None:
+    """The old address does not respond, then is closed, before the metadata contains the new one."""
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))
     metadata = scene.metadata("orders", "blue", "red", topic=topic)
@@ -82,7 +82,8 @@ def test_a_cluster_moves_while_it_is_asked(scene: Scene) -> None:
     red = scene.brokers["red"]
     red.freeze()
     try:
-        # What arrives twice in a row is of a trigger that had asked before; what doesn't hangs with its trigger.
+        # Records that arrive belong to a trigger that queried red before; records that do not arrive wait for a trigger
+        # that hangs.
         until("a trigger that hangs at red", lambda: not _arrives(scene, query, topic))
     finally:
         red.restart_on_new_port()
@@ -104,7 +105,7 @@ def _arrives(scene: Scene, query: Query, topic: str) -> bool:
 
 
 def _blue_flows_until(scene: Scene, query: Query, topic: str, seen: Callable[[], bool]) -> None:
-    """Progress is told by batches only, so they must not stop."""
+    """Keep batches running, since only batches report progress."""
 
     def look() -> bool:
         query.alive()
@@ -113,7 +114,7 @@ def _blue_flows_until(scene: Scene, query: Query, topic: str, seen: Callable[[],
             scene.produce("blue", topic, 2)
         return seen()
 
-    until("progress while blue flows", look)
+    until("progress while blue is read", look)
     until("blue's records", lambda: _read(query) >= _count(scene, topic))
 
 

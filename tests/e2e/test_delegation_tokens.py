@@ -1,4 +1,4 @@
-"""Where delegation tokens are configured, Spark's own reader reads: only that one gets them into its consumers."""
+"""With delegation tokens, Spark's own reader is used: only its consumers can authenticate with them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.harness.scene import Scene
 SPARKS = "using Spark's Kafka reader"
 
 
-def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:
+def test_sparks_reader_is_used_with_tokens(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     metadata = scene.metadata("orders", "blue", "green", topic=topic)
     query = scene.query(metadata, maxOffsetsPerTrigger="7")
@@ -21,7 +21,7 @@ def test_spark_reads_where_tokens_are_configured(scene: Scene) -> None:
     driver.kill()
 
 
-def test_else_the_connectors_own_reader_reads(scene: Scene) -> None:
+def test_the_connectors_reader_is_used_without_tokens(scene: Scene) -> None:
     topic = scene.topic("blue")
     query = scene.query(scene.metadata("orders", "blue", topic=topic))
     driver = scene.drivers.shared()

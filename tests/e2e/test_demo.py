@@ -1,4 +1,4 @@
-"""The demo does what it shows, its verdict can fail, and nothing outlives it."""
+"""The demo works, its verdict can fail, and none of its processes outlives it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from demo.verdict import Order, compare  # noqa: E402
 ORDERS = [Order("blue", 0, 0, 0), Order("blue", 1, 0, 1), Order("green", 0, 0, 2)]
 
 
-def test_verdict_passes_when_each_order_comes_once() -> None:
+def test_verdict_passes_if_each_order_is_read_once() -> None:
     verdict = compare(ORDERS, reversed(ORDERS))
     assert verdict.passed
     assert str(verdict) == "produced 3, read 3, lost 0, duplicated 0"
@@ -34,7 +34,7 @@ def test_verdict_finds_a_missing_order() -> None:
     assert str(verdict) == "produced 3, read 2, lost 1, duplicated 0"
 
 
-def test_verdict_finds_an_order_that_comes_twice() -> None:
+def test_verdict_finds_a_duplicated_order() -> None:
     verdict = compare(ORDERS, [*ORDERS, ORDERS[0], ORDERS[0]])
     assert not verdict.passed
     assert verdict.duplicated == [ORDERS[0], ORDERS[0]]
@@ -53,7 +53,7 @@ def test_verdict_compares_the_whole_order(changed: Order) -> None:
     assert verdict.details(at_most=1) == [f"lost: {ORDERS[1]}"]
 
 
-def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     demo = _start(tmp_path)
     output, _ = demo.communicate(timeout=900)
     assert demo.returncode == 0, output
@@ -69,7 +69,7 @@ def test_demo_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     assert relayed, output
     assert relayed[1] == relayed[2]
     assert int(relayed[1]) > int(found[1])
-    assert all(told in output for told in ("blue retained", "green active", "killed with -9", "comes back")), (
+    assert all(text in output for text in ("blue retained", "green active", "killed with -9", "added again")), (
         output
     )
 
@@ -95,18 +95,18 @@ def _start(folder: Path) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        # A shell without job control starts what it puts into the background with SIGINT ignored, which is passed on.
+        # A shell without job control starts background processes with SIGINT ignored, which child processes inherit.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
 def _still_running(started: dict[int, str]) -> list[str]:
-    # By its command too: the number may be somebody else's by now.
+    # Compares the command as well, because another process may have the same id by now.
     return [command for pid, command in started.items() if command and _command(pid) == command]
 
 
 def _descendants(ancestor: int) -> dict[int, str]:
-    """Commands by process id."""
+    """The commands of all descendants, by process id."""
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -120,7 +120,7 @@ def _descendants(ancestor: int) -> dict[int, str]:
 
 
 def _command(pid: int) -> str:
-    """Empty for a process that has ended."""
+    """The command of a process; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
     except (FileNotFoundError, ProcessLookupError):

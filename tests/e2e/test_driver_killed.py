@@ -53,12 +53,12 @@ def test_a_start_at_latest_is_kept_when_batch_0_is_not(scene: Scene) -> None:
     query = scene.query(metadata, startingOffsets="latest")
     doomed = scene.drivers.doomed()
     query.start(doomed, fault={"when": "before", "batch": 1})
-    # Batch 0 has no rows; the query is at the end that it found.
+    # Batch 0 has no rows; the query is at the end offsets of its start.
     until("batch 0", lambda: query.checkpoint.committed() == [0])
     start = positions(query.checkpoint.last())
     scene.produce("blue", topic, 4)
     query.await_event("stuck")
-    # It kills itself when nobody is there any more.
+    # It kills itself when the test is gone.
     doomed.abandon()
     scene.produce("blue", topic, 4)
     query.start(scene.drivers.shared())
@@ -87,7 +87,7 @@ def test_a_group_is_never_ahead_of_finished_batches(scene: Scene) -> None:
         }
 
     until("the group is where batch 1 ends", lambda: committed() == finished)
-    # The sink has the rows of batch 2, and Spark's commit log has not.
+    # The sink has the rows of batch 2, but Spark's commit log does not have the batch.
     doomed.kill()
     assert query.checkpoint.unfinished() == [2]
     assert committed() == finished
@@ -97,7 +97,7 @@ def test_a_group_is_never_ahead_of_finished_batches(scene: Scene) -> None:
 
 
 def test_while_a_cluster_is_discovered(scene: Scene) -> None:
-    """Five queries are at five different points of it when their driver is killed."""
+    """Five queries are at different steps of the discovery when their driver is killed."""
     topic = scene.topic("blue", "green")
     scene.produce("blue", topic, 10)
     metadata = scene.metadata("orders", "blue", topic=topic)
@@ -115,7 +115,7 @@ def test_while_a_cluster_is_discovered(scene: Scene) -> None:
     scene.produce("green", topic, 10)
     metadata.set_entry("orders", "green", [topic]).write()
     lucky = random.Random(seed()).choice(at_random)
-    until(f"{lucky.name} sees green", partial(_reads, lucky, "green"))
+    until(f"{lucky.name} reads green", partial(_reads, lucky, "green"))
     for query in (discovering, written):
         query.await_event("stuck")
     doomed.kill()
@@ -129,9 +129,9 @@ def test_while_a_cluster_is_discovered(scene: Scene) -> None:
         scene.await_exact(query, ("blue", topic), ("green", topic))
         assert len(query.sink.replayed()) == 1
     for query in at_random:
-        until(f"{query.name} sees green", partial(_reads, query, "green"))
+        until(f"{query.name} reads green", partial(_reads, query, "green"))
         start = _entered(query, "green")
-        # What a killed driver had logged holds.
+        # What the killed driver had logged remains valid.
         assert entered[query.name] in ({}, start)
         start |= {("blue", topic, 0): 0, ("blue", topic, 1): 0}
         scene.await_exact(query, ("blue", topic), ("green", topic), wanted=since(start))

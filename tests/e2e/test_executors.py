@@ -1,4 +1,4 @@
-"""Partitions of the same name on different clusters do not all come to one executor."""
+"""Equal partitions of different clusters are spread over executors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RECORDS = 40
 
 
 @pytest.mark.timeout(600)
-def test_the_same_partition_of_each_cluster_comes_to_another_executor(scene: Scene) -> None:
+def test_the_same_partition_of_each_cluster_is_on_another_executor(scene: Scene) -> None:
     topic = scene.topic(*CLUSTERS)
     for cluster in CLUSTERS:
         scene.produce(cluster, topic, RECORDS)
@@ -47,10 +47,10 @@ def test_the_same_partition_of_each_cluster_comes_to_another_executor(scene: Sce
             assert len(set(executors.values())) == EXECUTORS, (name, places)
             for partition in (0, 1):
                 neighbours = [executors[cluster, partition] for cluster in CLUSTERS]
-                # The first and the last of three share one of two.
+                # Of three clusters, the first and the last one share one of two executors.
                 assert neighbours[0] != neighbours[1] != neighbours[2], (name, places)
             for _, cluster, partition, count in places:
                 records[cluster, partition] = records.get((cluster, partition), 0) + count
         assert records == whole, name
-    # From batch to batch a partition stays where its consumer is.
+    # In each batch a partition is assigned to the executor that has its consumer.
     assert len({tuple(tuple(place[:3]) for place in places) for places in batches}) == 1, batches

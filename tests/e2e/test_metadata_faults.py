@@ -1,4 +1,4 @@
-"""A metadata service that is down, slow, or talks nonsense while a query runs."""
+"""A metadata service that is down, slow, or returns invalid answers while a query runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.harness.scene import PARTITIONS, Scene
 from tests.harness.waiting import until
 
 
-def test_nonsense_and_outages_do_no_harm(scene: Scene) -> None:
+def test_invalid_answers_and_outages_remove_nothing(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))
     metadata = scene.metadata("orders", "blue", "green", topic=topic)
@@ -45,7 +45,7 @@ def test_nonsense_and_outages_do_no_harm(scene: Scene) -> None:
     assert query.checkpoint.last().keys() == {"version", "clusters"}
 
 
-def test_flapping_and_rewrites_in_place_cost_nothing(scene: Scene) -> None:
+def test_flapping_and_rewrites_in_place_have_no_effect(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))
     metadata = scene.metadata("orders", "blue", "green", topic=topic)
@@ -68,7 +68,7 @@ def test_flapping_and_rewrites_in_place_cost_nothing(scene: Scene) -> None:
     assert query.run == 1
 
 
-def test_too_many_failures_end_the_query_and_nothing_is_lost(scene: Scene) -> None:
+def test_too_many_failures_fail_the_query_and_nothing_is_lost(scene: Scene) -> None:
     topic = scene.topic("blue")
     metadata = scene.metadata("orders", "blue", topic=topic)
     scene.produce("blue", topic, 4)
@@ -78,7 +78,7 @@ def test_too_many_failures_end_the_query_and_nothing_is_lost(scene: Scene) -> No
     metadata.remove()
     assert "DYNAMIC_KAFKA.METADATA_UNAVAILABLE" in query.failure()
     scene.produce("blue", topic, 4)
-    # Down at the restart: the checkpoint's topology serves for as many failures as are tolerated.
+    # The service is down at the restart: the checkpoint's topology is used until the threshold is exceeded.
     query.begin(scene.drivers.shared(), streamMetadataDiscoveryIntervalMs="6000")
     scene.await_exact(query, ("blue", topic))
     assert "DYNAMIC_KAFKA.METADATA_UNAVAILABLE" in query.failure()
@@ -88,7 +88,7 @@ def test_too_many_failures_end_the_query_and_nothing_is_lost(scene: Scene) -> No
     scene.await_exact(query, ("blue", topic))
 
 
-def test_a_service_that_takes_30_seconds_delays_nobody(scene: Scene) -> None:
+def test_a_service_that_takes_30_seconds_does_not_delay_queries(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))
     metadata = scene.metadata("orders", "blue", topic=topic)
@@ -117,7 +117,7 @@ def _has_more(query: Query, rows: int) -> bool:
 
 
 def _await_failures(scene: Scene, query: Query, topic: str, at_least: int) -> None:
-    """Metrics come with batches. 0: it answers again."""
+    """Wait for this many failures, or for none if it is 0. Batches are kept running, because they report metrics."""
 
     def look() -> bool:
         query.alive()

@@ -1,4 +1,4 @@
-"""No secret anywhere, while queries work and when they fail."""
+"""No secret is printed or stored, neither by running queries nor by failing ones."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
 SECRETS = ("jaas-0987", "truststore-1876", "key-2765", "unknown-3654")
-# A listener without security ignores them, so they do no harm.
+# A listener without security ignores these properties.
 PROPERTIES = {
     "sasl_jaas_config": "org.apache.kafka.common.security.plain.PlainLoginModule required "
     f'username="reader" password="{SECRETS[0]}";',
@@ -32,7 +32,7 @@ def test_no_secret_in_checkpoint_log_plan_or_error(scene: Scene) -> None:
     scene.await_exact(query, *both)
     texts = {"plans": query.explain()}
 
-    # They change; one leaves; another cannot be reached; the document is wrong in the middle of them.
+    # Properties change, one cluster is removed, another one is unreachable, the document is invalid next to a secret.
     changed = {**PROPERTIES, "client_id": "renamed"}
     metadata.cluster("red", scene.brokers["red"].bootstrap_servers, **changed).write()
     until("the change", lambda: "Topology 2 of" in doomed.log())

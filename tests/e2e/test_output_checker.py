@@ -1,4 +1,4 @@
-"""The comparison that the tests of the exactly-once sink rely on finds each kind of fault."""
+"""The comparison that the tests of the exactly-once sink rely on detects each kind of fault."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ EXPECTED = Counter(record.value for record in RECORDS)
 FIRST, SECOND = RECORDS[:2]
 
 
-def test_all_payloads_once_and_in_order_are_well() -> None:
+def test_all_payloads_once_and_in_order_is_correct() -> None:
     holes = [record._replace(offset=record.offset * 3 + 1) for record in RECORDS]
     assert faults(EXPECTED, reversed(holes)) == []
 
 
-def test_what_is_not_written_yet_is_no_fault_and_what_is_repeated_is_one() -> None:
+def test_unwritten_records_are_no_fault_but_repeated_ones_are() -> None:
     assert faults(EXPECTED, RECORDS[1:], complete=False) == []
     again = [*RECORDS[1:], RECORDS[3]._replace(offset=9)]
     assert faults(EXPECTED, again, complete=False) == ["1 repeated: ['K1-00003']"]
@@ -38,13 +38,13 @@ def test_what_is_not_written_yet_is_no_fault_and_what_is_repeated_is_one() -> No
         ([FIRST._replace(key="k7"), *RECORDS[1:]], "1 under another key: "),
     ],
 )
-def test_a_fault_is_told(found: list[OutputRecord], fault: str) -> None:
-    [told] = faults(EXPECTED, found)
-    assert told.startswith(fault)
+def test_a_fault_is_reported(found: list[OutputRecord], fault: str) -> None:
+    [reported] = faults(EXPECTED, found)
+    assert reported.startswith(fault)
 
 
-def test_what_is_not_seen_again_is_withdrawn() -> None:
+def test_a_record_that_disappears_is_withdrawn() -> None:
     assert withdrawn(set(RECORDS[:2]), RECORDS) == []
     assert withdrawn(set(RECORDS), RECORDS[1:]) == [FIRST]
-    # Another record in its place is no excuse.
+    # Also if another record has replaced it.
     assert withdrawn({FIRST}, [FIRST._replace(value="K1-00007")]) == [FIRST]

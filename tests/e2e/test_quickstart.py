@@ -1,4 +1,4 @@
-"""The example that users copy runs as it is."""
+"""The example that users copy runs unchanged."""
 
 from __future__ import annotations
 

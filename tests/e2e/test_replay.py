@@ -1,4 +1,4 @@
-"""A batch that is logged and not finished when its driver dies, and what else is gone at the restart."""
+"""A batch that was logged and not finished is read again, although much has changed at the restart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
 
-def test_a_logged_batch_is_read_again_whatever_has_gone(scene: Scene) -> None:
+def test_a_logged_batch_is_read_again_whatever_was_removed(scene: Scene) -> None:
     topic = scene.topic("blue", "green", "red")
     for cluster in ("blue", "green", "red"):
         scene.produce(cluster, topic, 10)
@@ -38,7 +38,7 @@ def test_a_logged_batch_is_read_again_whatever_has_gone(scene: Scene) -> None:
         for name in ("removed", "down", "dead", "skipped"):
             queries[name].begin(shared)
 
-        # Read again, and no more of it until it is back.
+        # Read again, but nothing more until the cluster is added again.
         query = queries["removed"]
         first = query.sink.tries(0)[0]
         assert {row.cluster for row in first} == {"blue", "green"}
@@ -49,7 +49,7 @@ def test_a_logged_batch_is_read_again_whatever_has_gone(scene: Scene) -> None:
         removed.set_entry("removed", "green", [topic]).write()
         scene.await_exact(query, ("blue", topic), ("green", topic))
 
-        # The checkpoint's topology serves, for new records as well.
+        # The checkpoint's topology is used, for new records as well.
         scene.produce("blue", topic, 4)
         scene.await_exact(queries["down"], ("blue", topic), ("green", topic))
 
@@ -60,7 +60,7 @@ def test_a_logged_batch_is_read_again_whatever_has_gone(scene: Scene) -> None:
 
         skipped = queries["skipped"]
         scene.produce("blue", topic, 4)
-        until("blue goes on", lambda: skipped.sink.records().total() == _count(scene, "blue", topic))
+        until("blue is read", lambda: skipped.sink.records().total() == _count(scene, "blue", topic))
         assert {row.cluster for row in skipped.sink.records()} == {"blue"}
         assert "are lost" in shared.log()
     finally:

@@ -1,4 +1,4 @@
-"""No secret anywhere, on clusters that really ask for it: while queries work, rotate and are refused."""
+"""No secret of secured clusters is printed or stored: by running queries, during rotation, and by refused queries."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster]
     texts["progress and events"] = str(driver.events())
     texts["log"] = driver.log()
     texts["event log"] = driver.event_log()
-    # The places where secrets would be are in there.
+    # The places where secrets could be are covered.
     assert "ConsumerConfig values" in texts["log"]
     assert "SparkListenerSQLExecutionStart" in texts["event log"]
     secrets = {FIRST, SECOND, WRONG}

@@ -23,9 +23,9 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
         pipelines.await_written(*second.values())
         for query in first.values():
             query.release()
-        # Its transactions are aborted, and it finds that it is not its turn.
+        # Its transactions are aborted, and another run has claimed the journal.
         assert "started after this run" in first["before-decision"].fails_with("JOURNAL_CONFLICT")
-        # To commit what is committed does no harm; Spark's own log has the batch already.
+        # Committing a committed transaction has no effect; Spark's own log has the batch already.
         assert "CONCURRENT_STREAM_LOG_UPDATE" in first["decided"].failure(300)
         pipelines.orders(20)
         pipelines.await_written(*second.values())
@@ -33,15 +33,15 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(*second.values())
 
 
-def test_a_driver_that_comes_while_another_one_decides(pipelines: Pipelines) -> None:
+def test_a_driver_that_starts_while_another_one_decides(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     first = pipelines.writer("first")
     with pipelines.watcher(first):
-        # It has found that it is its turn.
+        # It has checked that the journal is claimed by its own run.
         first.begin(pipelines.drivers.doomed(), fault={"step": "claimed", "batch": 1})
         first.await_halt()
         second = pipelines.copy(first)
-        # It has found no decision, and aborts what is open.
+        # It has found no decision, and aborts the open transactions.
         second.begin(pipelines.drivers.shared(), fault={"step": "before-decision", "batch": 1})
         second.await_halt()
         first.release()
@@ -56,7 +56,7 @@ def test_a_driver_that_comes_while_another_one_decides(pipelines: Pipelines) -> 
 
 
 def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
-    """Before the decision nothing is there; after all commits everything is."""
+    """Before the decision nothing is visible; after all commits everything is."""
     pipelines.orders(40)
     steps = ("before-decision", "committed")
     queries = {step: pipelines.writer(step) for step in steps}
@@ -72,15 +72,15 @@ def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
             _break(query)
             query.release()
         for query in queries.values():
-            told = query.failure(300)
-            assert "dynamic-kafka-sink" in told
+            error = query.failure(300)
+            assert "dynamic-kafka-sink" in error
         watcher.look_again()
         assert {step: pipelines.values(query).total() for step, query in queries.items()} == rows
-        # Nobody has to wait for what was not decided.
+        # Transactions that were not decided do not block readers.
         pipelines.await_readers_pass(*queries.values())
         pipelines.orders(20)
         for query in queries.values():
-            _mend(query)
+            _repair(query)
             query.begin(shared)
         pipelines.await_written(*queries.values())
     pipelines.await_readers_pass(*queries.values())
@@ -91,6 +91,6 @@ def _break(query: SinkQuery) -> None:
     query.journal.write_text("not a folder")
 
 
-def _mend(query: SinkQuery) -> None:
+def _repair(query: SinkQuery) -> None:
     query.journal.unlink()
     query.journal.with_name("aside").rename(query.journal)

@@ -23,7 +23,7 @@ def test_at_each_step(pipelines: Pipelines) -> None:
         "to-all": pipelines.writer("to-all", clusterRouting="all"),
         "in-tasks": pipelines.writer("in-tasks"),
     }
-    # The last record of a partition of the second batch: what is before it is sent.
+    # The last record of a partition in the second batch: the records before it have been sent.
     faults: dict[str, Mapping[str, Any]] = {name: {"step": name, "batch": BATCH} for name in queries}
     faults["counted"] = {"step": "decided", "batch": BATCH}
     faults["to-all"] = {"step": "between-commits", "batch": BATCH}
@@ -51,7 +51,7 @@ def test_at_each_step(pipelines: Pipelines) -> None:
             query.begin(pipelines.drivers.shared())
         pipelines.await_written(*queries.values())
         for name, query in queries.items():
-            # What was decided is committed as it was, and what was not is written by the new run.
+            # Decided batches are committed as decided, others are written by the new run.
             again = query.decisions()
             assert f"{BATCH}-0" in again
             if f"{BATCH}-0" in decided[name]:
@@ -75,7 +75,7 @@ def _check_stuck(pipelines: Pipelines, name: str, query: SinkQuery) -> None:
     batches = [query.decisions()[e]["transactions"] for e in ("0-0", entry)]
     rows = [sum(t["rows"] for t in transactions) for transactions in batches]
     assert {t["cluster"] for t in batches[1]} == set(TARGETS)
-    # Nothing of the batch, a part of it, or all.
+    # Nothing of the batch, a part of it, or all of it.
     if name in ("decided", "counted"):
         assert seen == rows[0], name
     elif name in ("between-commits", "to-all"):
@@ -85,12 +85,12 @@ def _check_stuck(pipelines: Pipelines, name: str, query: SinkQuery) -> None:
 
 
 def _await_sent(pipelines: Pipelines, query: SinkQuery, value: str) -> None:
-    """The record is in Kafka, in a transaction that is open."""
+    """Wait until the record is in Kafka, in an open transaction."""
     until(f"{value} of {query.name}", lambda: value.upper() in pipelines.uncommitted(query), PATIENCE_S)
 
 
 def test_before_the_offset_log_and_after_it(pipelines: Pipelines) -> None:
-    """Between two batches, with a batch that Spark has not noted as done, and with offsets but no task started."""
+    """Between two batches, with a batch that is not in Spark's commit log, and with offsets but no task started."""
     pipelines.orders(20)
     planning = pipelines.writer("planning")
     unnoted = pipelines.writer("unnoted")
@@ -101,7 +101,7 @@ def test_before_the_offset_log_and_after_it(pipelines: Pipelines) -> None:
         planning.begin(doomed)
         unnoted.begin(doomed)
         pipelines.await_written(planning, unnoted)
-        # The first batch of a run asks each cluster, which says nothing, how long transactions may last.
+        # The first batch of a run asks each cluster for the limit of transactions; this one does not respond.
         pipelines.brokers["old"].freeze()
         try:
             logged.begin(doomed)
@@ -116,7 +116,7 @@ def test_before_the_offset_log_and_after_it(pipelines: Pipelines) -> None:
         assert planning.checkpoint.unfinished() == []
         assert logged.checkpoint.unfinished() == [0]
         assert not logged.journal.exists()
-        # As if it had been killed when the sink was done and Spark's commit log was not written.
+        # As if it had been killed between the sink's commit and Spark's commit log.
         decided = unnoted.decisions()
         assert unnoted.done() == set(decided) == {"0-0"}
         for name in ("0", ".0.crc"):

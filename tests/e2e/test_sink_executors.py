@@ -1,4 +1,4 @@
-"""Executors that are killed, tasks that are tried again, and tasks that run twice at once, under exactly-once."""
+"""Killed executors, retried tasks and speculative tasks, with exactly-once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CONF = {
     "spark.scheduler.minRegisteredResourcesRatio": "1.0",
     "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
 }
-# As soon as one of two tasks is done, the other one counts as slow.
+# As soon as one of two tasks has finished, the other one counts as slow.
 SPECULATION = {
     "spark.speculation": "true",
     "spark.speculation.quantile": "0.5",
@@ -34,7 +34,7 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
     raced = pipelines.writer("raced")
     queries = (failed, killed, slow, raced)
     with standalone(pipelines.folder / "spark") as master, pipelines.watcher(*queries):
-        # One query after the other: there are two cores.
+        # One query after the other, because there are two cores.
         driver = pipelines.drivers.configured({"spark.master": master, **CONF})
         failed.begin(driver, fault={"task": "fail", "at": values[-1]})
         pipelines.await_written(failed)
@@ -61,9 +61,9 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
         pipelines.await_written(raced)
         assert {_attempt(t) for t in _first(raced)} == {"0"}
         for query in (failed, killed, slow):
-            # Of two tasks, a later attempt of one has won.
+            # Of one of two tasks, a later attempt has won.
             assert {_attempt(t) for t in _first(query)} == {"0", "1"}, query.name
-        # Nobody waits for what the other attempts have left, whose threads Spark has interrupted.
+        # Readers do not wait for transactions of other attempts, whose threads Spark has interrupted.
         assert "could not be aborted" not in _executors_log(pipelines)
         pipelines.await_readers_pass(*queries)
         driver.kill()

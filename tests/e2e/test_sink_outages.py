@@ -1,4 +1,4 @@
-"""Brokers that are killed, frozen or restarted while an exactly-once batch is prepared and while it is committed."""
+"""Brokers that are killed, frozen or restarted while an exactly-once batch is prepared or committed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 PATIENT = {"commitTimeoutMs": "300000"}
-# Which of the clusters, and how it begins and ends.
+# The cluster, and how the outage begins and ends.
 OUTAGES: dict[str, tuple[str, Callable[[Cluster], None], Callable[[Cluster], None]]] = {
     "killed": ("green", lambda broker: broker.kill(), lambda broker: broker.restart()),
     "frozen": ("old", lambda broker: broker.freeze(), lambda broker: broker.thaw()),
@@ -39,7 +39,7 @@ def test_a_broker_in_prepare_and_in_commit(pipelines: Pipelines, outage: str) ->
     committing = pipelines.writer("committing", "mapped", **PATIENT)
     shared = pipelines.drivers.shared()
     with pipelines.watcher(preparing, committing):
-        # In the middle: after the outage has begun, its task has records for each cluster.
+        # In the middle of the batch: its task has records for each cluster after the outage has begun.
         preparing.begin(shared, fault={"task": "hang", "at": values[6]})
         committing.begin(shared, fault={"step": "decided", "batch": 0})
         preparing.await_hit()
@@ -79,10 +79,10 @@ def test_down_in_commit_and_back_in_time(pipelines: Pipelines) -> None:
         pipelines.brokers["old"].kill()
         try:
             query.release()
-            told = query.fails_with("COMMIT_INCOMPLETE")
+            error = query.fails_with("COMMIT_INCOMPLETE")
             for transaction in decided["1-0"]["transactions"]:
-                assert (transaction["cluster"] == "old") == (f"'{transaction['cluster']}', transaction" in told)
-            # Spark tells the sink to abort then; a decision stands.
+                assert (transaction["cluster"] == "old") == (f"'{transaction['cluster']}', transaction" in error)
+            # Spark then asks the sink to abort; a decision remains.
             assert _count(pipelines, query, "green") == before + rows["green"]
             assert query.done() == {"0-0"}
         finally:

@@ -1,4 +1,4 @@
-"""Outages in the middle of a commit that last longer than transactions live."""
+"""Outages in the middle of a commit that are longer than the transaction timeout."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.waiting import until
 
 BATCH = 1
-# A batch has to be decided within a half of it, on machines that others use too.
+# A batch has to be decided within half of it, also on a busy machine.
 LIFE_MS = "30000"
 SHORT = {"kafka.transaction.timeout.ms": LIFE_MS, "commitTimeoutMs": "12000"}
 REPLAY = {"partialCommitPolicy": "replay-lost-partitions", "commitTimeoutMs": "300000"}
-# Of those that nothing is to happen to any more.
+# For queries that are not disturbed any more.
 LONG = {"kafka.transaction.timeout.ms": "600000", "commitTimeoutMs": "300000"}
 TOO_SLOW = ("DYNAMIC_KAFKA.TRANSACTIONS_ABORTED", "DYNAMIC_KAFKA.COMMIT_INCOMPLETE")
 DECIDED = {"step": "decided", "batch": BATCH}
-# Starts of all queries together that a busy machine makes too slow for transactions of `LIFE_MS`.
+# How many starts, of all queries together, may be too slow for transactions of `LIFE_MS` on a busy machine.
 MOST_RETRIES = 5
 
 
-def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipelines: Pipelines) -> None:
+def test_a_lost_part_is_reported_and_written_again_and_a_lost_batch_starts_again(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     partial = pipelines.writer("partial", "mapped", **SHORT)
     nothing = pipelines.writer("nothing", "mapped", **SHORT)
@@ -34,7 +34,7 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
     with pipelines.watcher(*queries):
         retries.halt(nothing, doomed, DECIDED)
         retries.halt(twice, doomed, {"step": "between-commits", "batch": BATCH})
-        # The last one, so that green's part is committed in time.
+        # The last start, so that green's part is committed in time.
         retries.halt(partial, doomed, DECIDED)
         old.kill()
         try:
@@ -44,17 +44,17 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
             green.kill()
             try:
                 nothing.release()
-                told = partial.fails_with("COMMIT_INCOMPLETE")
-                assert "'old'" in told
-                assert "'green'" not in told
-                told = nothing.fails_with("COMMIT_INCOMPLETE")
-                assert "'old'" in told
-                assert "'green'" in told
+                error = partial.fails_with("COMMIT_INCOMPLETE")
+                assert "'old'" in error
+                assert "'green'" not in error
+                error = nothing.fails_with("COMMIT_INCOMPLETE")
+                assert "'old'" in error
+                assert "'green'" in error
             finally:
                 green.restart()
         finally:
             old.restart()
-        # Kafka has aborted what was open.
+        # Kafka has aborted the open transactions.
         pipelines.await_readers_pass(*queries)
         assert pipelines.values(nothing).total() == _rows(nothing)["0-0"]
         seen = pipelines.values(partial)
@@ -65,19 +65,19 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
 
         shared = pipelines.drivers.shared()
         partial.begin(shared)
-        told = partial.fails_with("PARTIAL_COMMIT")
+        error = partial.fails_with("PARTIAL_COMMIT")
         missing = [t for t in partial.decisions()[f"{BATCH}-0"]["transactions"] if t["cluster"] == "old"]
         assert missing
         for transaction in missing:
-            assert transaction["transactionalId"] in told
+            assert transaction["transactionalId"] in error
             assert (
-                f"(task {transaction['partition']}, {transaction['rows']} records, topic {partial.topic})" in told
+                f"(task {transaction['partition']}, {transaction['rows']} records, topic {partial.topic})" in error
             )
-        assert "cluster 'green'" not in told
+        assert "cluster 'green'" not in error
         assert pipelines.values(partial) == seen
         partial.begin(shared, None, **REPLAY | LONG)
         nothing.begin(shared, None, **LONG)
-        # The missing part is prepared, decided, and lost once more; the driver dies before it finds out.
+        # The missing part is prepared, decided and lost again; the driver dies before it notices.
         doomed.kill()
         doomed = pipelines.drivers.doomed()
         retries.halt(twice, doomed, DECIDED, **REPLAY)
@@ -97,13 +97,13 @@ def test_a_part_is_told_and_written_again_and_nothing_at_all_is_a_new_start(pipe
 
 
 class _Retries:
-    """Starts that were too slow for transactions this short, over the whole test."""
+    """Counts the starts of the whole test that were too slow for these short transactions."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
 
     def halt(self, query: SinkQuery, driver: DriverProcess, fault: dict[str, Any], **options: str) -> None:
-        """Start the query until it is halted."""
+        """Start the query, repeatedly if necessary, until it is halted."""
         while True:
             query.begin(driver, fault, **options)
             event = until(f"the halt of {query.name}", query.halted_or_terminated, PATIENCE_S)
@@ -116,7 +116,7 @@ class _Retries:
 
 
 def _rows(query: SinkQuery, *clusters: str) -> dict[str, int]:
-    """Records that the decisions of a query have, for these clusters or for all."""
+    """The numbers of records in the decisions of a query, for these clusters or for all."""
     return {
         name: sum(t["rows"] for t in entry["transactions"] if not clusters or t["cluster"] in clusters)
         for name, entry in query.decisions().items()

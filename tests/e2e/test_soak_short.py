@@ -1,4 +1,4 @@
-"""A short soak; DYNAMIC_KAFKA_SEED=random for another one."""
+"""A short soak test; DYNAMIC_KAFKA_SEED=random selects another one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_soak_of_a_query_that_writes(scene: Scene, tmp_path: Path) -> None:
     print(soak(seed(), SINK_EVENTS, tmp_path / "soak", scene.brokers, scene.drivers, world_of=SinkWorld))
 
 
-def test_a_seed_is_a_plan() -> None:
+def test_a_seed_determines_the_plan() -> None:
     assert list(plan(7, 200)) == list(plan(7, 200))
     assert list(plan(7, 200)) != list(plan(8, 200))
     assert {event.kind for event in plan(7, 200)} >= {
@@ -43,7 +43,7 @@ def test_clusters_move_while_the_driver_is_dead(count: int, writes: bool) -> Non
 
 
 def _moves_while_dead(number: int, count: int, writes: bool) -> int:
-    """How many there are in a plan, none of a cluster that the metadata does not name at the next start."""
+    """The number of moves in a plan; no cluster moves that is not in the metadata at the next start."""
     layout, dead, found = Layout(), False, 0
     moved: set[str] = set()
     for event in [*first_events(), *plan(number, count, writes)]:

@@ -1,4 +1,4 @@
-"""The brokers that every other end-to-end test relies on, as Python sees them."""
+"""The Python client of the testkit, which every other end-to-end test relies on."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_operation_reaches_the_broker(testkit: Testkit) -> None:
         cluster.delete_records("t", 0, before_offset=2)
         assert cluster.beginning_offsets("t") == {0: 2, 1: 0}
         assert len(cluster.dump("t", committed_only=True)) == 8
-        assert cluster.committed_offsets("nobody") == {}
+        assert cluster.committed_offsets("unknown") == {}
         cluster.cut_network()
         cluster.pause_network()
         cluster.resume_network()
@@ -72,7 +72,7 @@ def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
     assert cluster.topics() == {"moved"}
 
 
-def test_who_waits_for_a_dead_server_is_told() -> None:
+def test_requests_to_a_dead_server_fail() -> None:
     testkit = Testkit()
     os.kill(testkit.pid, signal.SIGKILL)
     with pytest.raises(TestkitError, match="ended"):

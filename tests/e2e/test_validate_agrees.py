@@ -1,4 +1,4 @@
-"""``validate`` and the connector accept the same metadata files, also those that tests/conformance does not have."""
+"""``validate`` and the connector accept the same metadata files, beyond the cases in tests/conformance."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tests.harness.jars import connector_jars
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20261122
 PER_DOCUMENT = 10
-# Characters with a meaning in YAML or JSON, and those of values that YAML 1.1 and 1.2 read differently.
+# Characters with a meaning in YAML or JSON, and characters of values that YAML 1.1 and 1.2 read differently.
 CHARACTERS = "\n\r\t \\/&*!|>%@`'\"#:-?,[]{}<=~0123456789_+.eExonyNTZ\ufeff\u0085\u2028é"
 
-# Prints for each document the line of its error; 0 for an error without a line, None for none.
+# Prints for each document the line of its error; 0 for an error without a line, None without an error.
 CONNECTOR = """
 import json, re, sys
 from pyspark.errors import PySparkException
@@ -52,7 +52,7 @@ def changed(text: str, source: random.Random) -> str:
     return text
 
 
-def test_changed_documents_are_judged_alike() -> None:
+def test_both_agree_on_changed_documents() -> None:
     source = random.Random(SEED)
     files = sorted((ROOT / "tests/conformance/metadata").glob("*.json"))
     good = ["\n".join(c["document"]) for f in files for c in json.loads(f.read_text("utf-8")) if "streams" in c]
@@ -71,6 +71,6 @@ def test_changed_documents_are_judged_alike() -> None:
     assert len(lines) - lines.count(None) > 10
     for document, line in zip(documents, lines, strict=True):
         errors = read(document).errors
-        # `validate` reports all errors, the connector the first one that it finds.
+        # `validate` reports all errors, the connector the first one.
         assert bool(errors) == (line is not None), (document, errors, line)
         assert line is None or line in [error.line or 0 for error in errors], (document, errors, line)

@@ -1,4 +1,4 @@
-"""What Python users call to write, on real brokers."""
+"""The API that Python users call to write, on real brokers."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Seen(NamedTuple):
 
 
 class SinkFolder:
-    """The output of a query, over all its runs."""
+    """The output of a query over all its runs."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -41,7 +41,7 @@ class SinkFolder:
         return Counter(row for rows in self.batches().values() for row in rows)
 
     def count(self, cluster: str | None = None) -> int:
-        """Number of all rows, or of those of a cluster."""
+        """The number of rows, in total or of one cluster."""
         batches = self.batches().values()
         if cluster is None:
             return sum(len(rows) for rows in batches)
@@ -52,12 +52,12 @@ class SinkFolder:
         return sorted(row.value for row in self.records().elements())
 
     def tries(self, batch: int) -> list[list[Seen]]:
-        """What each try of a batch was given."""
+        """The rows of each attempt of a batch."""
         files = sorted((self._folder / "attempts").glob(f"{batch}.*.json"), key=lambda p: int(p.suffixes[0][1:]))
         return [_rows(path) for path in files]
 
     def changed_replays(self) -> list[int]:
-        """Batches that were given other rows when they ran again."""
+        """Batches whose attempts had different rows."""
         batches = {int(path.name.split(".")[0]) for path in (self._folder / "attempts").glob("[0-9]*.json")}
         return [b for b in sorted(batches) if len(set(self._texts(b))) > 1]
 
@@ -79,12 +79,12 @@ Wanted = Callable[[Seen], bool]
 
 
 class Checker:
-    """Knows what a query has to read.
+    """Compares the records that a query has to read with those that it has read.
 
     Args:
-        sink: Where the query writes.
-        topics: (cluster id, its brokers, topic), all of them that the query has ever been given.
-        wanted: Tells which of the records there are the query's business. Default: all.
+        sink: The output of the query.
+        topics: (cluster id, its broker, topic), all that the query has had in its lifetime.
+        wanted: Selects the records that the query has to read. Default: all.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Checker:
         self._wanted = wanted
 
     def stored(self) -> Counter[Seen]:
-        """What the brokers hold, by plain consumers."""
+        """The records in the brokers, read with plain consumers."""
         return stored(self._topics, self._wanted)
 
     def await_exact(
@@ -107,12 +107,12 @@ class Checker:
         deadline_s: float = DEADLINE_S,
         alive: Callable[[], object] = lambda: None,
     ) -> None:
-        """Wait until as many records are there as expected, compare, and compare again when the query is idle.
+        """Wait for the expected number of records, compare, and compare again when the query is idle.
 
         Args:
-            settle: Returns when the query has nothing left to do. A record that is delivered again may come late.
-            deadline_s: When to stop waiting and compare, so that the error lists what is missing.
-            alive: Raises when there is nothing to wait for any more.
+            settle: Returns when the query is idle. A duplicate may arrive late.
+            deadline_s: When to stop waiting and to compare, so that the error lists what is missing.
+            alive: Raises if waiting is useless.
         """
         expected = self.stored()
 
@@ -130,7 +130,7 @@ class Checker:
 
 
 def stored(topics: Iterable[tuple[str, Cluster, str]], wanted: Wanted = lambda record: True) -> Counter[Seen]:
-    """The multiset that the brokers hold."""
+    """The multiset of records in the brokers."""
     found: Counter[Seen] = Counter()
     for cluster_id, cluster, topic in topics:
         for record in cluster.dump(topic):
@@ -159,7 +159,7 @@ def compare(expected: Mapping[Seen, int], sink: SinkFolder) -> None:
 
 
 def assert_none_repeated(sink: SinkFolder) -> None:
-    """Raise an AssertionError where a query has delivered a record in more than one row, whatever it had to read."""
+    """Raise an AssertionError if a query has delivered a record in several rows, whatever it had to read."""
     repeated = [row for row, count in sink.records().items() if count > 1]
     assert not repeated, f"{len(repeated)} repeated: {sorted(repeated)[:5]}"
 

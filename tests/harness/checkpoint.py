@@ -18,20 +18,20 @@ class Checkpoint:
         return {batch: json.loads(text.splitlines()[-1]) for batch, text in self._log("offsets").items()}
 
     def last(self) -> dict[str, Any]:
-        """The offset that was logged last; empty before there is one."""
+        """The last logged offset; empty if there is none."""
         logged = self.offsets()
         return logged[max(logged)] if logged else {}
 
     def committed(self) -> list[int]:
-        """Batches that are finished."""
+        """Finished batches."""
         return sorted(self._log("commits"))
 
     def unfinished(self) -> list[int]:
-        """Batches that are logged and not finished."""
+        """Batches that are logged but not finished."""
         return sorted(set(self._log("offsets")) - set(self.committed()))
 
     def text(self) -> str:
-        """All that is in it."""
+        """All files as text."""
         files = sorted(path for path in self.folder.rglob("*") if path.is_file())
         return "\n".join(path.read_text(errors="replace") for path in files)
 
@@ -41,5 +41,5 @@ class Checkpoint:
             try:
                 found[int(path.name)] = path.read_text()
             except FileNotFoundError:
-                pass  # Spark deletes old ones.
+                pass  # Spark deletes old files.
         return found

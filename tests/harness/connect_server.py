@@ -1,4 +1,4 @@
-"""A Spark Connect server as a process, and programs that are its clients."""
+"""A Spark Connect server as a process, and programs as its clients."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class ConnectServer:
     """Listens when the constructor returns.
 
     Args:
-        folder: For its log and all that it keeps on disk.
-        jars: What it is started with.
+        folder: For its log and its files.
+        jars: The jars of the server.
     """
 
     def __init__(self, folder: Path, jars: Iterable[Path] = ()) -> None:
@@ -47,10 +47,10 @@ class ConnectServer:
         given = ",".join(map(str, jars))
         command += ["--jars", given] if given else []
         command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]
-        # The script asks this Python where Spark is.
+        # The script uses this Python to find Spark.
         env = os.environ | {"PYSPARK_PYTHON": sys.executable}
         with self._log.open("wb") as log:
-            # A group of its own: the shell script and the JVM end together.
+            # A separate process group: the shell script and the JVM are killed together.
             self._process = subprocess.Popen(
                 command,
                 cwd=folder,
@@ -63,7 +63,7 @@ class ConnectServer:
         self.url = f"sc://127.0.0.1:{until('the Connect server', self._port, 180)}"
 
     def client(self, program: str, *arguments: str) -> dict[str, Any]:
-        """Run a module against the server; the last line that it prints is its result, as JSON."""
+        """Run a module against the server. The last line of its output is its result, as JSON."""
         done = subprocess.run(
             [sys.executable, "-m", program, self.url, *arguments],
             cwd=_HERE.parents[1],
@@ -72,18 +72,18 @@ class ConnectServer:
             timeout=_LIMIT_S,
             check=False,
         )
-        # What the JVM adds is in the log too, and long.
+        # The JVM's part of the error is also in the log, and is long.
         said = done.stderr.partition("JVM stacktrace:")[0]
         assert done.returncode == 0, f"{said[-4000:]}\nthe server's log: {self._log}"
         found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return found
 
     def log(self) -> str:
-        """What it has logged so far."""
+        """The log so far."""
         return self._log.read_text(errors="replace")
 
     def close(self) -> None:
-        """Kill it."""
+        """Kill the server."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

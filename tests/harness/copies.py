@@ -22,7 +22,7 @@ def read(spark: SparkSession, streams: str) -> Any:
 
 
 def writer(frame: DataFrame, streams: str) -> DynamicKafkaWriterBuilder:
-    """To `copies`, each record of one cluster with the cluster's name before it."""
+    """The writer to `copies`; values have the name of their cluster as a prefix."""
     copies = frame.selectExpr("key", "concat(cluster, ':', string(value)) AS value", "topic AS origin")
     return (
         DynamicKafka.writer(copies)

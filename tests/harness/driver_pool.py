@@ -1,4 +1,4 @@
-"""The drivers of a test run: starting one takes seconds, so tests share one, and a spare one is ready to be killed."""
+"""The drivers of a test run. Starting one takes seconds, so tests share one, and a spare one can be killed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class DriverPool:
     """All drivers of a test run.
 
     Args:
-        folder: For their logs.
+        folder: For the logs of the drivers.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -35,11 +35,11 @@ class DriverPool:
         return taken.ready()
 
     def configured(self, conf: Mapping[str, str]) -> DriverProcess:
-        """Return a driver of the test's own, whose session has further settings."""
+        """Return a driver for one test, whose session has additional settings."""
         return self._start(conf).ready()
 
     def prepare(self) -> None:
-        """Start the driver that the next `doomed` returns, so that the test does not wait for it."""
+        """Start the driver that the next call of `doomed` returns, so that the test does not wait for it."""
         if self._spare is None:
             self._spare = self._start()
 

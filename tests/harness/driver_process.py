@@ -19,11 +19,11 @@ Event = dict[str, Any]
 
 
 class DriverProcess:
-    """Starts at once; `ready` waits for it.
+    """A driver that starts at once; `ready` waits for it.
 
     Args:
-        folder: For its log and what Spark keeps on disk.
-        conf: Of its session, beside what all drivers have.
+        folder: For its log and Spark's files.
+        conf: Session settings in addition to those of all drivers.
     """
 
     def __init__(self, folder: Path, conf: Mapping[str, str] | None = None) -> None:
@@ -37,23 +37,23 @@ class DriverProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                # A group of its own, so that one signal reaches Python and JVM at the same moment.
+                # A separate process group, so that one signal reaches Python and JVM at the same moment.
                 start_new_session=True,
             )
         threading.Thread(target=self._read, daemon=True).start()
 
     @property
     def pid(self) -> int:
-        """Of the process, which is that of its group."""
+        """The id of the process and of its group."""
         return self._process.pid
 
     def ready(self) -> DriverProcess:
-        """Wait until the session runs."""
+        """Wait until the session is running."""
         self.await_event("the driver", lambda event: event["event"] == "ready", 300)
         return self
 
     def is_alive(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the process is running."""
         return self._process.poll() is None
 
     def send(self, **command: Any) -> None:
@@ -64,11 +64,11 @@ class DriverProcess:
         stdin.flush()
 
     def events(self, start: int = 0) -> list[Event]:
-        """All events so far, from one on."""
+        """All events so far, beginning with the given number."""
         return self._events[start:]
 
     def await_event(self, what: str, matches: Callable[[Event], bool], deadline_s: float = 300) -> Event:
-        """Wait for an event, an old one counts."""
+        """Wait for an event, which may be an earlier one."""
 
         def look() -> Event | None:
             found = next((event for event in self.events() if matches(event)), None)
@@ -81,22 +81,22 @@ class DriverProcess:
         return found
 
     def log(self) -> str:
-        """What it has logged so far."""
+        """The log so far."""
         return self.log_path.read_text(errors="replace")
 
     def event_log(self) -> str:
-        """What Spark keeps of it for its history server."""
+        """Spark's event log, for its history server."""
         files = sorted(path for path in (self.log_path.parent / "events").rglob("*") if path.is_file())
         return "\n".join(path.read_text(errors="replace") for path in files)
 
     def kill(self) -> None:
-        """SIGKILL to Python and JVM at once."""
+        """Send SIGKILL to Python and JVM at once."""
         if self.is_alive():
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
     def abandon(self) -> None:
-        """Let it find that its test is gone; returns when Python and JVM have ended."""
+        """Close its stdin, as if the test had died; returns when Python and JVM have ended."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         until("the end of an abandoned driver", lambda: not self.is_alive() and not _runs(self.pid), 20)

@@ -30,7 +30,7 @@ from .steps import Steps
 
 
 class Events:
-    """To the test. Spark's own prints go to stderr."""
+    """Events for the test. Output of Spark is redirected to stderr."""
 
     def __init__(self) -> None:
         self._out = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -38,7 +38,7 @@ class Events:
         self._lock = threading.Lock()
 
     def emit(self, event: str, **values: Any) -> None:
-        """Write one line."""
+        """Write an event as one line."""
         line = json.dumps({"event": event, **values})
         with self._lock:
             self._out.write(line + "\n")
@@ -52,18 +52,18 @@ class Progress(StreamingQueryListener):
         self._events = events
 
     def onQueryStarted(self, event: Any) -> None:
-        """Told by `start` already."""
+        """Ignored: `start` has reported it."""
 
     def onQueryProgress(self, event: Any) -> None:
-        """Every batch, and now and then without one."""
+        """Report the progress of each batch, and of triggers without one from time to time."""
         progress = json.loads(event.progress.json)
         self._events.emit("progress", query=progress["name"], progress=progress)
 
     def onQueryIdle(self, event: Any) -> None:
-        """Not of interest."""
+        """Ignored."""
 
     def onQueryTerminated(self, event: Any) -> None:
-        """Told by the thread that waits for it, with more detail."""
+        """Ignored: the thread that waits for the query reports it with more detail."""
 
 
 class Driver:
@@ -79,12 +79,12 @@ class Driver:
         self._events.emit("ready", pid=os.getpid())
 
     def run(self) -> None:
-        """Obey until stdin ends. Commands run beside one another."""
+        """Execute commands until stdin is closed. Commands run concurrently."""
         for line in sys.stdin:
             command = json.loads(line)
-            threading.Thread(target=self._obey, args=(command,), daemon=True).start()
+            threading.Thread(target=self._execute, args=(command,), daemon=True).start()
 
-    def _obey(self, command: dict[str, Any]) -> None:
+    def _execute(self, command: dict[str, Any]) -> None:
         name = command["query"]
         try:
             getattr(self, "_" + command["command"])(name, command)
@@ -138,7 +138,7 @@ class Driver:
             emit("terminated", error=_whole(error))
 
     def _settle(self, name: str, command: dict[str, Any]) -> None:
-        # A trigger that is under way may have looked before the call; the second one has not.
+        # A running trigger may have asked for end offsets before the call, the next one has not.
         for _ in range(2):
             self._queries[name].processAllAvailable()
         self._events.emit("settled", query=name, run=command["run"])
@@ -147,7 +147,7 @@ class Driver:
         self._queries[name].stop()
 
     def _explain(self, name: str, command: dict[str, Any]) -> None:
-        """All the texts in which Spark shows a plan."""
+        """Report all texts in which Spark shows a plan."""
         frame = self._frame(command)
         plans = [frame._jdf.queryExecution().toString(), frame._jdf.logicalPlan().toJSON()]
         if name in self._queries:
@@ -171,7 +171,7 @@ def _made(folder: Path) -> Path:
 
 
 def _whole(error: Exception) -> str:
-    """With what the JVM says of it, since that is what users find in logs."""
+    """The error with the JVM's text, which is what users find in logs."""
     origin = getattr(error, "_origin", None)
     return str(error) if origin is None else f"{error}\n{origin}"
 
@@ -197,7 +197,7 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     # The testkit is for faults in tasks.
     spark = DynamicKafka.configure(builder, jars=[*connector_jars(), testkit_jar()]).getOrCreate()
-    # PySpark holds back what is below WARN, whatever the file says, until the level changes.
+    # PySpark suppresses levels below WARN, whatever the file contains, until the level is changed.
     for level in ("WARN", "INFO"):
         spark.sparkContext.setLogLevel(level)
     return spark

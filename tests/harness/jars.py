@@ -1,4 +1,4 @@
-"""Where the build puts jars."""
+"""The jars of the build."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DEFAULT_LINE = _artifact.SUPPORTED_LINES[0]
 
 
 def connector_jars() -> list[Path]:
-    """The connector of the installed PySpark's line, and what it needs beside Spark.
+    """The connector for the installed PySpark's line, and its dependencies beside Spark.
 
     Raises:
         FileNotFoundError: if they have not been built.
@@ -30,7 +30,7 @@ def connector_jars() -> list[Path]:
 
 
 def testkit_jar() -> Path:
-    """The testkit's own classes, without what they need beside the JDK.
+    """The testkit's own classes, without their dependencies.
 
     Raises:
         FileNotFoundError: if they have not been built.

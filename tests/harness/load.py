@@ -31,12 +31,12 @@ class Load:
         self._topics[cluster] = {**self._topics[cluster], topic: partitions}
 
     def remove(self, cluster: str, topic: str) -> None:
-        """Produce into it no more; returns when nothing is under way."""
+        """Stop producing to a topic; returns when no request is pending."""
         with self._busy[cluster]:
             self._topics[cluster] = {t: n for t, n in self._topics[cluster].items() if t != topic}
 
     def hold(self, cluster: str) -> threading.Lock:
-        """A lock under which nothing is produced into a cluster."""
+        """A lock that prevents producing to a cluster."""
         return self._busy[cluster]
 
     def __enter__(self) -> Load:
@@ -67,4 +67,4 @@ class Load:
                     try:
                         self._clusters[name].produce(topic, records)
                     except TestkitError:
-                        pass  # Down.
+                        pass  # The broker is down.

@@ -29,7 +29,7 @@ class MetadataFile:
         return self
 
     def stream(self, stream: str, clusters: Mapping[str, Sequence[str]], **entry: Any) -> MetadataFile:
-        """Set the clusters and topics of a stream; `entry` goes to each of its clusters."""
+        """Set the clusters and topics of a stream; `entry` is added to each of its clusters."""
         self._streams[stream] = {
             "clusters": {cluster: {"topics": list(topics), **entry} for cluster, topics in clusters.items()}
         }
@@ -47,21 +47,21 @@ class MetadataFile:
         return self
 
     def document(self) -> dict[str, Any]:
-        """Only the clusters that are used, as a service would tell it."""
+        """The document, with those clusters only that streams use, as a service would return it."""
         used = {cluster for stream in self._streams.values() for cluster in stream["clusters"]}
         clusters = {cluster: text for cluster, text in self._clusters.items() if cluster in used}
         return copy.deepcopy({"version": 1, "clusters": clusters, "streams": self._streams})
 
     def write(self) -> MetadataFile:
-        """Replace the file: readers see the old state or the new one."""
+        """Replace the file atomically: readers see the old content or the new one."""
         replace(self.path, json.dumps(self.document()))
         return self
 
     @contextmanager
     def half_written(self) -> Iterator[None]:
-        """Rewrite the file in place as YAML, and stay in the middle of it for the body.
+        """Rewrite the file in place as YAML, and run the body when it is half written.
 
-        It is cut within the streams at the start of a line, so the rest can be a valid document.
+        It is cut within the streams at the start of a line, so that the first part can be a valid document.
         """
         text = yaml.safe_dump(self.document(), sort_keys=True)
         cut = text.rindex("\n", 0, len(text) - 2) + 1
@@ -72,9 +72,9 @@ class MetadataFile:
             file.write(text[cut:])
 
     def write_text(self, text: str) -> None:
-        """Put anything there, in place."""
+        """Write any text in place."""
         self.path.write_text(text)
 
     def remove(self) -> None:
-        """The service is down."""
+        """Delete the file: the service is down."""
         self.path.unlink(missing_ok=True)

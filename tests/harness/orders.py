@@ -21,7 +21,7 @@ class Orders:
     """The stream `orders`.
 
     Args:
-        streams: The metadata file.
+        streams: The path of the metadata file.
         topic: Its topic on both clusters.
         expected: All its records: cluster, partition, offset, value.
     """
@@ -32,7 +32,7 @@ class Orders:
 
     @classmethod
     def on(cls, brokers: Mapping[str, Cluster], folder: Path, *clusters: str) -> Orders:
-        """Make it on these clusters."""
+        """Create the stream on these clusters."""
         from dynamic_kafka_testkit import Record
 
         topic = f"orders-{uuid.uuid4().hex[:8]}"
@@ -52,7 +52,7 @@ class Orders:
         return cls(streams, topic, sorted(expected, key=str))
 
     def with_copies(self, brokers: Mapping[str, Cluster], folder: Path, *clusters: str) -> tuple[Path, str]:
-        """A file that has the stream `copies` as well, and its topic, which is new on these clusters."""
+        """A file with the stream `copies` as well, and its topic, which is created on these clusters."""
         topic = f"copies-{uuid.uuid4().hex[:8]}"
         for name in clusters:
             brokers[name].create_topic(topic, 2)

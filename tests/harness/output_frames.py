@@ -10,7 +10,7 @@ _FAULTS = "io.github.dynamickafka.testkit.TaskFaults"
 
 
 def mapped(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
-    """One record for each, in capital letters. A task can be hit at a row: see TaskFaults."""
+    """One record for each record, in capital letters, with a fault in a task at a row if desired: see TaskFaults."""
     value = "cast(value as string)"
     written = f"upper({value})"
     if "task" in fault:
@@ -20,7 +20,7 @@ def mapped(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
 
 
 def counted(source: DataFrame) -> DataFrame:
-    """How many records a key has had, for each key whenever that changes."""
+    """The number of records of each key, whenever it changes."""
     counts = source.groupBy("key").count()
     return counts.selectExpr(
         "cast(key as string) as key", "concat(cast(key as string), '-', lpad(count, 5, '0')) as value"
@@ -28,7 +28,7 @@ def counted(source: DataFrame) -> DataFrame:
 
 
 def once(source: DataFrame) -> DataFrame:
-    """Each value, with how often it was there if that is not once: a state for each, and one update."""
+    """Each value, with its count if that is not 1: each value has a state and one update."""
     counts = source.groupBy("value").count()
-    told = "if(count > 1, concat(' times ', count), '')"
-    return counts.selectExpr("cast(value as string) as key", f"concat(cast(value as string), {told}) as value")
+    times = "if(count > 1, concat(' times ', count), '')"
+    return counts.selectExpr("cast(value as string) as key", f"concat(cast(value as string), {times}) as value")

@@ -1,4 +1,4 @@
-"""The environment of a test with queries that write: one topic that all read, and an output topic per query."""
+"""The environment of a test with queries that write: one topic that all of them read, and one output topic each."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 SOURCE = "blue"
-# Of two versions of Kafka: those of `brokers` are of the newest one.
+# Clusters of two Kafka versions: those of `brokers` have the newest one.
 TARGETS = ("green", "old")
 KEYS = 8
 PER_BATCH = 20
-# What no query has written.
+# A record that no query has written.
 LAST = "the last one"
 
 
@@ -45,9 +45,9 @@ class Pipelines(Scene):
         return {name: self.brokers[name] for name in TARGETS}
 
     def writer(self, name: str, shape: str = "mapped", **write: str) -> SinkQuery:
-        """Make a query; it is not started."""
+        """Create a query without starting it."""
         topic = self.topic(*TARGETS)
-        # Many tests share a driver.
+        # The name is unique, because many tests share a driver.
         name = f"{name}-{topic}"
         target = MetadataFile(self.folder / f"out-{topic}.json")
         for cluster, broker in self.targets.items():
@@ -68,36 +68,36 @@ class Pipelines(Scene):
         return writer
 
     def copy(self, writer: SinkQuery) -> SinkQuery:
-        """The same query once more, to run in another driver; on the same checkpoint."""
+        """Another handle of the same query, on the same checkpoint, to run it in another driver."""
         copied = copy.copy(writer)
         self._queries.append(copied)
         return copied
 
     def orders(self, count: int) -> list[str]:
-        """Produce so many records for the queries to read, all keys in turn; return their values."""
+        """Produce this number of records for the queries to read, all keys in turn; return their values."""
         from dynamic_kafka_testkit import Record
 
         numbers = list(itertools.islice(self._payloads, count))
         payloads = [(f"k{n % KEYS}", f"k{n % KEYS}-{n:05d}") for n in numbers]
-        # Each partition has keys of each cluster.
+        # Each partition has keys for each cluster.
         records = [Record(int(key[1:]) // 2 % PARTITIONS, key, value) for key, value in payloads]
         self.brokers[SOURCE].produce(self._source, records)
         return [value for _, value in payloads]
 
     def visible(self, writer: SinkQuery) -> list[OutputRecord]:
-        """What readers with `read_committed` find of a query."""
+        """The records of a query that are visible to `read_committed` readers."""
         return [record for record in visible(self.targets, writer.topic) if record.value != LAST]
 
     def values(self, writer: SinkQuery) -> Counter[str]:
-        """Payloads of that."""
+        """The payloads of the visible records."""
         return Counter(record.value for record in self.visible(writer))
 
     def uncommitted(self, writer: SinkQuery) -> set[str]:
-        """What readers with `read_uncommitted` find of it, in all states of transactions."""
+        """The payloads that are visible to `read_uncommitted` readers, in transactions of any state."""
         return {str(record.value) for cluster in self.targets.values() for record in cluster.dump(writer.topic)}
 
     def watcher(self, *writers: SinkQuery) -> Watcher:
-        """Look for what these withdraw."""
+        """A watcher for visible records of these queries that disappear."""
         return Watcher((id, broker, w.topic) for w in writers for id, broker in self.targets.items())
 
     def await_written(self, *writers: SinkQuery) -> None:
@@ -117,12 +117,12 @@ class Pipelines(Scene):
             at = positions(logged[done[-1]])
             return all(at.get((SOURCE, self._source, p)) == end for p, end in source.items())
 
-        until(f"all that {writer.name} has to write", finished, PATIENCE_S)
+        until(f"all records of {writer.name}", finished, PATIENCE_S)
         self._compare(writer)
         self._compared[writer.topic] = writer
 
     def close(self) -> None:
-        """Stop what still runs, and look for records that were written again after the last comparison."""
+        """Stop running queries, and look for records that were written again after the last comparison."""
         super().close()
         for writer in self._compared.values():
             self._compare(writer, complete=False)
@@ -134,11 +134,11 @@ class Pipelines(Scene):
             found = {id: [record for record in records if record.cluster == id] for id in TARGETS}
         else:
             found = {"all clusters": records}
-        told = {place: faults(expected, there, complete) for place, there in found.items()}
-        assert not any(told.values()), f"{writer.name}: {told}"
+        found_faults = {place: faults(expected, there, complete) for place, there in found.items()}
+        assert not any(found_faults.values()), f"{writer.name}: {found_faults}"
 
     def await_readers_pass(self, *writers: SinkQuery) -> None:
-        """Wait until no transaction holds up readers any more. Leaves records in the topics."""
+        """Wait until no transaction blocks readers. Leaves records in the topics."""
         from dynamic_kafka_testkit import Record
 
         places = [(cluster, writer.topic) for writer in writers for cluster in self.targets.values()]
@@ -156,7 +156,7 @@ class Pipelines(Scene):
             }
             return ends <= seen
 
-        until("readers that pass", passed, PATIENCE_S)
+        until("readers that are not blocked", passed, PATIENCE_S)
 
     def _expected(self, writer: SinkQuery) -> Counter[str]:
         records = self.brokers[SOURCE].dump(self._source)

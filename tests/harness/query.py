@@ -13,7 +13,7 @@ from .checkpoint import Checkpoint
 from .driver_process import DriverProcess, Event
 from .waiting import DEADLINE_S, until
 
-# Short intervals for tests; everything else is as in production.
+# Short intervals for tests. Everything else has its default.
 FAST = {"streamMetadataDiscoveryIntervalMs": "200"}
 
 
@@ -23,11 +23,11 @@ class Query:
 
     Args:
         name: Unique among the queries of a driver.
-        folder: For checkpoint and sink.
+        folder: For the checkpoint and the sink.
         metadata: Path of the metadata document.
-        streams: What is subscribed to.
-        options: Of the source.
-        service: `file`, or `python` for the slow one.
+        streams: The ids of the subscribed streams.
+        options: The options of the source.
+        service: `file`, or `python` for the slow service.
     """
 
     name: str
@@ -43,12 +43,12 @@ class Query:
 
     @cached_property
     def sink(self) -> SinkFolder:
-        """What it has written."""
+        """The output of the query."""
         return SinkFolder(self.folder)
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What it remembers."""
+        """The checkpoint of the query."""
         return Checkpoint(self.folder / "checkpoint")
 
     def begin(self, driver: DriverProcess, fault: Mapping[str, Any] | None = None, **options: str) -> Query:
@@ -59,19 +59,19 @@ class Query:
         return self
 
     def start(self, driver: DriverProcess, fault: Mapping[str, Any] | None = None, **options: str) -> Query:
-        """Start a run; `options` hold for this one only. Returns when Spark runs the query."""
+        """Start a run and wait until Spark runs the query; `options` apply to this run only."""
         self.begin(driver, fault, **options)
         self.await_event("started")
         return self
 
     def stop(self) -> None:
-        """As a user does it; the driver lives on."""
+        """Stop the query as a user does; the driver keeps running."""
         if self.terminated() is None:
             self._send("stop")
             self._event("terminated", DEADLINE_S)
 
     def settle(self) -> None:
-        """Wait until a running query has nothing left to do."""
+        """Wait until a running query is idle."""
 
         def settled() -> int:
             self.alive()
@@ -88,7 +88,7 @@ class Query:
         return str(self._event("explained", DEADLINE_S)["text"])
 
     def await_event(self, event: str, deadline_s: float = DEADLINE_S) -> Event:
-        """Wait for an event of this run; that it ends is an error."""
+        """Wait for an event of this run; its end is an error."""
 
         def look() -> Event | None:
             self.alive()
@@ -99,7 +99,7 @@ class Query:
         return found
 
     def failure(self, deadline_s: float = DEADLINE_S) -> str:
-        """Wait until the query fails; return what it says."""
+        """Wait until the query fails; return the error."""
         error = self._event("terminated", deadline_s)["error"]
         assert error is not None, f"{self.name} ended without an error"
         return str(error)
@@ -115,12 +115,12 @@ class Query:
         assert self._driver.is_alive(), f"the driver of {self.name} ended: {self._driver.log_path}"
 
     def progress(self) -> list[dict[str, Any]]:
-        """Progress of this run so far."""
+        """The progress events of this run so far."""
         events = self._driver.events(self._first_event)
         return [e["progress"] for e in events if e["event"] == "progress" and e["query"] == self.name]
 
     def metric(self, name: str) -> str | None:
-        """Newest value of a metric of the source."""
+        """The latest value of a metric of the source."""
         all_progress = self.progress()
         return None if not all_progress else all_progress[-1]["sources"][0]["metrics"].get(name)
 
@@ -133,7 +133,7 @@ class Query:
         return next((found for found in self._events() if found["event"] == event), None)
 
     def _events(self) -> Iterator[Event]:
-        """Events of this run so far."""
+        """The events of this run so far."""
         for found in self._driver.events(self._first_event):
             if found.get("query") == self.name and found.get("run") == self.run:
                 yield found

@@ -1,4 +1,4 @@
-"""The environment of one test: topics and files of its own, on shared brokers and drivers."""
+"""The environment of one test: its own topics and files, on shared brokers and drivers."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ class Scene:
         self._numbers = itertools.count()
 
     def topic(self, *clusters: str, partitions: int = PARTITIONS) -> str:
-        """Create a topic of one new name on these clusters."""
+        """Create a topic with the same new name on these clusters."""
         name = f"t-{uuid.uuid4().hex[:8]}"
         for cluster in clusters:
             self.brokers[cluster].create_topic(name, partitions)
         return name
 
     def metadata(self, stream: str, *clusters: str, topic: str) -> MetadataFile:
-        """Make a file with one stream, of one topic on these clusters; all brokers' addresses are known to it."""
+        """Create a file with one stream of one topic on these clusters. It has the addresses of all brokers."""
         file = MetadataFile(self.folder / f"streams-{stream}.json")
         for name in self.brokers:
             file.cluster(name, self.brokers[name].bootstrap_servers)
         return file.stream(stream, {cluster: [topic] for cluster in clusters}).write()
 
     def query(self, metadata: MetadataFile, name: str = "", service: str = "file", **options: str) -> Query:
-        """Make a query over the first stream of a file; it is not started."""
+        """Create a query over the first stream of a file, without starting it."""
         stream = next(iter(metadata.document()["streams"]))
         name = f"{name or stream}-{uuid.uuid4().hex[:6]}"
         query = Query(name, self.folder / name, metadata.path, [stream], options, service)
@@ -53,11 +53,11 @@ class Scene:
         return query
 
     def produce(self, cluster: str, topic: str, count: int) -> None:
-        """Produce values that no other record of this test has, over all partitions."""
+        """Produce values that are unique in this test, over all partitions."""
         self.brokers[cluster].produce(topic, self._records(cluster, count))
 
     def checker(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> Checker:
-        """Compare with these (cluster, topic)."""
+        """A comparison with these topics, as (cluster, topic)."""
         return Checker(query.sink, [(id, self.brokers[id], topic) for id, topic in topics], wanted)
 
     def await_exact(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> None:
@@ -65,7 +65,7 @@ class Scene:
         self.checker(query, *topics, wanted=wanted).await_exact(query.settle, alive=query.alive)
 
     def close(self) -> None:
-        """Stop what still runs, and look for records that were delivered again after the last comparison."""
+        """Stop running queries, and look for records that were delivered again after the last comparison."""
         for query in self._queries:
             if query.driver is not None and query.driver.is_alive() and query.terminated() is None:
                 query.stop()
@@ -81,7 +81,7 @@ class Scene:
 
 
 def positions(offset: Mapping[str, object], section: str = "clusters") -> dict[tuple[str, str, int], int]:
-    """Offsets of a section of a composite offset, by (cluster, topic, partition)."""
+    """The offsets in a section of a composite offset, by (cluster, topic, partition)."""
     found = json.loads(json.dumps(offset.get(section, {})))
     return {
         (cluster, topic, int(partition)): at
@@ -92,7 +92,7 @@ def positions(offset: Mapping[str, object], section: str = "clusters") -> dict[t
 
 
 def since(starts: Mapping[tuple[str, str, int], int]) -> Wanted:
-    """Only records from these positions on."""
+    """Selects records from these positions on."""
 
     def wanted(record: Seen) -> bool:
         start = starts.get((record.cluster, record.topic, record.partition))

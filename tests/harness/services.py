@@ -10,14 +10,14 @@ from dynamic_kafka import ClusterMetadata, KafkaMetadataService, KafkaStream
 
 
 class SlowFileService(KafkaMetadataService):
-    """Answers from a JSON document, after as many seconds as the file `<path>.slow` contains, if it exists."""
+    """Returns a JSON document, after the number of seconds in the file `<path>.slow`, if it exists."""
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
         self._slow = Path(f"{path}.slow")
 
     def get_all_streams(self) -> list[KafkaStream]:
-        """All streams of the document."""
+        """Return all streams of the document."""
         document = json.loads(self._path.read_text())
         return [
             KafkaStream(
@@ -31,11 +31,11 @@ class SlowFileService(KafkaMetadataService):
         ]
 
     def describe_streams(self, stream_ids: list[str]) -> dict[str, KafkaStream]:
-        """Those that are asked for, after the pause."""
+        """Return the requested streams, after the pause."""
         if self._slow.exists():
             end = time.monotonic() + float(self._slow.read_text())
             self._slow.with_suffix(".called").touch()
             while self._slow.exists() and time.monotonic() < end:
-                # Being slow is what this is for; the end of it is a file of another process.
+                # The service is slow on purpose, until another process deletes the file.
                 time.sleep(0.02)
         return {stream.stream_id: stream for stream in self.get_all_streams() if stream.stream_id in stream_ids}

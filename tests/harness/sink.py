@@ -20,11 +20,11 @@ class Sink:
     """The function that `foreachBatch` calls in the driver.
 
     Args:
-        folder: Holds `sink/<batch>.json`, what a user would have, and `attempts/<batch>.<try>.json`, what each
-            try was given, whether or not it came to write.
+        folder: Contains `sink/<batch>.json`, the output for users, and `attempts/<batch>.<attempt>.json`, the rows
+            of each attempt, even if it was not written.
         fault: `{"when": "before" | "after", "batch": n}` or `{"when": ..., "cluster": id}`: the batch, or the
             first one with rows of the cluster, stops forever before or after it is written.
-        emit: Tells the test.
+        emit: Reports events to the test.
     """
 
     def __init__(self, folder: Path, fault: Mapping[str, Any], emit: Emit) -> None:
@@ -36,7 +36,7 @@ class Sink:
             made.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, frame: DataFrame, batch: int) -> None:
-        """Take a batch."""
+        """Write a batch."""
         rows = sorted(list(row) for row in frame.selectExpr(*COLUMNS).collect())
         attempt = len(list(self._attempts.glob(f"{batch}.*.json")))
         replace(self._attempts / f"{batch}.{attempt}.json", json.dumps(rows))
@@ -54,7 +54,7 @@ class Sink:
 
 
 def replace(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+    """Write a file atomically."""
     part = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
     part.write_text(text)
     part.replace(path)

@@ -17,13 +17,13 @@ PATIENCE_S = 300.0
 
 @dataclass
 class SinkQuery(Query):
-    """See Query.
+    """A query that writes exactly once; see Query.
 
     Args:
-        target: Path of the metadata document that knows the stream `out`.
-        topic: Of that stream, on all its clusters.
+        target: Path of the metadata document with the stream `out`.
+        topic: The topic of `out` on all its clusters.
         shape: `mapped`, `counted` or `once`.
-        write: Options of the sink.
+        write: The options of the sink.
     """
 
     target: Path = Path()
@@ -35,9 +35,10 @@ class SinkQuery(Query):
         """Start a run, without waiting for it.
 
         Args:
-            driver: Where.
-            fault: `{"step": ..., "batch": ...}`: halt there; `{"task": "hang" | "fail" | "race", "at": value}`.
-            options: Of the sink, for this run only.
+            driver: The driver to run in.
+            fault: `{"step": ..., "batch": ...}` halts at a step, `{"task": "hang" | "fail" | "race", "at": value}`
+                injects a fault into a task.
+            options: Options of the sink, for this run only.
         """
         self.folder.mkdir(exist_ok=True)
         self.driver, self.run = driver, self.run + 1
@@ -56,11 +57,11 @@ class SinkQuery(Query):
         return self
 
     def await_halt(self) -> Event:
-        """Wait until it is halted at the step of its fault."""
+        """Wait until the run is halted at the step of its fault."""
         return self.await_event("stuck", PATIENCE_S)
 
     def halted_or_terminated(self) -> Event | None:
-        """Whichever of the two this run has come to."""
+        """The event that this run has halted or terminated, if it has."""
         return self._find("stuck") or self.terminated()
 
     def release(self) -> None:
@@ -68,28 +69,28 @@ class SinkQuery(Query):
         self._send("release")
 
     def await_hit(self, second: bool = False) -> int:
-        """Wait until a task is hit by the fault, or its second attempt; return the process that it runs in."""
+        """Wait until a task, or its second attempt, is hit by the fault; return the id of its process."""
         marker = self.folder / ("task-fault.second.pid" if second else "task-fault.pid")
 
         def look() -> bool:
             self.alive()
             return marker.exists()
 
-        until(f"a task of {self.name} that is hit", look, PATIENCE_S)
+        until(f"a fault in a task of {self.name}", look, PATIENCE_S)
         return int(marker.read_text())
 
     def release_task(self) -> None:
-        """Resume the task that hangs."""
+        """Resume the hanging task."""
         (self.folder / "task-fault.go").touch()
 
     def fails_with(self, condition: str) -> str:
-        """Wait until the query fails, with this error; return its text."""
+        """Wait until the query fails with this condition; return the text."""
         error = self.failure(PATIENCE_S)
         assert f"[DYNAMIC_KAFKA.{condition}]" in error, f"{self.name}: {error}"
         return error.split("=== Streaming Query ===")[0]
 
     def finishes(self, batch: int) -> None:
-        """Wait until Spark has noted a batch as done."""
+        """Wait until a batch is in Spark's commit log."""
 
         def look() -> bool:
             self.alive()
@@ -98,15 +99,15 @@ class SinkQuery(Query):
         until(f"batch {batch} of {self.name}", look, PATIENCE_S)
 
     def decisions(self) -> dict[str, dict[str, Any]]:
-        """The journal: decisions by `<batch>-<round>`."""
+        """The decisions in the journal, by `<batch>-<round>`."""
         files = sorted(self.journal.glob("[0-9]*.json"))
         return {path.stem: json.loads(path.read_text()) for path in files}
 
     def done(self) -> set[str]:
-        """Decisions that are marked as done."""
+        """The decisions that are marked as finished."""
         return {path.stem for path in self.journal.glob("[0-9]*.done")}
 
     @property
     def journal(self) -> Path:
-        """Its folder."""
+        """The folder of the journal."""
         return self.checkpoint.folder / "dynamic-kafka-sink"

@@ -22,10 +22,10 @@ _DEPLOY = "org.apache.spark.deploy"
 
 @contextmanager
 def standalone(folder: Path) -> Iterator[str]:
-    """Start a master and a worker for each host, of one core, for the body; give the master's URL.
+    """Run a master, and a worker with one core for each host; yield the master's URL.
 
     Args:
-        folder: For logs and what workers keep on disk.
+        folder: For logs and files of the workers.
     """
     folder.mkdir()
     processes: list[subprocess.Popen[bytes]] = []
@@ -64,6 +64,6 @@ def standalone(folder: Path) -> Iterator[str]:
         yield url
     finally:
         for process in processes:
-            # The executors of a worker are of its group.
+            # The executors of a worker are in its process group.
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()

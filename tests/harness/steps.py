@@ -1,4 +1,4 @@
-"""Halts the commits of a driver's queries at a step that the test names."""
+"""Halts the commits of a driver's queries at a given step."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Steps:
     """Replaces the probe that the sink calls at each step. One instance for all queries of a driver.
 
     Args:
-        spark: Its session.
-        stuck: Told the query, the step and the batch that it is halted at.
+        spark: The session of the driver.
+        stuck: Called with the query, the step and the batch at which it is halted.
     """
 
     def __init__(self, spark: SparkSession, stuck: Callable[[str, str, int], None]) -> None:
@@ -29,7 +29,7 @@ class Steps:
         getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
 
     def halt(self, query: str, step: str, batch: int) -> None:
-        """Halt a query at a step, once."""
+        """Halt a query once at a step."""
         self._halts[query] = (step, batch)
         self._released[query] = threading.Event()
 
@@ -38,7 +38,7 @@ class Steps:
         self._released[query].set()
 
     def reached(self, step: str, batch: int) -> None:
-        """See the sink. Called on the thread of the query."""
+        """Called by the sink on the thread of the query."""
         query = self._query()
         if self._halts.get(query) == (step, batch):
             self._stuck(query, step, batch)
@@ -46,7 +46,7 @@ class Steps:
             self._halts.pop(query)
 
     def oneByOne(self) -> bool:
-        """See the sink."""
+        """Called by the sink."""
         return self._halts.get(self._query(), ("", 0))[0] == "between-commits"
 
     def _query(self) -> str:
@@ -57,6 +57,6 @@ class Steps:
         return found[1]
 
     class Java:
-        """py4j's way to say which interface this is."""
+        """Declares the interface to py4j."""
 
         implements = ["io.github.dynamickafka.sink.commit.CommitProbe"]  # noqa: RUF012 - read by py4j

@@ -16,12 +16,12 @@ def until(what: str, look: Callable[[], T], deadline_s: float = DEADLINE_S) -> T
     """Poll until the result is true, and return it.
 
     Args:
-        what: For the error: what is waited for.
-        look: Raises to end the wait at once.
-        deadline_s: When to give up.
+        what: The condition, for the text of the error.
+        look: The condition. It may raise an exception to end the wait.
+        deadline_s: The time limit in seconds.
 
     Raises:
-        TimeoutError: at the deadline, with what was seen last.
+        TimeoutError: after the time limit, with the last result.
     """
     end = time.monotonic() + deadline_s
     while True:

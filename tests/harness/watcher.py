@@ -1,4 +1,4 @@
-"""A reader with `read_committed` that polls continuously: a record that it has seen must not disappear."""
+"""A `read_committed` reader that polls continuously: a record that it has read must not disappear."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def withdrawn(seen: set[OutputRecord], now: Iterable[OutputRecord]) -> list[Outp
 
 
 class Watcher:
-    """Looks in a thread of its own for the body of `with`, whose end raises where something was withdrawn.
+    """Polls in a thread while the body of `with` runs. Its end raises an error if a record has disappeared.
 
     Args:
-        topics: (cluster id, its brokers, topic). A cluster that is down is passed over.
+        topics: (cluster id, its broker, topic). Clusters that are down are skipped.
     """
 
     def __init__(self, topics: Iterable[tuple[str, Cluster, str]]) -> None:
@@ -39,13 +39,13 @@ class Watcher:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def look_again(self) -> None:
-        """Wait until it has looked everywhere, from beginning to end."""
+        """Wait until all topics have been read completely."""
         after = self._looks + 2
         until("the watcher", lambda: self._looks >= after or not self._thread.is_alive(), 300)
         assert self._thread.is_alive()
 
     def seen(self) -> set[str]:
-        """All payloads that it has come to see."""
+        """All payloads that have been visible."""
         return {record.value for records in self._seen.values() for record in list(records)}
 
     def __enter__(self) -> Watcher:
@@ -72,7 +72,7 @@ class Watcher:
                 try:
                     now = visible({cluster_id: cluster}, topic)
                 except TestkitError:
-                    continue  # Down.
+                    continue  # The broker is down.
                 place = (cluster_id, topic)
                 self._faults += withdrawn(self._seen[place], now)
                 self._seen[place] = self._seen[place] | set(now)

@@ -1,9 +1,9 @@
-"""Which executor reads which cluster: a program with executors of its own, as processes.
+"""Prints which executor reads which cluster: a program whose executors are separate processes.
 
     python -m tests.harness.where STREAMS
 
-It takes the metadata file and prints, as JSON, a list of (executor, cluster, partition, records) for a batch query and
-for each batch of a streaming one.
+The output is JSON: a list of (executor, cluster, partition, records) for a batch query and for each batch of a
+streaming query.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDS_PER_BATCH = 60
 
 
 def _count(rows: Iterable[Row]) -> Iterator[tuple[int, str, int, int]]:
-    # Python's workers are children of a daemon, of which an executor has one.
+    # Python workers are children of a daemon, and each executor has one daemon.
     for (cluster, partition), records in Counter((row["cluster"], row["partition"]) for row in rows).items():
         yield os.getppid(), cluster, partition, records
 
@@ -36,12 +36,12 @@ def _places(frame: DataFrame) -> list[tuple[int, str, int, int]]:
 
 
 def main(streams: str) -> None:
-    """Read all of the stream `orders` twice."""
+    """Read the whole stream `orders` twice."""
     builder = SparkSession.builder.master(f"local-cluster[{EXECUTORS},1,1024]").config(
         map={
             "spark.ui.enabled": "false",
             "spark.driver.host": "127.0.0.1",
-            # All executors are there before the first task, and a task waits for the one that it prefers.
+            # All executors run before the first task, and a task waits for its preferred executor.
             "spark.scheduler.minRegisteredResourcesRatio": "1.0",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
             "spark.locality.wait": "120s",

@@ -1,4 +1,4 @@
-"""One read on whatever PySpark this Python has, with the jars of its line."""
+"""A batch and a streaming read with the PySpark of this Python, and the jars of its line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real-time mode, which came with Spark 4.1, makes batches that are not logged before they run."""
+"""Real-time mode (since Spark 4.1) runs batches before it logs them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.harness.orders import Orders
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "allowlist", "told"),
+    ("guarantee", "allowlist", "error"),
     [
         ("at-least-once", True, "STREAMING_REAL_TIME_MODE.OPERATOR_OR_SINK_NOT_IN_ALLOWLIST"),
-        # Who goes around Spark's list is told by the sink, when the first batch ends.
+        # Without Spark's list the sink refuses at the end of the first batch.
         ("exactly-once", False, "DYNAMIC_KAFKA.EXACTLY_ONCE_REFUSED"),
     ],
 )
 def test_writing_in_it_is_refused(
-    orders: Orders, brokers: dict[str, Cluster], tmp_path: Path, guarantee: str, allowlist: bool, told: str
+    orders: Orders, brokers: dict[str, Cluster], tmp_path: Path, guarantee: str, allowlist: bool, error: str
 ) -> None:
     blue = brokers["blue"]
     source = f"real-time-{uuid.uuid4().hex[:8]}"
@@ -36,7 +36,7 @@ def test_writing_in_it_is_refused(
     builder = builder.config("spark.sql.streaming.realTimeMode.allowlistCheck", allowlist)
     spark = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
     try:
-        # A source that has it.
+        # A source that supports it.
         frame = spark.readStream.format("kafka").option("startingOffsets", "earliest")
         frame = frame.option("kafka.bootstrap.servers", blue.bootstrap_servers).option("subscribe", source)
         writer = frame.load().select("key", "value").writeStream.format("dynamic-kafka").outputMode("update")
@@ -44,10 +44,10 @@ def test_writing_in_it_is_refused(
         writer = writer.option("streamId", "orders").option("deliveryGuarantee", guarantee)
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         jvm: Any = spark._jvm
-        # PySpark 4.1 has no name for it.
+        # PySpark 4.1 has no method for this trigger.
         trigger = jvm.org.apache.spark.sql.streaming.Trigger.RealTime("5 seconds")
         writer._jwrite = writer._jwrite.trigger(trigger)
-        with pytest.raises(Exception, match=told):
+        with pytest.raises(Exception, match=error):
             writer.start().awaitTermination(60)
     finally:
         spark.stop()

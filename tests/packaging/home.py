@@ -1,4 +1,4 @@
-"""A home of a user to whom the connector has been published: Maven's and Ivy's folders are in it."""
+"""A home directory with Maven's and Ivy's folders, to which the connector has been published."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from dynamic_kafka import _artifact
 
 ROOT = Path(__file__).resolve().parents[2]
-# Where `make published` has sbt publish to; Spark looks there first.
+# `make published` publishes to this folder; Spark looks there first.
 PUBLISHED = ROOT / "target" / "home"
 COORDINATE = _artifact.coordinate(_artifact.spark_line())
 LIMIT_S = 600
-# Spark's settings of all programs here.
+# Spark's settings for all programs of these tests.
 CONF = {"spark.ui.enabled": "false", "spark.driver.host": "localhost", "spark.sql.shuffle.partitions": "1"}
 
 
@@ -33,20 +33,20 @@ def published() -> Path:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Of a program that looks for Maven's local repository in that home."""
+    """The environment of a program that uses Maven's local repository in that home."""
     published()
     cleared = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     return cleared | {"SPARK_SUBMIT_OPTS": f"-Duser.home={PUBLISHED}", "PYSPARK_PYTHON": sys.executable} | more
 
 
 def conf(folder: Path) -> list[str]:
-    """The settings as arguments. The cache is a new one: what was resolved before would hide what is missing now."""
+    """The settings as arguments. The cache is new, because an old one would hide missing artifacts."""
     settings = CONF | {"spark.jars.ivy": str(folder / "ivy"), "spark.sql.warehouse.dir": str(folder / "warehouse")}
     return [argument for name, value in settings.items() for argument in ("--conf", f"{name}={value}")]
 
 
 def run(command: list[str], cwd: Path, env: Mapping[str, str], stdin: str = "") -> str:
-    """What the program has printed; that it fails is an error, with all that it said."""
+    """The output of a program. Its failure is an error that contains all output."""
     done = subprocess.run(
         command, cwd=cwd, env=env, input=stdin, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )

@@ -1,8 +1,8 @@
-"""A user's job: reads the stream `orders` in a batch and in a streaming query, and prints what came.
+"""A user's job: reads the stream `orders` with a batch query and a streaming query, and prints the records.
 
 job.py STREAMS [PACKAGE ...]
 
-Packages are what the session is built with, by `DynamicKafka.configure`; without them it is the one there is.
+With packages, the job creates the session with them and `DynamicKafka.configure`; otherwise it uses the existing one.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 
 def rows(frame: DataFrame) -> list[list[object]]:
-    """Cluster, partition, offset and value of all records."""
+    """The cluster, partition, offset and value of all records."""
     seen = frame.selectExpr("cluster", "partition", "offset", "CAST(value AS STRING)").collect()
     return sorted((list(row) for row in seen), key=str)
 
 
 def report(spark: SparkSession, batch: DataFrame, stream: DataFrame) -> str:
-    """Both, and the jars of the session, in one line."""
+    """Print the results of both queries and the jars of the session in one line."""
     query = stream.writeStream.format("memory").queryName("orders").trigger(availableNow=True).start()
     query.awaitTermination()
     jars = spark.conf.get("spark.jars") or ""
@@ -29,14 +29,14 @@ def report(spark: SparkSession, batch: DataFrame, stream: DataFrame) -> str:
 
 
 def by_options(spark: SparkSession, streams: str) -> str:
-    """As in every language."""
+    """Read with options, as in every language."""
     options = {"metadataService": "file", "metadataService.path": streams, "streamIds": "orders"}
     batch = spark.read.format("dynamic-kafka").options(**options).load()
     return report(spark, batch, spark.readStream.format("dynamic-kafka").options(**options).load())
 
 
 def by_builder(spark: SparkSession, streams: str) -> str:
-    """As in Python."""
+    """Read with the Python builder."""
     from dynamic_kafka import DynamicKafka, FileMetadataService
 
     builder = DynamicKafka.builder(spark).set_kafka_metadata_service(FileMetadataService(streams))
@@ -45,12 +45,12 @@ def by_builder(spark: SparkSession, streams: str) -> str:
 
 
 def main(streams: str, *packages: str) -> None:
-    """Run it."""
+    """Run the job."""
     builder = SparkSession.builder
     if packages:
         from dynamic_kafka import DynamicKafka
 
-        # What has been there stays, and is resolved together with the connector.
+        # The builder's packages are kept, and resolved together with the connector.
         builder = DynamicKafka.configure(builder.config("spark.jars.packages", ",".join(packages)))
     print(by_builder(builder.getOrCreate(), streams))
 

@@ -1,4 +1,4 @@
-"""The API documentation can be made, and has a text for every public name."""
+"""The API documentation can be generated, and describes every public name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_public_names_have_a_docstring(name: str) -> None:
     assert missing == []
 
 
-def test_the_python_documentation_is_made_without_a_warning(tmp_path: Path) -> None:
+def test_the_python_documentation_is_generated_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-m", "pdoc", "--docformat", "google"]
     command += ["--output-directory", str(tmp_path), "dynamic_kafka"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -38,8 +38,8 @@ def test_the_python_documentation_is_made_without_a_warning(tmp_path: Path) -> N
     assert not [module for module in tmp_path.rglob("_*.html")], "a private module is shown"
 
 
-def test_the_scala_documentation_shows_what_users_call() -> None:
-    """sbt makes it, with warnings as errors, whenever the connector is published."""
+def test_the_scala_documentation_has_the_public_classes() -> None:
+    """sbt generates it, with warnings as errors, when the connector is published."""
     _, artifact, version = COORDINATE.split(":")
     with zipfile.ZipFile(published() / f"{artifact}-{version}-javadoc.jar") as archive:
         pages = {name.removeprefix("io/github/dynamickafka/") for name in archive.namelist()}

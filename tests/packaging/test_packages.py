@@ -1,4 +1,4 @@
-"""The connector by its coordinate, as users name it, out of a local Maven repository."""
+"""The connector by its Maven coordinates, from a local Maven repository."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .home import COORDINATE, ROOT, conf, environment, published, run
 JOB = Path(__file__).with_name("job.py")
 BIN = Path(sys.executable).parent
 LINE = re.findall(r"spark-([\d.]+)_", COORDINATE)[0]
-# What has to come along, in the versions that Spark itself is built with.
+# The expected dependencies, in the versions that Spark itself is built with.
 KAFKA_CLIENTS = {"4.0": "3.9.0", "4.1": "3.9.1", "4.2": "3.9.2"}
 COMMONS_POOL = {"4.0": "2.12.0", "4.1": "2.12.1", "4.2": "2.13.1"}
 ALONG = {
@@ -31,17 +31,17 @@ ALONG = {
     "kafka-clients": KAFKA_CLIENTS[LINE],
     "commons-pool2": COMMONS_POOL[LINE],
 }
-# Why one class is in a package of Spark's: docs/dev/decisions/0009-one-class-in-sparks-package.md.
+# Why one class is in one of Spark's packages: docs/dev/decisions/0009-one-class-in-sparks-package.md.
 OURS = ("io/github/dynamickafka/", "org/apache/spark/metrics/source/DynamicKafkaGauges")
 
 
 def along(more: dict[str, str]) -> list[str]:
-    """Ends of the names of the resolved jars, which begin with the group."""
+    """The ends of the names of the resolved jars, which begin with the group."""
     return sorted(f"{name}-{version}.jar" for name, version in (ALONG | more).items())
 
 
 def check(printed: str, orders: Orders, **more: str) -> None:
-    """Everything was read twice, with these jars and no others."""
+    """Check that both queries read all records, with these jars and no others."""
     line = next(line for line in printed.splitlines() if line.startswith('{"batch"'))
     seen: dict[str, Any] = json.loads(line)
     assert seen["batch"] == orders.expected
@@ -62,7 +62,7 @@ def test_pyspark_packages(orders: Orders, tmp_path: Path) -> None:
     command = [str(BIN / "pyspark"), "--master", "local[2]", "--packages", COORDINATE, *conf(tmp_path)]
     script = f"import sys; sys.path.insert(0, {str(JOB.parent)!r}); import job\n"
     script += f"print(job.by_options(spark, {str(orders.streams)!r}))\n"
-    # A shell whose input is no terminal has to be told that it is one.
+    # Without a terminal as its input, the shell needs this to be interactive.
     env = environment(PYSPARK_DRIVER_PYTHON_OPTS="-i")
     check(run(command, tmp_path, env, script), orders)
 
@@ -90,7 +90,7 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
     assert not [name for name in files if "Suite" in name or "testkit" in name]
 
 
-def test_the_published_artifact_says_who_made_it_and_under_which_license() -> None:
+def test_the_published_artifact_names_developers_and_license() -> None:
     _, artifact, version = COORDINATE.split(":")
     with zipfile.ZipFile(published() / f"{artifact}-{version}.jar") as jar:
         for name in ("LICENSE", "NOTICE"):

@@ -1,4 +1,4 @@
-"""The example for Scala, compiled and run as its users would: spark-submit with the connector's coordinate."""
+"""The Scala example, compiled and run as users would: spark-submit with the connector's coordinates."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def test_quickstart_in_scala(orders: Orders, tmp_path: Path) -> None:
 
 
 def _compiled(folder: Path) -> Path:
-    """With the compiler that comes with PySpark, against what is published."""
+    """Compiles with the Scala compiler that is part of PySpark, against the published artifact."""
     _, artifact, version = COORDINATE.split(":")
     class_path = f"{SPARK_JARS}:{published() / f'{artifact}-{version}.jar'}"
     classes = folder / "classes"
     classes.mkdir()
-    # The options are scalac's: warnings are errors for users, too.
+    # Options of scalac: warnings are errors, as they may be for users.
     scalac = [
         "java",
         "-cp",

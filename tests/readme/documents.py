@@ -1,4 +1,4 @@
-"""The documents and their parts."""
+"""The documents, and their parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-# The section of README.md that is run as a whole, and that docs/quickstart.md includes.
+# The section of README.md that is run as a whole, and which docs/quickstart.md includes.
 _QUICKSTART = re.compile(r"<!-- --8<-- \[start:quickstart\] -->(.*)<!-- --8<-- \[end:quickstart\] -->", re.DOTALL)
 
 
@@ -37,7 +37,7 @@ def name(document: Path) -> str:
 
 
 def blocks(*languages: str) -> list[Block]:
-    """All blocks of these languages; without any: all blocks."""
+    """The blocks in these languages, or all blocks without an argument."""
     found = []
     for document in documents():
         text = document.read_text()
@@ -63,6 +63,6 @@ def links(document: Path) -> list[str]:
 
 
 def anchors(document: Path) -> set[str]:
-    """What a link can name after the '#', as the hosting site makes it from headings."""
+    """The anchors of a document, which the hosting site derives from its headings."""
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", document.read_text()), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,4 +1,4 @@
-"""What the documents say about names that stand elsewhere too."""
+"""Names in the documents agree with their definitions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dynamic_kafka import _artifact, errors
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
 CHECKED = {"bash", "json", "python", "scala", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
-# What a shell block may call besides make and sbt.
+# The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
     "pip install ./python",
     "pip install './python[spark]'",
@@ -37,7 +37,7 @@ def test_blocks_have_a_language_that_is_checked(block: docs.Block) -> None:
 
 
 @pytest.mark.parametrize("document", docs.documents(), ids=docs.name)
-def test_links_lead_somewhere(document: Path) -> None:
+def test_links_have_a_target(document: Path) -> None:
     for target in docs.links(document):
         path, _, anchor = target.partition("#")
         linked = (document.parent / path).resolve() if path else document
@@ -46,7 +46,7 @@ def test_links_lead_somewhere(document: Path) -> None:
             assert anchor in docs.anchors(linked), target
 
 
-# Those of the quickstart are run.
+# The blocks of the quickstart are run.
 @pytest.mark.parametrize("block", [b for b in docs.blocks("bash") if b not in docs.quickstart()], ids=str)
 def test_commands_exist(block: docs.Block) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (docs.ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -72,7 +72,7 @@ def test_versions_are_the_current_one() -> None:
     for path in [*docs.documents(), docs.ROOT / "examples" / "Quickstart.scala"]:
         for found in re.findall(rf"{re.escape(group)}:[\w.-]+:[\w.-]+", path.read_text()):
             assert found == coordinate, path
-        # As sbt has it, whose %% adds the Scala version.
+        # In sbt's form, whose %% appends the Scala version.
         for artifact, version in re.findall(
             rf'"{re.escape(group)}" %% "([\w.-]+)" % "([\w.-]+)"', path.read_text()
         ):

@@ -1,4 +1,4 @@
-"""The README's quickstart in a shell, to the letter."""
+"""The README's quickstart, run unchanged in a shell."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import documents as docs
 
 LIMIT_S = 600
-# Where the connector is published to and found, so that ~/.m2 is left alone; a user has nothing of this.
+# The connector is published to and found in this folder, so that ~/.m2 is not changed; users do not need this.
 HOME = docs.ROOT / "target" / "home"
 STOP = "python3 examples/clusters.py stop"
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """Of a shell in which no virtual environment is active."""
+    """The environment of a shell without an active virtual environment."""
     dropped = ("SPARK_", "PYSPARK_", "VIRTUAL_ENV")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     kept["PATH"] = os.pathsep.join(p for p in kept["PATH"].split(os.pathsep) if not p.startswith(str(docs.ROOT)))
@@ -34,7 +34,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def shell(script: str, folder: Path) -> str:
-    """What the commands have printed; each of them has to succeed."""
+    """The output of the commands, each of which has to succeed."""
     done = subprocess.run(
         ["bash", "-e"],
         input=script,

@@ -1,4 +1,4 @@
-"""Every code block of the documents is run or parsed by what it is for."""
+"""Every code block of the documents is run, or parsed by the program that it is for."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 JARS = sorted(docs.ROOT.glob("jvm/connector/target/jars/*.jar"))
 PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
 AWAIT_TERMINATION = StreamingQuery.awaitTermination
-# The addresses that the documents have for blue and green.
+# The addresses of blue and green in the documents.
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
-# The stream that the documents write to, from the 200 orders.
+# The stream that the documents write to, with the 200 orders.
 WRITTEN = "shipments"
 ORDERS = 200
 
@@ -48,7 +48,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="module")
 def clusters() -> Iterator[list[Cluster]]:
-    """Blue and green, with a few records of everything that the documents read, and what they write to."""
+    """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
     with Testkit() as testkit:
         started = testkit.start_all(*ADDRESSES)
         for cluster in started:
@@ -61,7 +61,7 @@ def clusters() -> Iterator[list[Cluster]]:
 
 @pytest.fixture
 def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
-    """A folder with the file that the documents name."""
+    """A folder with the metadata file of the documents."""
     streams = (docs.ROOT / "examples" / "streams.yaml").read_text()
     more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
     more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
@@ -73,9 +73,9 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
 def test_python_runs(
     document: str, spark: SparkSession, clusters: list[Cluster], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of a document one after the other, as a reader would."""
+    """Runs the blocks of a document one after the other, as a reader would."""
     monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
-    # What a document takes for granted after the README.
+    # The names that a document expects a reader of the README to have.
     names: dict[str, Any] = {
         "spark": spark,
         "DynamicKafka": DynamicKafka,
@@ -118,7 +118,7 @@ def test_json_is_read(block: docs.Block, spark: SparkSession, here: Path) -> Non
 
 
 def test_scala_compiles(tmp_path: Path) -> None:
-    """With the compiler that comes with PySpark."""
+    """Compiles with the Scala compiler that is part of PySpark."""
     sources = [docs.ROOT / "examples" / "Quickstart.scala"]
     for number, block in enumerate(docs.blocks("scala")):
         source = tmp_path / f"Block{number}.scala"
@@ -151,7 +151,7 @@ def _written(clusters: list[Cluster]) -> int:
 
 
 def _run(frame: Any, checkpoint: Path) -> None:
-    """Read what there is: a query that nobody starts would prove little."""
+    """Read all available records: a query that is not started would prove little."""
     if not frame.isStreaming:
         assert frame.count() > 0
         return

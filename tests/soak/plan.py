@@ -25,21 +25,21 @@ WEIGHTS = {
     "freeze_broker": 2,
     "kill_driver": 2,
 }
-# While the driver is dead, which is not for long.
+# While the driver is dead, for a few events only.
 WEIGHTS_WHILE_DEAD = {"move_cluster": 10}
-# Where a query writes as well: whether a cluster takes writes.
+# For queries that write: whether a cluster takes writes.
 WRITE_WEIGHTS = {"close_target": 3, "open_target": 4}
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happens.
+    """An event of the plan.
 
     Args:
         kind: One of `WEIGHTS` or `WRITE_WEIGHTS`, or `start_driver`.
-        cluster: To which cluster.
-        topic: To which topic of it, by number.
-        settles: Whether its effect is waited for before the next event.
+        cluster: The cluster, if the event has one.
+        topic: The number of the topic, if the event has one.
+        settles: Whether to wait for its effect before the next event.
     """
 
     kind: str
@@ -48,20 +48,20 @@ class Event:
     settles: bool = True
 
     def __str__(self) -> str:
-        """For the log of a run."""
+        """The text for the log of a run."""
         topic = f" topic {self.topic}" if self.topic >= 0 else ""
-        return f"{self.kind} {self.cluster}{topic}{'' if self.settles else ', and at once'}"
+        return f"{self.kind} {self.cluster}{topic}{'' if self.settles else ', without a wait'}"
 
 
 @dataclass
 class Layout:
-    """What the metadata says at a point of the plan.
+    """The metadata at a point of the plan.
 
     Args:
-        state: `active`, `draining`, or `` for one that is not there.
-        topics: By cluster, whether each topic is named.
-        partitions: By cluster and topic.
-        writable: By cluster, whether the stream that is written to may be written to there.
+        state: `active`, `draining`, or `` for a cluster that is not in the metadata.
+        topics: By cluster, whether each topic is in the metadata.
+        partitions: The number of partitions, by cluster and topic.
+        writable: By cluster, whether the output stream can be written there.
     """
 
     state: dict[str, str] = field(default_factory=lambda: {name: "" for name in CLUSTERS})
@@ -70,7 +70,7 @@ class Layout:
     writable: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, True))
 
     def apply(self, event: Event) -> None:
-        """Take over what an event says; those that change no metadata change nothing."""
+        """Apply an event; events that do not change the metadata have no effect."""
         cluster, topic = event.cluster, event.topic
         match event.kind:
             case "add_topic":
@@ -92,15 +92,15 @@ class Layout:
                 self.writable[cluster] = event.kind == "open_target"
 
     def named(self, cluster: str) -> list[int]:
-        """Topics that the metadata names for a cluster."""
+        """The topics of a cluster that are in the metadata."""
         return [number for number, is_named in enumerate(self.topics[cluster]) if is_named]
 
     def active(self) -> list[str]:
-        """Clusters that are read without an end."""
+        """The active clusters."""
         return [name for name in CLUSTERS if self.state[name] == "active" and self.named(name)]
 
     def possible(self) -> dict[str, list[Event]]:
-        """What can happen next, by kind; one active cluster is always left."""
+        """The possible next events, by kind; one active cluster always remains."""
         found: dict[str, list[Event]] = {kind: [] for kind in WEIGHTS | WRITE_WEIGHTS}
         found["kill_driver"].append(Event("kill_driver"))
         for name in CLUSTERS:
@@ -132,17 +132,17 @@ class Layout:
 
 
 def first_events() -> list[Event]:
-    """What every plan begins with: a topic on each cluster, one cluster in the metadata."""
+    """The events before every plan: a topic on each cluster, and one cluster in the metadata."""
     return [Event("add_topic", name, 0) for name in CLUSTERS] + [Event("add_cluster", CLUSTERS[0])]
 
 
 def plan(seed: int, count: int, writes: bool = False) -> Iterator[Event]:
-    """Give `count` events, and one that starts the driver where it is dead at the end.
+    """Yield `count` events, and one that starts the driver if it is dead at the end.
 
     Args:
-        seed: Equal ones give equal plans.
-        count: How many.
-        writes: Whether there is a stream that is written to.
+        seed: Equal seeds yield equal plans.
+        count: The number of events.
+        writes: Whether the query writes.
     """
     dice = random.Random(seed)
     weights = WEIGHTS | WRITE_WEIGHTS if writes else WEIGHTS
@@ -175,10 +175,10 @@ def plan(seed: int, count: int, writes: bool = False) -> Iterator[Event]:
 
 
 def _while_dead(possible: dict[str, list[Event]], layout: Layout, moved: set[str]) -> dict[str, list[Event]]:
-    """What can happen to a query that is not running.
+    """The possible events while the query is not running.
 
-    It reads the batch that it has logged from the addresses that the metadata has when it is started. So a cluster that
-    the metadata does not name stays where it is, and one that has moved stays in the metadata until then.
+    After the start the query reads its logged batch from the addresses in the metadata. Therefore a cluster that is not
+    in the metadata does not move, and one that has moved stays in the metadata until the start.
     """
     found = {kind: events for kind, events in possible.items() if kind != "kill_driver"}
     found["move_cluster"] = [
@@ -189,7 +189,7 @@ def _while_dead(possible: dict[str, list[Event]], layout: Layout, moved: set[str
 
 
 def last_events(events: list[Event]) -> list[Event]:
-    """What makes everything active again that there ever was."""
+    """The events that make everything active that ever existed."""
     layout = Layout()
     for event in [*first_events(), *events]:
         layout.apply(event)

@@ -1,4 +1,4 @@
-"""One soak."""
+"""Runs a soak test."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Result:
-    """What a soak that went well went through."""
+    """The result of a successful soak test."""
 
     events: Counter[str]
-    told: str
+    summary: str
     seconds: float
 
 
@@ -33,11 +33,11 @@ def soak(
     folder: Path,
     brokers: Mapping[str, Cluster],
     drivers: DriverPool,
-    tell: Callable[[str], None] = print,
+    log: Callable[[str], None] = print,
     world_of: type[World] = World,
 ) -> Result:
-    """Run `count` random events; raises an AssertionError when a record is lost or repeated."""
-    tell(f"soak: {count} events, seed {seed}")
+    """Run `count` random events; raises an AssertionError if a record is lost or duplicated."""
+    log(f"soak: {count} events, seed {seed}")
     begin = time.monotonic()
     events = list(plan(seed, count, world_of.writes))
     world = world_of(folder, brokers, drivers)
@@ -47,11 +47,11 @@ def soak(
                 world.happen(event)
             world.happen(Event("start_driver"))
             for number, event in enumerate([*events, *last_events(events)]):
-                tell(f"{time.monotonic() - begin:6.1f} s  {number:3}  {event}")
+                log(f"{time.monotonic() - begin:6.1f} s  {number:3}  {event}")
                 world.happen(event)
         world.await_exact()
     finally:
         world.close()
     return Result(
-        events=Counter(event.kind for event in events), told=world.told(), seconds=time.monotonic() - begin
+        events=Counter(event.kind for event in events), summary=world.summary(), seconds=time.monotonic() - begin
     )

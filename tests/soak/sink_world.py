@@ -1,4 +1,4 @@
-"""Where the events of a soak happen whose query writes: from three clusters to the same three, exactly once."""
+"""The environment of a soak test whose query writes: from three clusters to the same three, exactly once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 TARGET = "out"
 PARTITIONS = 2
-# A cluster that is out is not waited for as long as users would: the query fails and is started again.
+# Shorter limits than those of users: if a cluster is unreachable, the query fails and is restarted.
 WRITE = {
     "kafka.delivery.timeout.ms": "20000",
     "kafka.request.timeout.ms": "10000",
@@ -29,15 +29,15 @@ WRITE = {
     "commitTimeoutMs": "20000",
     "streamMetadataDiscoveryFailureThreshold": "100000",
 }
-# With these a query may fail when a broker is killed or frozen; it is started again, as whoever runs it would do.
+# Errors that are allowed after a broker was killed or frozen; the query is then restarted, as its operator would do.
 OUTAGES = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
-# Events that take a broker out, and how often at most the query fails over each of them.
+# Events that make a broker unreachable, and how often the query may fail for each of them.
 DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster")
 MOST_RESTARTS = 2
 
 
 class SinkWorld(World):
-    """Each record that is read is counted by its value, which is a state and one update for each; that is written."""
+    """The query counts the records by value, with a state and one update for each, and writes the updates."""
 
     settle_s = 400.0
     writes = True
@@ -69,22 +69,22 @@ class SinkWorld(World):
         )
 
     def steps(self) -> int:
-        """The last batch that is done."""
+        """The last finished batch."""
         return max(self.query.checkpoint.committed(), default=-1)
 
-    def told(self) -> str:
-        """What has happened, for the report."""
+    def summary(self) -> str:
+        """A summary for the report."""
         written = sum(self._written().values())
         restarts = f"{len(self.restarts)} restarts after {self._disturbances} outages"
         return f"{written} records in {self.steps() + 1} batches, {restarts}"
 
     def happen(self, event: Event) -> None:
-        """Count those that the query may fail over."""
+        """Count the events after which the query may fail."""
         self._disturbances += event.kind in DISTURBANCES
         super().happen(event)
 
     def await_exact(self) -> None:
-        """What readers with `read_committed` find is what was produced, each record once, and stays so."""
+        """Check that `read_committed` readers find each produced record once, also after the query is idle."""
         until("all records", lambda: self._alive() and self._written() == self._produced(), self.settle_s)
         self.query.settle()
         self.query.stop()

@@ -1,4 +1,4 @@
-"""Where the events of a soak happen."""
+"""The environment of a soak test."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ OPTIONS = {
     "streamMetadataDiscoveryFailureThreshold": "100000",
     "maxOffsetsPerTrigger": "400",
 }
-# How long a frozen broker is waited for to be noticed: it may have frozen in the middle of being read, and then
-# nothing is told before it thaws.
+# How long to wait until a frozen broker is noticed: if it froze while a task was reading from it, the query reports
+# nothing before it thaws.
 FREEZE_S = 12.0
 SETTLE_S = 300.0
 
@@ -37,14 +37,14 @@ class World:
     """Brokers, load, the metadata file and one query, which reads.
 
     Args:
-        folder: For all that is written.
-        brokers: By cluster id.
-        drivers: To take drivers from.
+        folder: For all files.
+        brokers: The brokers by cluster id.
+        drivers: The pool of drivers.
     """
 
     settle_s = SETTLE_S
     writes = False
-    """Whether the plan has events of a stream that is written to."""
+    """Whether the query writes to a stream."""
 
     def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -60,16 +60,16 @@ class World:
         return Query(f"soak-{self._run}", folder, self._metadata.path, [STREAM], OPTIONS)
 
     def steps(self) -> int:
-        """How far the query is: it grows while there is something to do."""
+        """The progress of the query: grows while it is not idle."""
         return self.query.sink.count()
 
-    def told(self) -> str:
-        """What has happened, for the report."""
+    def summary(self) -> str:
+        """A summary for the report."""
         sink = self.query.sink
         return f"{sink.count()} records in {len(sink.batches())} batches, {len(sink.replayed())} replayed"
 
     def happen(self, event: Event) -> None:
-        """Make an event happen; returns when it has settled, if it is to."""
+        """Execute an event; if the event says so, wait until it has an effect."""
         steps = self.steps()
         getattr(self, "_" + event.kind, self._nothing)(event)
         self._layout.apply(event)
@@ -78,10 +78,10 @@ class World:
             until(f"rows after {event}", lambda: self._alive() and self.steps() > steps, self.settle_s)
 
     def await_exact(self) -> None:
-        """Everything is active: all of it is read, once, and the checkpoint has nothing left over."""
+        """Check, with everything active, that each record is read once and that the checkpoint has no leftovers."""
         checker = Checker(self.query.sink, self._topics())
         checker.await_exact(self.query.settle, 180, self._alive)
-        # Where the last records of all were the first of a topic, `entered` stays: nothing comes after them.
+        # If the very last records were the first ones of a topic, `entered` remains, because no batch follows.
         expected = {"version", "clusters"}
         until("no retained, no draining", lambda: self.query.checkpoint.last().keys() - {"entered"} == expected)
 
@@ -104,7 +104,7 @@ class World:
         return [self._topic(number) for number in self._layout.named(name)] if self._layout.state[name] else []
 
     def _topic(self, number: int) -> str:
-        # Of one name on all clusters, so that nothing is told apart by it.
+        # The same name on all clusters, so that only the cluster distinguishes them.
         return f"soak-{self._run}-{number}"
 
     def _topics(self) -> list[tuple[str, Cluster, str]]:
@@ -115,7 +115,7 @@ class World:
         ]
 
     def _nothing(self, event: Event) -> None:
-        """The metadata file alone."""
+        """Events that only change the metadata file."""
 
     def _add_topic(self, event: Event) -> None:
         self._brokers[event.cluster].create_topic(self._topic(event.topic), 2)
@@ -127,7 +127,7 @@ class World:
         self.load.add(event.cluster, self._topic(event.topic), total)
 
     def _move_cluster(self, event: Event) -> None:
-        """A running query reads nothing from it meanwhile: a task that has begun there would need the old address."""
+        """Move a cluster while the query reads nothing from it: a running task would need the old address."""
         with self.load.hold(event.cluster):
             if self._is_up():
                 until(f"nothing to read from {event.cluster}", lambda: self._is_idle(event.cluster), SETTLE_S)
@@ -155,7 +155,7 @@ class World:
         self.query.begin(self._drivers.doomed())
 
     def _is_idle(self, cluster: str) -> bool:
-        """Whether all is read that the metadata names of it, and nothing is where it names none."""
+        """Whether the query has read the cluster's topics that are in the metadata, and has no other position."""
         self._alive()
         broker, named = self._brokers[cluster], self._layout.named(cluster)
         ends = {self._topic(number): broker.end_offsets(self._topic(number)) for number in named}

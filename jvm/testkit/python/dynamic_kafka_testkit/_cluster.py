@@ -1,4 +1,4 @@
-"""One cluster."""
+"""The client of one cluster."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from ._server import Server
 
 
 class Cluster:
-    """A Kafka cluster of one broker, which is a process of its own.
+    """A Kafka cluster with one broker, which is a separate process.
 
-    Every method returns when its effect can be seen by any client. Methods that talk to the broker fail at
-    once while it is down or frozen. They reach it past the proxy of a cluster that has one.
+    Every method returns when its effect is visible to all clients. Methods that send requests to the broker fail
+    immediately while it is down or frozen. They bypass a proxy, so it may be paused or cut.
     """
 
     def __init__(self, server: Server, description: Mapping[str, Any]) -> None:
@@ -25,7 +25,7 @@ class Cluster:
 
     @property
     def name(self) -> str:
-        """How tests call it; Kafka doesn't know it."""
+        """A name for tests; not known to Kafka."""
         return self._name
 
     @property
@@ -34,16 +34,16 @@ class Cluster:
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where clients connect: the proxy if there is one."""
+        """The bootstrap servers for clients: those of the proxy, if there is one."""
         return str(self._description["bootstrapServers"])
 
     @property
     def pid(self) -> int:
-        """Of the process that runs, or ran last."""
+        """The id of the current or last process."""
         return int(self._description["pid"])
 
     def is_alive(self) -> bool:
-        """Whether the process exists; a frozen one does."""
+        """Whether the process exists, even if it is frozen."""
         return bool(self._call("describe")["isAlive"])
 
     def create_topic(self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
@@ -53,15 +53,15 @@ class Cluster:
         self._call("deleteTopic", topic=topic)
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Grow a topic to `total` partitions."""
+        """Extend a topic to `total` partitions."""
         self._call("addPartitions", topic=topic, total=total)
 
     def topics(self) -> set[str]:
-        """Return all topics but Kafka's own."""
+        """Return all topics without Kafka's internal ones."""
         return set(self._call("topics"))
 
     def produce(self, topic: str, records: Iterable[Record]) -> list[tuple[int, int]]:
-        """Produce in the order given; return partition and offset of each record."""
+        """Produce the records in this order; return the partition and offset of each one."""
         sent = [asdict(record) for record in records]
         produced = self._call("produce", topic=topic, records=sent)
         return [(partition, offset) for partition, offset in produced]
@@ -69,24 +69,24 @@ class Cluster:
     def load(self, topic: str, records: int, record_bytes: int) -> None:
         """Fill a topic as fast as possible, round robin over its partitions.
 
-        Keys are 0, 1, 2, ... in 8 bytes, big endian; values are random. `record_bytes` is both together.
+        Keys are 0, 1, 2, ... in 8 bytes, big endian; values are random. `record_bytes` is the size of key and value.
         """
         self._call("load", topic=topic, records=records, recordBytes=record_bytes)
 
     def dump(self, topic: str, committed_only: bool = False) -> list[StoredRecord]:
         """Return all records, ordered by partition and offset.
 
-        `committed_only` leaves out what open and aborted transactions wrote.
+        `committed_only` omits records of open and aborted transactions.
         """
         found = self._call("dump", topic=topic, committedOnly=committed_only)
         return [StoredRecord(**record) for record in found]
 
     def end_offsets(self, topic: str) -> dict[int, int]:
-        """Return the offset of the next record, by partition."""
+        """Return the latest offsets by partition."""
         return _by_partition(self._call("endOffsets", topic=topic))
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
-        """Return the offset of the first record that can be read, by partition."""
+        """Return the earliest offsets by partition."""
         return _by_partition(self._call("beginningOffsets", topic=topic))
 
     def delete_records(self, topic: str, partition: int, before_offset: int) -> None:
@@ -98,7 +98,7 @@ class Cluster:
         return {topic: _by_partition(offsets) for topic, offsets in found.items()}
 
     def scram_client(self, user: str, password: str) -> dict[str, str]:
-        """Return all properties of a client that logs in with a password, which need not be the right one."""
+        """Return all properties of a client that authenticates with a password, which may be wrong."""
         return dict(self._call("scramClient", user=user, password=password))
 
     def tls_client(self, expired: bool = False) -> dict[str, str]:
@@ -106,7 +106,7 @@ class Cluster:
         return dict(self._call("tlsClient", expired=expired))
 
     def alter_password(self, user: str, password: str) -> None:
-        """Give a user a new password, or make a user. Connections that have logged in before live on."""
+        """Change the password of a user, or create a user. Authenticated connections stay open."""
         self._call("alterPassword", user=user, password=password)
 
     def add_acl(self, user: str, topic: str, *operations: str) -> None:
@@ -114,27 +114,27 @@ class Cluster:
         self._call("addAcl", user=user, topic=topic, operations=list(operations))
 
     def kill(self) -> None:
-        """SIGKILL: the broker has no moment to say good-bye."""
+        """Send SIGKILL: the broker does not shut down gracefully."""
         self._change("kill")
 
     def freeze(self) -> None:
-        """SIGSTOP: the broker keeps its connections and says nothing."""
+        """Send SIGSTOP: the broker keeps its connections but does not respond."""
         self._change("freeze")
 
     def thaw(self) -> None:
-        """SIGCONT: end `freeze`."""
+        """Send SIGCONT: end `freeze`."""
         self._change("thaw")
 
     def restart(self) -> None:
-        """Start the broker again with the same data and ports. One that still runs is shut down first."""
+        """Restart the broker with the same data and ports. A running broker is shut down first."""
         self._change("restart")
 
     def restart_on_new_port(self) -> None:
-        """Move the cluster: the same data at a new address, and nobody listens at the old one."""
+        """Move the cluster to a new address with the same data. No process listens on the old address afterwards."""
         self._change("restartOnNewPort")
 
     def pause_network(self) -> None:
-        """Hold all bytes back and keep the connections. Only behind a proxy, as the next two."""
+        """Stop forwarding and keep the connections open. Requires a proxy, like the next two methods."""
         self._call("pauseNetwork")
 
     def cut_network(self) -> None:
@@ -146,7 +146,7 @@ class Cluster:
         self._call("resumeNetwork")
 
     def stop(self) -> None:
-        """End the broker and delete its data. The cluster can't be used again."""
+        """End the broker and delete its data. The cluster cannot be used again."""
         self._call("stop")
 
     def __enter__(self) -> Cluster:
@@ -171,5 +171,5 @@ class Cluster:
 
 
 def _by_partition(offsets: Mapping[str, int]) -> dict[int, int]:
-    """Undo JSON, where every key is a text."""
+    """Convert the keys, which are strings in JSON."""
     return {int(partition): offset for partition, offset in offsets.items()}

@@ -1,4 +1,4 @@
-"""What goes into a topic, and what comes out of it."""
+"""Records to produce, and records in a broker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Record:
-    """A record to produce, with UTF-8 texts. A value of None is a tombstone."""
+    """A record to produce, with UTF-8 strings. A value of None is a tombstone."""
 
     partition: int
     key: str | None
@@ -18,7 +18,7 @@ class Record:
 
 @dataclass(frozen=True)
 class StoredRecord:
-    """A record as the broker holds it. The value of a tombstone is None."""
+    """A record in the broker. The value of a tombstone is None."""
 
     partition: int
     offset: int

@@ -1,4 +1,4 @@
-"""What a cluster asks of its clients before it serves them, always over TLS."""
+"""The authentication that a cluster requires of its clients, always over TLS."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scram:
-    """Name and password. With `acls`, clients may do only what `Cluster.add_acl` allows them."""
+    """User and password. With `acls`, clients require the ACLs of `Cluster.add_acl`."""
 
     users: Mapping[str, str]
     acls: bool = False
@@ -18,12 +18,12 @@ class Scram:
 
 @dataclass(frozen=True)
 class MutualTls:
-    """A certificate of the cluster's own authority. `acls` as in `Scram`."""
+    """A client certificate of the cluster's own authority. `acls` as in `Scram`."""
 
     acls: bool = False
     kind: str = field(default="mutual-tls", init=False)
 
 
 def request(security: Scram | MutualTls | None) -> dict[str, Any] | None:
-    """As the server takes it."""
+    """The parameter of a request to the server."""
     return None if security is None else asdict(security)

@@ -16,19 +16,19 @@ from typing import IO, Any
 _MAIN = "io.github.dynamickafka.testkit.TestkitServer"
 _ENDED = "the testkit's server has ended"
 
-# Long enough to stop every broker; what is left then ends with the server.
+# Long enough to stop every broker. The remaining ones end with the server.
 STOP_TIMEOUT_S = 30
 
 
 class TestkitError(Exception):
-    """The testkit refused a request or failed at it."""
+    """The testkit refused a request, or the request failed."""
 
-    # pytest takes classes of this name for tests.
+    # pytest would collect a class of this name.
     __test__ = False
 
 
 class Server:
-    """A running server. Any number of threads may call it."""
+    """A running server. Thread-safe."""
 
     def __init__(self, classpath_file: Path) -> None:
         if not classpath_file.is_file():
@@ -38,7 +38,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             encoding="utf-8",
-            # A Ctrl-C at the terminal is for the tests, which then stop what reads before the brokers.
+            # A Ctrl-C at the terminal must only reach the tests, which stop readers before the brokers.
             start_new_session=True,
         )
         self._ids = itertools.count(1)
@@ -69,8 +69,8 @@ class Server:
         return answer.result()
 
     def stop(self) -> None:
-        """End the server and all that it started."""
-        # A request that could not be written any more is tried once again here.
+        """End the server and all brokers that it started."""
+        # Closing flushes a request that could not be written before, which fails again.
         with self._lock, contextlib.suppress(BrokenPipeError):
             self._stdin.close()
         try:

@@ -1,4 +1,4 @@
-"""The entry."""
+"""The entry point."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ._cluster import Cluster
 from ._security import MutualTls, Scram, request
 from ._server import Server
 
-# Written by the build, beside this folder.
+# Written by the build.
 _CLASSPATH_FILE = Path(__file__).resolve().parents[2] / "target" / "testkit.classpath"
 
 
 class Testkit:
-    """Starts clusters; what it started ends with it, and with this process in whatever way that ends.
+    """Starts clusters. They end with it, and with this process, in whatever way it ends.
 
     >>> with Testkit() as testkit:
     ...     blue, green = testkit.start_all("blue", "green")
     """
 
-    # pytest takes classes of this name for tests.
+    # pytest would collect a class of this name.
     __test__ = False
 
     def __init__(self, classpath_file: Path = _CLASSPATH_FILE) -> None:
@@ -30,11 +30,11 @@ class Testkit:
 
     @property
     def pid(self) -> int:
-        """Of the server, whose children the brokers are."""
+        """The process id of the server, the parent of the brokers."""
         return self._server.pid
 
     def versions(self) -> list[str]:
-        """Return the broker versions there are, the default one first."""
+        """Return all broker versions, the default first."""
         return list(self._server.call("versions"))
 
     def start(
@@ -47,12 +47,12 @@ class Testkit:
         round_trip_ms: float | None = None,
         security: Scram | MutualTls | None = None,
     ) -> Cluster:
-        """Start a cluster and return it when it serves.
+        """Start a cluster and return when it is ready.
 
-        `properties` are more lines of server.properties. Clients connect to `port`, or to a free one. With
-        `round_trip_ms` (0 will do) clients reach the cluster through a proxy that delays, and that
-        `Cluster.cut_network` and its like control. `security` is what is asked of clients; this testkit itself
-        is never asked.
+        `properties` are additional lines of server.properties. `port` is the port for clients; by default, a free
+        one. With `round_trip_ms` (0 is allowed) clients connect through a proxy, which delays them and which
+        `Cluster.cut_network` and related methods control. `security` applies to clients; the testkit uses another
+        listener.
         """
         description = self._server.call(
             "start",
@@ -66,7 +66,7 @@ class Testkit:
         return Cluster(self._server, description)
 
     def start_all(self, *names: str) -> list[Cluster]:
-        """Start clusters of these names in parallel."""
+        """Start clusters with these names in parallel."""
         with ThreadPoolExecutor(max(1, len(names))) as threads:
             return list(threads.map(self.start, names))
 

@@ -7,7 +7,7 @@ import scala.util.Using
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-/** The cases in `tests/conformance`, which pytest reads as well: two implementations have to agree about them. */
+/** The cases in `tests/conformance`, which pytest also reads: both implementations have to agree on them. */
 object Conformance {
   private val mapper = new ObjectMapper
 
@@ -19,6 +19,6 @@ object Conformance {
     files.sorted.flatMap(file => mapper.readTree(Files.readString(file)).elements.asScala)
   }
 
-  /** The elements of a JSON array of texts. */
+  /** The elements of a JSON array of strings. */
   def texts(array: JsonNode): Seq[String] = array.elements.asScala.map(_.asText).toSeq
 }

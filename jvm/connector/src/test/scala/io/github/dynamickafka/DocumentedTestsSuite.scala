@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** The tables of documents that map promises to tests: every test that they name is there. */
+/** Checks the documents whose tables map promises to tests: every test that they name exists. */
 class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
 
   private val root = Path.of("").toAbsolutePath.resolve("../..").normalize

@@ -17,7 +17,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
 
-  // Options need no session, only load() does.
+  // Setting options requires no session, only load() does.
   private def builder = new DynamicKafkaReaderBuilder(null)
 
   private class Service extends KafkaMetadataService {
@@ -27,7 +27,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     def close(): Unit = ()
   }
 
-  test("setters are options") {
+  test("setters set options") {
     val options = builder
       .setKafkaMetadataService("file", Map("path" -> "streams.yaml"))
       .setStreamIds("orders", "payments")
@@ -65,7 +65,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     assert(parsed.clusters.perCluster.contains("Green.kafka.client.rack"))
   }
 
-  test("every form of a setter gives the same") {
+  test("all forms of a setter set the same options") {
     val ids = Seq(
       builder.setStreamIds("a", "b"),
       builder.setStreamIds(Set("b", "a")),
@@ -85,7 +85,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     assert(builder.setMetadataDiscoveryInterval(Duration.Inf).options().values.toSeq == Seq("-1"))
   }
 
-  test("setting again replaces, in whatever spelling and form") {
+  test("setting an option again replaces its value, in any spelling and form") {
     val options = builder
       .setKafkaMetadataService("file", Map("path" -> "a"))
       .setKafkaMetadataService("static", Map("document" -> "{}"))
@@ -105,7 +105,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("setters that exclude each other fail with both names") {
+  test("mutually exclusive setters fail with both names") {
     Seq(
       refused(builder.setStreamIds("a").setStreamPattern("b")),
       refused(builder.setStreamPattern("b").setStreamIds("a"))
@@ -114,7 +114,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("what could not be an option as it is meant is refused") {
+  test("a value that cannot be an option value is refused") {
     assert(refused(builder.setStreamIds("a;b")).getMessage.contains("'a;b'"))
     assert(refused(builder.setStreamPattern(Pattern.compile(
       "a",
@@ -131,13 +131,13 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       "startingOfsets",
       "x"
     )).getMessage.contains("cluster.a.startingOffsets"))
-    // Spark would keep one of the two and say nothing.
+    // Spark would silently keep one of the two.
     val two =
       builder.setClusterProperty("blue", "client.id", "x").setClusterProperty("Blue", "client.id", "y")
     assert(refused(two.options()).getMessage.contains("case-insensitive"))
   }
 
-  test("a service object travels as a handle, the same for the same object") {
+  test("a service object is passed as a handle, the same handle for the same object") {
     val service = new Service
     def options(service: KafkaMetadataService) = builder.setKafkaMetadataService(service).options()
     assert(options(service)("metadataService") == "registered")
@@ -149,7 +149,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     assert(ServiceRegistry.lookup(handle).isEmpty)
   }
 
-  test("offsets from Java are those from Scala") {
+  test("Java offsets are equal to Scala offsets") {
     val fromJava = OffsetsInitializer.offsets(
       ju.Map.of("blue", ju.Map.of("orders", ju.Map.of(Integer.valueOf(0), java.lang.Long.valueOf(42L))))
     )

@@ -14,10 +14,10 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
 
-  // Options need no DataFrame, only writing does.
+  // Setting options requires no DataFrame, only writing does.
   private def builder = new DynamicKafkaWriterBuilder(null)
 
-  test("setters are options") {
+  test("setters set options") {
     val options = builder
       .setKafkaMetadataService("file", Map("path" -> "streams.yaml"))
       .setStreamId("orders")
@@ -60,19 +60,19 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
     assert(parsed.clusters.perCluster.contains("Green.kafka.client.rack"))
   }
 
-  test("a partitioner is a word, a class or the name of one") {
+  test("a partitioner is a keyword, a class or a class name") {
     val byClass = builder.setPartitioner(classOf[RoundRobinPartitioner]).options()
     assert(byClass == builder.setPartitioner(classOf[RoundRobinPartitioner].getName).options())
     assert(byClass == Map("partitioner" -> "org.apache.kafka.clients.producer.RoundRobinPartitioner"))
   }
 
-  test("properties from Java are those from Scala") {
+  test("Java properties are equal to Scala properties") {
     val properties = new ju.Properties
     properties.setProperty("acks", "1")
     assert(builder.setProperties(properties).options() == Map("kafka.acks" -> "1"))
   }
 
-  test("setting again replaces, in whatever spelling") {
+  test("setting an option again replaces its value, in any spelling") {
     val options = builder
       .setKafkaMetadataService("file", Map("path" -> "a"))
       .setKafkaMetadataService("static", ju.Map.of("document", "{}"))
@@ -88,7 +88,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("options of the sink are suggested, and no others") {
+  test("only options of the sink are suggested") {
     assert(refused(builder.setProperty("clusterRooting", "x")).getMessage.contains("'clusterRouting'"))
     assert(!refused(builder.setProperty("startingOfsets", "x")).getMessage.contains("startingOffsets"))
     assert(refused(builder.setClusterProperty(

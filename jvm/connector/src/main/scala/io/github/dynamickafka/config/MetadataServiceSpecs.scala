@@ -22,7 +22,7 @@ private[dynamickafka] final case class MetadataServiceSpec(
 }
 
 /**
- * @param name with its `.`; what follows it is taken to the letter
+ * @param name with its `.`; what follows it is kept unchanged
  * @param placeholder for what follows, in the documentation
  */
 private[dynamickafka] final case class ArgumentPrefix(name: String, placeholder: String, doc: String)

@@ -137,7 +137,7 @@ private[dynamickafka] object OptionsDoc {
         "any",
         "",
         "string",
-        "For a constructor with a `java.util.Map[String, String]`; names are taken to the letter."
+        "For a constructor with a `java.util.Map[String, String]`; names are passed unchanged."
       )
     )
 

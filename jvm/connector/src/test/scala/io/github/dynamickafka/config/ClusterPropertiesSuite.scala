@@ -27,7 +27,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   private def client(options: (String, String)*) = resolve(options).client
 
-  test("a cluster's option goes before metadata, metadata before shared options, those before defaults") {
+  test("precedence: cluster option, metadata, shared option, default") {
     val sources = Seq(
       "cluster.blue.kafka.max.poll.records" -> "1",
       "max.poll.records" -> "2",
@@ -40,13 +40,13 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     }
   }
 
-  test("the infix kafka. may be missing where the name is none of our options") {
+  test("the infix kafka. is optional unless the name is an option of the connector") {
     val properties = client("cluster.blue.client.id" -> "a", "cluster.blue.maxOffsetsPerTrigger" -> "5")
     assert(properties("client.id") == "a")
     assert(!properties.keys.exists(OptionName.normalize(_).contains("offsetspertrigger")))
   }
 
-  test("spellings of a Kafka property meet, names that Kafka does not know stay to the letter") {
+  test("a Kafka property is found in any spelling; names unknown to Kafka keep theirs") {
     val properties = resolve(
       Seq("kafka.Client.Id" -> "shared", "kafka.config.providers.Mine.class" -> "x"),
       properties = metadata + ("client.id" -> "ours")
@@ -55,13 +55,13 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(properties("config.providers.Mine.class") == "x")
   }
 
-  test("an option of a cluster that nobody can mean is refused with a suggestion") {
+  test("an unknown option of a cluster is refused with a suggestion") {
     val error = refused(client("cluster.blue.startingOfsets" -> "latest"))
     assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
     assert(error.getMessage.contains("Did you mean 'cluster.blue.startingOffsets'?"))
   }
 
-  test("defaults are those of the documentation, and a user's value wins") {
+  test("defaults are the documented ones, and a value of the user takes precedence") {
     val defaults = client()
     assert(defaults("max.poll.records") == "20000")
     assert(defaults("receive.buffer.bytes") == "-1")
@@ -71,7 +71,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
   }
 
   test(
-    "the driver's client keeps to clusterRequestTimeoutMs, the executors' consumers to Kafka's time-outs"
+    "the driver's client uses clusterRequestTimeoutMs, the executors' consumers use Kafka's time limits"
   ) {
     assert(resolve(Nil).admin("default.api.timeout.ms") == "60000")
     val short = resolve(Seq("clusterRequestTimeoutMs" -> "500"))
@@ -79,10 +79,10 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(!short.client.keys.exists(_.endsWith("timeout.ms")), short.client)
   }
 
-  test("Kafka takes the properties with every combination of time-outs") {
+  test("Kafka accepts the properties with every combination of time limits") {
     val time = Gen.option(Gen.choose(1, 200000))
     forAll(time, time, Gen.choose(1, 200000)) { (request, api, limit) =>
-      // Kafka itself refuses it if the user's own two contradict each other.
+      // Kafka refuses the properties if the user's own two values contradict each other.
       whenever(request.zip(api).forall { case (r, a) => r <= a }) {
         val chosen = Seq("clusterRequestTimeoutMs" -> limit.toString) ++
           request.map("kafka.request.timeout.ms" -> _.toString) ++
@@ -98,7 +98,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     }
   }
 
-  test("Kafka's clients start with the properties, and resolve references") {
+  test("Kafka's clients can be created with the properties and resolve references") {
     val resolved = resolve(
       Seq(
         "kafka.request.timeout.ms" -> "90000",
@@ -115,7 +115,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(config.getString("client.id") == sys.env("PATH"))
   }
 
-  test("Kafka's config providers are set where a value refers to one, unless the user has set them") {
+  test("Kafka's config providers are set if a value refers to one, unless the user has set them") {
     val reference = "kafka.sasl.jaas.config" -> Options.reference("env:JAAS")
     assert(!client().keys.exists(_.startsWith("config.providers")))
     val properties = client(reference)
@@ -128,7 +128,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(own("config.providers") == "vault" && !own.contains("config.providers.file.class"))
   }
 
-  test("an admin client gets nothing that only consumers know, and everything that nobody knows") {
+  test("an admin client gets no consumer-only properties, but all properties unknown to Kafka") {
     val admin = resolve(Seq("kafka.group.id" -> "g", "kafka.my.login.setting" -> "x")).admin
     val consumerOnly = {
       val names = new java.util.HashSet[String](ConsumerConfig.configNames())
@@ -139,20 +139,20 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(admin("my.login.setting") == "x" && admin("bootstrap.servers") == "blue:9092")
   }
 
-  test("admin clients stay out of JMX unless the user wants them there; consumers are as Kafka has them") {
+  test("admin clients are not registered in JMX unless configured; consumers keep Kafka's default") {
     val name = "auto.include.jmx.reporter"
     assert(resolve(Nil).admin(name) == "false" && !client().contains(name))
     assert(resolve(Seq(s"kafka.$name" -> "true")).admin(name) == "true")
   }
 
-  test("properties of the metadata that belong to other readers are left out, and told") {
+  test("metadata properties that are meant for other readers are ignored and reported") {
     val shared = metadata ++ Map("auto.offset.reset" -> "latest", "Enable.Auto.Commit" -> "true")
     assert(ClusterScope.ignored(shared) == Seq("auto.offset.reset", "enable.auto.commit"))
     val properties = resolve(Nil, properties = shared).client
     assert(!properties.contains("auto.offset.reset") && !properties.contains("enable.auto.commit"))
   }
 
-  test("options of Spark's source have its prefix") {
+  test("properties for Spark's source have its prefix") {
     val options = resolve(Seq("groupIdPrefix" -> "team")).sparkOptions
     assert(options("kafka.bootstrap.servers") == "blue:9092")
     assert(options("groupIdPrefix") == "team-blue")
@@ -160,7 +160,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(!resolve(Nil).sparkOptions.contains("groupIdPrefix"))
   }
 
-  test("a group id is equal for equal properties of one cluster only") {
+  test("group ids are equal only for equal properties of one cluster") {
     def group(options: (String, String)*) = resolve(options :+ ("kafka.group.id" -> "g")).client("group.id")
     assert(group().matches("g-blue-[0-9a-f]{8}"))
     assert(group() == group())
@@ -168,18 +168,18 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     val both = Set("blue", "green")
     val ids = both.map(id => resolve(Seq("kafka.group.id" -> "g"), id, both).client("group.id"))
     assert(ids.size == 2)
-    // g + a-b and g-a + b would be one without the code.
+    // Without the hash, g + a-b and g-a + b would be equal.
     val ab = resolve(Seq("kafka.group.id" -> "g"), "a-b", Set("a-b")).client("group.id")
     assert(ab != resolve(Seq("kafka.group.id" -> "g-a"), "b", Set("b")).client("group.id"))
   }
 
-  test("with a group id of the user there is no prefix, and committed reads the group as it was named") {
+  test("kafka.group.id replaces groupIdPrefix, and committed offsets are read from that very group") {
     val resolved = resolve(Seq("kafka.group.id" -> "g", "groupIdPrefix" -> "team"))
     assert(!resolved.sparkOptions.contains("groupIdPrefix"))
     assert(resolved.groupId.contains("g"))
   }
 
-  test("clientIdPrefix names the clients of each cluster, unless they have a name") {
+  test("clientIdPrefix sets the client ids of each cluster unless client.id is set") {
     val prefix = "clientIdPrefix" -> "team"
     val resolved = resolve(Seq(prefix))
     assert(resolved.client("client.id") == "team-blue" && resolved.admin("client.id") == "team-blue")
@@ -188,7 +188,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(!resolve(Nil).client.contains("client.id"))
   }
 
-  test("options of ours for one cluster") {
+  test("the connector's own options for one cluster") {
     val clusters = parse(
       "cluster.blue.max-offsets-per-trigger" -> "7",
       "cluster.blue.startingOffsets" -> """{"orders": {"0": 3}}""",
@@ -209,7 +209,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     )
   }
 
-  test("nothing prints a secret") {
+  test("no secret is printed") {
     val resolved = resolve(Seq("kafka.sasl.jaas.config" -> "hush-hush"))
     assert(!resolved.toString.contains("hush-hush") && resolved.toString.contains("blue:9092"))
   }

@@ -7,7 +7,7 @@ import org.scalatest.Assertions._
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
-/** Options for tests: the fewest that a query has, and those of a test. */
+/** Options for tests: the required options of a query, plus those of the test. */
 object Options {
   val minimal: Map[String, String] = Map("metadataService" -> "file", "streamIds" -> "orders")
 
@@ -16,10 +16,10 @@ object Options {
   def parseOnly(options: (String, String)*): SourceOptions =
     SourceOptions.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
 
-  /** A reference that Kafka's config providers resolve; in a literal it looks like a forgotten interpolator. */
+  /** A reference that Kafka's config providers resolve. A literal would look like a missing interpolator. */
   def reference(to: String): String = "$" + s"{$to}"
 
-  /** The error of something that must not work. */
+  /** The error that the body throws. */
   def refused(attempt: => Any): DynamicKafkaIllegalArgumentException =
     intercept[DynamicKafkaIllegalArgumentException] {
       val _ = attempt

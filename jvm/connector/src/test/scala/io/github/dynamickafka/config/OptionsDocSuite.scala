@@ -18,7 +18,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("every option is in the table of its side") {
+  test("every option is in the table of the source or of the sink") {
     val Array(_, ofSource, ofSink) =
       OptionsDoc.render.split("## Options of one cluster").head.split("## Options of the (source|sink)")
     Seq(SourceOptionSpecs.table -> ofSource, SinkOptionSpecs.table -> ofSink).foreach { case (table, text) =>
@@ -28,7 +28,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("defaults of the clients and refused properties of both sides are in it") {
+  test("defaults of the clients and refused properties of source and sink are documented") {
     val defaults = ClientDefaults.consumerFetch ++ ClientDefaults.producerBatches
     defaults.foreach { case (name, value) => assert(OptionsDoc.render.contains(s"| `$name` | `$value` |")) }
     Seq(UnsupportedOptions.OfSource, UnsupportedOptions.OfSink).flatMap(_.kafkaPropertyNames).foreach(
@@ -38,7 +38,7 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
   }
 }
 
-/** Writes the document; `make docs-options` runs it. */
+/** Writes the document. Run by `make docs-options`. */
 object OptionsDocFile extends App {
   def path: Path = Path.of(sys.props("dynamickafka.root"), "docs", "options.md")
 

@@ -19,7 +19,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
   private def parseOnly(options: (String, String)*): SinkOptions =
     SinkOptionsParser.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
 
-  test("what is not set has the documented default") {
+  test("options that are not set have the documented default") {
     assert(
       parse() == SinkOptions(
         service = ServiceOptions("file", Map.empty),
@@ -44,13 +44,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     )
   }
 
-  test("documented defaults are the ones that hold") {
+  test("the documented defaults are in effect") {
     SinkOptionSpecs.table.all.foreach { spec =>
       spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
     }
   }
 
-  test("no two options are one under another spelling") {
+  test("no two options are spellings of the same option") {
     assert(SinkOptionSpecs.table.all.map(_.key).distinct.size == SinkOptionSpecs.table.all.size)
   }
 
@@ -84,20 +84,20 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(options.clusters.perCluster == Map("blue.kafka.compression.type" -> "lz4"))
   }
 
-  test("a partitioner may be a class that implements Kafka's") {
+  test("a partitioner may be a class that implements Kafka's Partitioner") {
     val name = classOf[RoundRobinPartitioner].getName
     assert(parse("partitioner" -> name).partitioner == PartitionerChoice.OfClass(name))
   }
 
-  test("the stream may come with the rows") {
+  test("the stream may be given by the rows") {
     assert(parseOnly("metadataService" -> "file").streamId.isEmpty)
   }
 
-  test("the name of a query, which Spark passes on, is no option") {
+  test("the query name, which Spark passes on, is not an option") {
     assert(parse("queryName" -> "named") == parse() && parse("queryname" -> "named") == parse())
   }
 
-  test("an option for whom there is a metadata service is asked for") {
+  test("metadataService is required") {
     val error = refused(parseOnly("streamId" -> "a"))
     assert(error.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
     assert(error.getMessageParameters.get("option") == "metadataService")
@@ -119,7 +119,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("streamMetadataDiscoveryIntervalMs", "0", "at least 1 ms"),
     ("streamMetadataDiscoveryFailureThreshold", "-1", "from 0 to"),
     ("clusterRequestTimeoutMs", "-1", "at least 1 ms"),
-    // the source's
+    // the source's options
     ("streamIds", "orders", "'streamId'"),
     ("stream-ids", "orders", "'streamId'"),
     ("streamPattern", "orders-.*", "'streamId'"),
@@ -129,13 +129,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("failOnDataLoss", "false", "it is an option of the source, but this query writes"),
     ("clusterFailurePolicy", "skip", "it is an option of the source, but this query writes"),
     ("includeHeaders", "true", "always writes the column 'headers'"),
-    // Spark's and Flink's
+    // Spark's and Flink's options
     ("path", "/data", "'streamId'"),
     ("topic", "orders", "a column 'topic'"),
     ("sink.delivery-guarantee", "none", "'deliveryGuarantee'"),
     ("sink.transactional-id-prefix", "x", "'transactionalIdPrefix'"),
     ("sink.partitioner", "fixed", "'partitioner'"),
-    // Kafka's
+    // Kafka's properties
     ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
     ("kafka.key.serializer", "x", "binary"),
     ("kafka.value.serializer", "x", "binary"),
@@ -144,13 +144,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("cluster.blue.kafka.transactional.id", "x", "'transactionalIdPrefix'"),
     ("cluster.blue.Partitioner.Class", "x", "'partitioner'"),
     ("kafka.", "x", "the name of the Kafka property is empty"),
-    // of one cluster
+    // options of one cluster
     ("cluster.blue.clusterRouting", "all", "applies to the whole query"),
     ("cluster.blue!.clusterRouting", "all", "'blue!' is not a valid cluster id"),
     ("cluster.blue", "x", "'cluster.<id>.kafka.<property>'")
   )
 
-  test("a value that cannot be used is refused with its option, and what would be right") {
+  test("an invalid value is refused with the name of the option and the valid values") {
     forAll(invalid) { (option, value, inText) =>
       val error = refused(parse(option -> value))
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
@@ -169,7 +169,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("cluster.b.c.enable.idempotence", "FALSE", "require idempotence")
   )
 
-  test("transactions allow no weaker acknowledgement, other guarantees do") {
+  test("transactions require acks=all, other guarantees do not") {
     forAll(against) { (option, value, inText) =>
       val error = refused(parse("deliveryGuarantee" -> "exactly-once", option -> value))
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
@@ -193,7 +193,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("quux", None)
   )
 
-  test("an unknown option is refused with the one that may be meant") {
+  test("an unknown option is refused with a suggestion") {
     forAll(unknown) { (option, suggestion) =>
       val error = refused(parse(option -> "hush-hush"))
       assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")

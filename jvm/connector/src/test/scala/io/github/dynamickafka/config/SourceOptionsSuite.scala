@@ -13,7 +13,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy._
 class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {
 
-  test("what is not set has the documented default") {
+  test("options that are not set have the documented default") {
     assert(
       parse() == SourceOptions(
         service = ServiceOptions("file", Map.empty),
@@ -39,13 +39,13 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     )
   }
 
-  test("documented defaults are the ones that hold") {
+  test("the documented defaults are in effect") {
     SourceOptionSpecs.table.all.foreach { spec =>
       spec.default.foreach(value => assert(spec.parse(spec.defaultText.replace("`", "")) == value, spec.name))
     }
   }
 
-  test("no two options are one under another spelling") {
+  test("no two options are spellings of the same option") {
     assert(SourceOptionSpecs.table.all.map(_.key).distinct.size == SourceOptionSpecs.table.all.size)
   }
 
@@ -78,7 +78,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.drainRemovedClusters && options.allowDuplicateClusters)
   }
 
-  test("any case and any hyphens name the same option") {
+  test("option names are case-insensitive, and hyphens are ignored") {
     forAll(
       Gen.oneOf(SourceOptionSpecs.table.all),
       Gen.listOfN(60, Gen.oneOf(true, false)),
@@ -107,7 +107,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.removedClusterRetentionMs == 0)
   }
 
-  test("only prefixes lose case and hyphens, what follows is kept to the letter") {
+  test("case and hyphens are ignored in prefixes only, the rest of the name is kept") {
     val options = parse(
       "KAFKA.client.id" -> "Me",
       "Cluster.Blue-1.kafka.client.id" -> "You",
@@ -118,7 +118,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.service.arguments == Map("basePath-X" -> "p"))
   }
 
-  test("streams are separated by ; or , and each counts once") {
+  test("streams are separated by ; or , and duplicates are ignored") {
     assert(parse("streamIds" -> " a; b,a ,, c;").subscription == Subscription.Ids(Seq("a", "b", "c")))
   }
 
@@ -127,7 +127,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.subscription == Subscription.Pattern("orders-.*".r))
   }
 
-  test("times go before times by partition, and those before offsets") {
+  test("precedence: timestamp, timestamps by partition, offsets") {
     val json = "startingOffsetsByTimestamp" -> """{"blue": {"orders": {"0": 7}}}"""
     val byTime = TimestampByPartition(Map("blue" -> Map("orders" -> Map(0 -> 7L))))
     assert(parse("startingOffsets" -> "latest").offsets.starting == Latest)
@@ -144,7 +144,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     )
   }
 
-  test("committed knows its group and what to do without an offset") {
+  test("committed has a group and a fallback for partitions without an offset") {
     def starting(options: (String, String)*) =
       parse(options :+ ("startingOffsets" -> "committed"): _*).offsets
     assert(starting("commitGroupId" -> "g").starting == Committed(None))
@@ -160,13 +160,13 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(ofCluster.offsets.starting == (Earliest: OffsetsPolicy))
   }
 
-  test("one option may be spelled twice only with one value") {
+  test("an option in two spellings must have the same value") {
     assert(parse("stream-ids" -> "orders").subscription == Subscription.Ids(Seq("orders")))
     val text = refused(parse("stream-ids" -> "payments")).getMessage
     assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
   }
 
-  test("nothing that holds properties prints them") {
+  test("no class that holds properties prints them") {
     val options =
       parse("kafka.sasl.jaas.config" -> "hush-hush", "cluster.blue.kafka.ssl.key.password" -> "hush-hush")
     assert(!s"$options ${options.clusters} ${options.service}".contains("hush-hush"))

@@ -13,7 +13,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
 
   private val cause = new RuntimeException("cause")
 
-  /** One of each. */
+  /** One error of each condition. */
   private val errors: Seq[Exception with SparkThrowable] = Seq(
     Errors.clusterAuthenticationFailed("blue", "blue:9092", "wrong password.", cause),
     Errors.clusterAuthorizationFailed("blue", "blue:9092", "topic 'orders'.", cause),
@@ -52,7 +52,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     assert(errors.map(_.getCondition).sorted == declared.sorted)
   }
 
-  test("a text has all its parameters and no placeholder left") {
+  test("a message has all its parameters, and no placeholder is left") {
     errors.foreach { error =>
       val text = error.getMessage
       assert(text.startsWith(s"[${error.getCondition}] The dynamic-kafka data source failed:"))
@@ -62,7 +62,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a value that looks like a placeholder stays as it is") {
+  test("a value that looks like a placeholder is kept") {
     val value = "<reason> $" + "{x} <none>"
     assert(Errors.invalidOption("x", value, "it is wrong.").getMessage.contains(value))
   }
@@ -71,12 +71,12 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     errors.foreach(error => assert(error.getSqlState == "58000"))
   }
 
-  test("a suggestion is told only where there is one") {
+  test("the text contains a suggestion only if there is one") {
     assert(Errors.unknownOption("x", Some("y")).getMessage.contains("Did you mean 'y'?"))
     assert(!Errors.unknownOption("x", None).getMessage.contains("Did you mean"))
   }
 
-  test("conditions are in order") {
+  test("conditions are sorted") {
     val names = json.get("DYNAMIC_KAFKA").get("subClass").fieldNames.asScala.toSeq
     assert(names == names.sorted)
   }

@@ -9,7 +9,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
-  test("an HTTP address without its query") {
+  test("an HTTP address is printed without its query") {
     def shown(url: String) = AddressText.http(new URI(url))
     assert(shown("https://h:8/a/b?token=hunter2#x") == "https://h:8/a/b?(redacted)")
     assert(shown("http://h") == "http://h")
@@ -27,7 +27,7 @@ class AddressTextSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("u:p1@h", "(redacted)", Set.empty[String])
   )
 
-  test("a JDBC url without what could be a credential") {
+  test("a JDBC URL is printed without anything that could be a credential") {
     forAll(jdbc) { (url, shown, credentials) =>
       assert(AddressText.jdbc(url) == shown)
       assert(AddressText.credentials(url).values.toSet == credentials)

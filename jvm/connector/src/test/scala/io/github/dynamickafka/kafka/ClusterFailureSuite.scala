@@ -18,7 +18,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** What a client's error is to a user. */
+/** The conditions and texts that users see for errors of Kafka's clients. */
 class ClusterFailureSuite extends AnyFunSuite with TimeLimit {
 
   private def caused(error: Throwable, causes: Throwable*): Throwable = {
@@ -31,7 +31,7 @@ class ClusterFailureSuite extends AnyFunSuite with TimeLimit {
 
   private def text(error: Throwable): String = ClusterFailure.text(error)
 
-  test("who is not known, at whatever depth") {
+  test("authentication failures, at any depth of the causes") {
     val store =
       caused(new KafkaException("no client"), new KafkaException("no store"), new UnrecoverableKeyException)
     val refused = Seq(
@@ -43,18 +43,18 @@ class ClusterFailureSuite extends AnyFunSuite with TimeLimit {
     refused.foreach(e => assert(condition(e) == "CLUSTER_AUTHENTICATION_FAILED", e))
   }
 
-  test("who is known and may not") {
+  test("authorization failures") {
     val refused =
       Seq(new TopicAuthorizationException(ju.Set.of("orders")), new GroupAuthorizationException("no"))
     refused.foreach(e => assert(condition(e) == "CLUSTER_AUTHORIZATION_FAILED", e))
   }
 
-  test("everything else is a cluster that gave no answer") {
+  test("any other error: the cluster is unreachable") {
     Seq(new TimeoutException, new DisconnectException("gone"), new KafkaException("odd"))
       .foreach(e => assert(condition(e) == "CLUSTER_UNREACHABLE", e))
   }
 
-  test("the text goes down to what is at the bottom, and says nothing twice") {
+  test("the text includes the root cause and repeats nothing") {
     val expired = new CertificateExpiredException("NotAfter: yesterday")
     val handshake = caused(new SSLHandshakeException("path: NotAfter"), new RuntimeException("path"), expired)
     assert(

@@ -17,7 +17,7 @@ class RedactionConformanceSuite extends AnyFunSuite {
     }
   }
 
-  test("the jar has the list of the Python package") {
+  test("the jar contains the list of the Python package") {
     val resource = getClass.getResourceAsStream("/io/github/dynamickafka/redaction.json")
     val file = Path.of(sys.props("dynamickafka.root"), "python", "src", "dynamic_kafka", "redaction.json")
     assert(Using.resource(resource)(in => new String(in.readAllBytes, "UTF-8")) == Files.readString(file))

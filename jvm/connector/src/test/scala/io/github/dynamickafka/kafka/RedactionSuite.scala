@@ -27,17 +27,17 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
   private val secret =
     Seq("sasl.jaas.config", "ssl.keystore.password", "ssl.truststore.certificates", "my.own")
 
-  test("only what is known to be harmless may be stored") {
+  test("only properties known to be harmless may be stored") {
     assert(Redaction.safe(properties) == properties -- secret)
   }
 
-  test("all names are shown, in order, and no secret value") {
+  test("all names are shown in order, without secret values") {
     val shown = Redaction.show(properties)
     secret.foreach(name => assert(shown.contains(s"$name=(redacted)") && !shown.contains(properties(name))))
     assert(shown.startsWith("bootstrap.servers=blue:9092, check.crcs=true, fetch.max.wait.ms=10, "))
   }
 
-  test("the list has every number, truth value and class name among Kafka's properties") {
+  test("every number, boolean and class name among Kafka's properties is on the list") {
     import org.apache.kafka.common.config.ConfigDef.Type._
     val numberOrBoolean = Set(BOOLEAN, SHORT, INT, LONG, DOUBLE)
     KafkaProperties.names.foreach { name =>
@@ -54,7 +54,7 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     )
   }
 
-  test("texts of others lose the secrets, also those inside a JAAS configuration") {
+  test("secrets are removed from texts of other libraries, including parts of a JAAS configuration") {
     val text = s"""cannot log in kafka at blue:9092 with p\\"ss-w0rd / p"ss-w0rd / keystore-pw: $jaas"""
     assert(
       Redaction.scrub(text, properties) ==
@@ -62,11 +62,11 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     )
   }
 
-  test("a secret never survives, whatever stands around it") {
+  test("a secret is removed whatever surrounds it") {
     val text = Gen.alphaNumStr
     val secrets = Gen.choose(4, 20).flatMap(Gen.listOfN(_, Gen.alphaNumChar)).map(_.mkString)
     forAll(text, Gen.nonEmptyListOf(secrets), text) { (before, values, after) =>
-      // What is left of the replacement itself must not look like a secret.
+      // The rest of the replacement itself must not look like a secret.
       whenever(values.forall(v => !Redaction.Redacted.contains(v) && v.toBooleanOption.isEmpty)) {
         val properties = values.zipWithIndex.map { case (value, i) => s"secret.$i" -> value }.toMap
         val scrubbed = Redaction.scrub(before + values.mkString(" ") + after, properties)
@@ -75,11 +75,11 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     }
   }
 
-  test("short and boolean values stay: replacing them would make any text unreadable") {
+  test("short and boolean values are kept: replacing them would make any text unreadable") {
     assert(Redaction.scrub("abc is true", Map("a" -> "abc", "b" -> "true")) == "abc is true")
   }
 
-  test("an error is replaced only where it or a cause tells a secret") {
+  test("an error is replaced only if it or a cause contains a secret") {
     val harmless = new RuntimeException("no answer", new IllegalStateException("blue:9092"))
     assert(Redaction.scrub(harmless, properties) eq harmless)
     val telling = new RuntimeException("no answer", new IllegalStateException("keystore-pw is wrong"))
@@ -88,7 +88,7 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(scrubbed.getCause.getStackTrace.sameElements(telling.getCause.getStackTrace))
   }
 
-  test("secrets that Spark would print are found by their names") {
+  test("secrets that Spark would print are detected by their names") {
     val exposed = Map(
       "kafka.sasl.jaas.config" -> jaas,
       "Kafka.SASL.jaas.config" -> jaas,

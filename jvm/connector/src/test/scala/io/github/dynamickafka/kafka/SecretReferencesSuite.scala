@@ -12,7 +12,7 @@ class SecretReferencesSuite extends AnyFunSuite with TimeLimit {
 
   private def resolved(value: String): String = SecretReferences.resolve(Map("a" -> value))("a")
 
-  test("values of files, of folders and of the environment, anywhere in a text, as they are now") {
+  test("current values of files, folders and the environment, anywhere in a text") {
     val folder = Files.createTempDirectory("references")
     val file = Files.writeString(folder.resolve("x.properties"), "one=1$0\\\\\ntwo=2\n")
     val (name, value) = { val env = System.getenv.entrySet.iterator.next; (env.getKey, env.getValue) }
@@ -23,11 +23,11 @@ class SecretReferencesSuite extends AnyFunSuite with TimeLimit {
     assert(resolved(reference(s"dir:$folder:x.properties")) == "one=3\n")
   }
 
-  test("what is no reference stays as it is") {
+  test("text that is not a reference is kept") {
     Seq("", "plain", "$5", reference("no-colon"), "{file:a:b}").foreach(v => assert(resolved(v) == v))
   }
 
-  test("a reference that leads nowhere is an error that tells it") {
+  test("a reference that cannot be resolved is an error that names it") {
     val file = Files.writeString(Files.createTempFile("references", ".properties"), "one=hunter2\n")
     Seq(s"file:$file:two", "env:DYNAMIC_KAFKA_NO_SUCH_VARIABLE", "vault:a:b").foreach { to =>
       val e = intercept[ConfigException](resolved(s"${reference(s"file:$file:one")} ${reference(to)}"))

@@ -6,14 +6,14 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-/** A metadata service that answers what the test has set last, and records its calls. */
+/** A metadata service that returns the answer that the test has set last, and records its calls. */
 class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataService {
   protected val answer = new AtomicReference(initial)
   val calls = new AtomicInteger
   val atOnce = new AtomicInteger
   val mostAtOnce = new AtomicInteger
 
-  /** Those that have called. */
+  /** The threads that have called. */
   val threads = new ConcurrentLinkedQueue[Thread]
   val closed = new CountDownLatch(1)
   @volatile var inactive: Set[String] = Set.empty
@@ -22,7 +22,7 @@ class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataServ
   def answers(streams: KafkaStream*): Unit = answer.set(() => streams)
   def throws(e: => Throwable): Unit = answer.set(() => throw e)
 
-  /** Calls hang, deaf to interrupts as a call into Python is, until the latch is opened. */
+  /** Calls hang until the latch is opened, and ignore interrupts like a call into Python does. */
   def hangs(): CountDownLatch = {
     val latch = new CountDownLatch(1)
     answer.set { () =>
@@ -36,7 +36,7 @@ class ScriptedService(initial: () => Seq[KafkaStream]) extends KafkaMetadataServ
     latch
   }
 
-  /** Whether a call hangs now. */
+  /** Whether a call is hanging at the moment. */
   def isHanging: Boolean = hanging
 
   override def getAllStreams(): ju.Set[KafkaStream] = counted(answer.get.apply()).toSet.asJava

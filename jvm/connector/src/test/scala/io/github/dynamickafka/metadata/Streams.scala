@@ -4,7 +4,7 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-/** Short hands for streams in suites. */
+/** Shorthands for streams. */
 private[metadata] object Streams {
 
   def cluster(topics: String*): ClusterMetadata = cluster(Map.empty[String, String], topics: _*)

@@ -16,7 +16,7 @@ class BudgetShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   private val budget = Gen.frequency(3 -> Gen.choose(0L, 100L), 1 -> Gen.choose(0L, Long.MaxValue))
   private val turn = Gen.choose(0L, 1000L)
 
-  test("takes exactly the budget or all there is, and of nobody more than there is") {
+  test("grants exactly the budget or the whole lag, and to no partition more than its lag") {
     forAll(lags, budget, turn) { (lags, budget, turn) =>
       val granted = BudgetShare(lags, budget, turn)
       assert(granted.size == lags.size)
@@ -26,7 +26,7 @@ class BudgetShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     }
   }
 
-  test("each partition with lag gets at least one record when the budget allows") {
+  test("each partition with lag gets at least one record if the budget allows it") {
     forAll(lags, budget, turn) { (lags, budget, turn) =>
       val waiting = lags.count(_ > 0)
       if (budget >= waiting) {
@@ -36,7 +36,7 @@ class BudgetShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     }
   }
 
-  test("where the budget does not allow that, everybody has a turn") {
+  test("otherwise partitions take turns") {
     forAll(Gen.choose(1, 30), Gen.choose(1L, 29L), turn) { (partitions, budget, first) =>
       val lags = IndexedSeq.fill(partitions)(1000L)
       val rounds = partitions / budget.toInt + 2
@@ -45,7 +45,7 @@ class BudgetShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     }
   }
 
-  test("shares by lag, at a skew of 1:1000") {
+  test("shares in proportion to the lag, at a skew of 1:1000") {
     val granted = BudgetShare(IndexedSeq(1000000L, 1000L), 10010L, 0)
     assert(granted.sum == 10010L && math.abs(granted(1) - 10L) <= 1, granted)
   }

@@ -16,7 +16,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
   private def resource(name: String): String =
     Using.resource(Source.fromResource(s"checkpoints/$name", getClass.getClassLoader))(_.mkString.trim)
 
-  test("what is written is read back, and written the same again") {
+  test("what is written is read back equal, and written again as the same text") {
     forAll(Generators.compositeOffset, minSuccessful(300)) { offset =>
       val json = offset.json
       val back = CompositeOffsetJson.read(json)
@@ -26,7 +26,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     }
   }
 
-  test("equal offsets give equal text, in whatever order they were made") {
+  test("equal offsets have equal text, in whatever order they were built") {
     val one =
       SortedMap("b" -> positions(("t", 10, 1L), ("t", 2, 2L)), "a" -> positions(("z", 0, 3L), ("y", 0, 4L)))
     val other =
@@ -38,7 +38,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     )
   }
 
-  test("writes the format of the design, byte for byte") {
+  test("writes the documented format, byte for byte") {
     val offset = CompositeOffset(
       clusters = SortedMap("blue" -> positions(("orders", 0, 42L), ("orders", 1, 7L))),
       entered = SortedMap("green" -> positions(("orders", 0, 0L))),
@@ -53,12 +53,12 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     )
   }
 
-  test("the golden offset of version 1 opens, in every later version") {
+  test("every later version reads the golden offset of version 1") {
     val golden = resource("offset-version-1.json")
     assert(CompositeOffsetJson.read(golden).json == golden)
   }
 
-  test("so does the one with ends, which is of version 1 too: who does not know them refuses it") {
+  test("every later version reads the golden offset with ends, which is of version 1 too") {
     val golden = resource("offset-version-1-ends.json")
     val read = CompositeOffsetJson.read(golden)
     assert(read.json == golden)

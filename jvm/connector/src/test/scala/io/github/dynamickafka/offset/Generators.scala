@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalacheck.Gen
 
-/** Composite offsets of any shape, with names that need care. */
+/** Composite offsets of any shape, with difficult names. */
 object Generators {
   val clusterId: Gen[String] = Gen.oneOf("a", "a-b", "a-b-c", "blue", "Blue", "green.eu", "x_1", "0")
   val topic: Gen[String] = Gen.oneOf("orders", "b-c", "c", "version", "Orders.v1_x", "clusters")

@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.Conformance
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 
-/** Composite offsets of version 1 that are read, and texts that are refused. */
+/** Composite offsets of version 1 that are accepted, and texts that are refused. */
 class OffsetConformanceSuite extends AnyFunSuite {
 
   Conformance.cases("offsets").foreach { one =>

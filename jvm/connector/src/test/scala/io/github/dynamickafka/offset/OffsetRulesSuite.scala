@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology}
 
-/** Limits of the rules that random histories meet rarely or never. */
+/** Edge cases of the rules that random histories reach rarely or never. */
 class OffsetRulesSuite extends AnyFunSuite {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
@@ -28,7 +28,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(three.of("t") == SortedMap(0 -> 1L, 1 -> 2L) && three.of("v").isEmpty)
   }
 
-  test("a topic without a partition is not kept") {
+  test("a topic without partitions is dropped") {
     assert(three.withTopic("t", SortedMap.empty[Int, Long]) == positions(("u", 0, 3L)))
     assert(three.filter((topic, _) => topic == "u") == positions(("u", 0, 3L)))
     assert(three.filter((_, p) => p == 1) == positions(("t", 1, 2L)))
@@ -37,7 +37,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(Positions(Seq("t" -> SortedMap.empty[Int, Long])) == Positions.empty)
   }
 
-  test("of two positions of a partition the later one counts, whatever its offset") {
+  test("of two positions of a partition the second one replaces the first, whatever the offsets") {
     assert(three ++ positions(("t", 1, 0L)) == positions(("t", 0, 1L), ("t", 1, 0L), ("u", 0, 3L)))
     assert(three -- positions(("t", 1, 9L), ("u", 5, 9L)) == positions(("t", 0, 1L), ("u", 0, 3L)))
   }
@@ -52,14 +52,14 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(OffsetRange.between(start, start.copy(draining = on("a", ("t", 0, 5L)))).isEmpty)
   }
 
-  test("an end before its start, or without one, is refused") {
+  test("an end before its start, or without a start, is refused") {
     val start = CompositeOffset(on("a", ("t", 0, 5L)))
     def to(all: (String, Int, Long)*) = invalid(OffsetRange.between(start, CompositeOffset(on("a", all: _*))))
     assert(to(("t", 0, 4L)).contains("starts at 5"))
     assert(to(("t", 1, 4L)).contains("no start"))
   }
 
-  test("an offset is the same only if everything that lasts is the same, and nothing enters") {
+  test("offsets are the same only if all durable parts are equal and nothing enters") {
     val one = CompositeOffset(on("a", ("t", 0, 5L)))
     assert(one.sameAs(one) && one.sameAs(one.copy(entered = on("a", ("t", 0, 4L)))))
     val other = Seq(
@@ -72,7 +72,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     other.foreach(changed => assert(!changed.sameAs(one), changed))
   }
 
-  test("what is said without a cluster is about the one that is asked, and all else stays") {
+  test("offsets without a cluster level apply to the given cluster, all others are unchanged") {
     val numbers = Map("t" -> Map(0 -> 1L))
     def about(id: String) = {
       val all = Map(id -> numbers)
@@ -89,7 +89,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     Reconcile(start, Topology.empty, now, rules).retained
   }
 
-  test("what leaves is kept from now on, for ever with -1, and not at all with 0") {
+  test("what leaves is retained from now on, forever with -1, and not at all with 0") {
     val start = CompositeOffset(on("a", ("t", 0, 5L)))
     Seq(-1L, 100L).foreach { retention =>
       assert(left(start, retention, 1000L) == SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)))))
@@ -97,7 +97,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(left(start, 0L, 1000L).isEmpty)
   }
 
-  test("what is retained expires when its time is over, not a millisecond earlier, and never with -1") {
+  test("a retained position expires exactly when its retention ends, and never with -1") {
     val retained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L))))
     val start = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)
     assert(left(start, 100L, 1099L) == retained)
@@ -105,7 +105,7 @@ class OffsetRulesSuite extends AnyFunSuite {
     assert(left(start, -1L, Long.MaxValue) == retained)
   }
 
-  test("a later departure renews the time of what is already retained") {
+  test("a later departure restarts the retention of what is already retained") {
     val start = CompositeOffset(
       on("a", ("t", 0, 5L)),
       retained = SortedMap("a" -> Retained(1000L, positions(("u", 0, 3L))))

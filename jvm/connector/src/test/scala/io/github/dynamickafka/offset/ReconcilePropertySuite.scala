@@ -11,15 +11,15 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
- * restarts, against a model of Kafka that is nothing but end offsets. What the batches read, put together, is
- * every record from each partition's entering position on, each once.
+ * restarts, against a model of Kafka that consists of end offsets only. All batches together have to read
+ * every record from each partition's entering position on, exactly once.
  */
 class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
 
   private val clusterIds = Seq("a", "a-b", "c")
   private val topicNames = Seq("t", "b-t", "u")
 
-  /** @param bounded every partition ends at what is there when it is first seen */
+  /** @param bounded every partition ends at the end offset that it has when it is first seen */
   private final class Model(seed: Long, val bounded: Boolean = false) {
     val random = new Random(seed)
     var now = 1000000L
@@ -35,7 +35,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
     var read = Map.empty[(String, String, Int), Vector[(Long, Long)]]
     var turn = 0L
 
-    /** StoppingOffsets, as they were first fixed. */
+    /** The stopping offsets, as they were resolved first. */
     var ends = Map.empty[(String, String, Int), Long]
 
     val rules: Reconcile.Rules = Reconcile.Rules(
@@ -71,7 +71,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       )
     }.filter(_._2.topics.nonEmpty)))
 
-    /** Mostly all partitions, else some of the first three. */
+    /** In most cases all partitions, otherwise some of the first three. */
     def anyOf(): Option[SortedSet[Int]] =
       Option.when(chance(30))(SortedSet.from((0 to 2).filter(_ => chance(50)))).filter(_.nonEmpty)
 
@@ -93,7 +93,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
         )
       }
 
-    /** A trigger: logged, and then perhaps read; a batch that is not read is planned again after a restart. */
+    /** A trigger: logged, and then possibly read; a batch that was not read is planned again at a restart. */
     def trigger(): Unit = {
       trigger(Option.when(chance(50))(random.nextInt(12).toLong))
       ()
@@ -122,7 +122,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       committed = logged
       for ((c, topics) <- logged.ends; (t, of) <- topics; (p, end) <- of.offsets) {
         val first = ends.getOrElse((c, t, p), end)
-        assert(first == end, s"$c $t-$p had its end at $first, and now at $end")
+        assert(first == end, s"$c $t-$p had its end at $first, now it is $end")
         ends += (c, t, p) -> end
       }
       changed
@@ -130,7 +130,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   private def check(model: Model): Unit = {
-    // Everything up, everything active: then all is read to the end.
+    // All clusters reachable and active: everything is read to the end.
     model.down = Set.empty
     model.topology = Topology(SortedMap.from(clusterIds.map(c =>
       c -> TopologyCluster(c, SortedMap.from(topicNames.map(_ -> TopologyTopic("s"))), Map.empty)
@@ -156,8 +156,8 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
 
   for {
     (name, bounded, histories) <- Seq(
-      ("nothing lost, nothing twice, under any order of changes", false, 400L),
-      ("an end that is fixed stays, and all is read up to it, under any order of changes", true, 100L)
+      ("no record is lost or duplicated, under any order of changes", false, 400L),
+      ("a resolved end does not change and is read up to, under any order of changes", true, 100L)
     )
   } test(name) {
     val first = TestSeed()

@@ -24,7 +24,7 @@ class JsonMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     """{"version":1,"clusters":{"blue":{"properties":{"bootstrap.servers":"b:1"}}},
       |"streams":{"orders":{"clusters":{"blue":{"topics":["a"],"state":"draining","write":false}}}}}""".stripMargin
 
-  test("answers travel as documents, ids as a JSON array") {
+  test("answers are passed as documents, ids as a JSON array") {
     var asked = ""
     val python = new Python(a => { asked = a; Orders })
     val service = new JsonMetadataService(python)
@@ -38,13 +38,13 @@ class JsonMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     assert(python.closed)
   }
 
-  test("activity of a cluster") {
+  test("isClusterActive") {
     val service = new JsonMetadataService(new Python(id => if (id == "blue") "yes" else "no"))
     assert(service.isClusterActive("blue"))
     assert(!service.isClusterActive("green"))
   }
 
-  test("a bad answer names the method and the place in it") {
+  test("an invalid answer: the error names the method and the place in the answer") {
     val service = new JsonMetadataService(new Python(_ => Orders.replace("draining", "gone")))
     val e = intercept[DynamicKafkaIllegalArgumentException](service.describeStreams(ju.List.of("orders")))
     val expected =
@@ -54,7 +54,7 @@ class JsonMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     assert(intercept[DynamicKafkaIllegalArgumentException](none.getAllStreams()).getMessage.contains("None"))
   }
 
-  test("a Python exception is told without its traceback") {
+  test("a Python exception is reported without its traceback") {
     val raised =
       "An exception was raised by the Python Proxy. Return Message: Traceback (most recent call last):\n" +
         "  File \"java_gateway.py\", line 2466, in _call_proxy\n    return_value = getattr(...)\n" +

@@ -5,10 +5,10 @@ import org.apache.spark.sql.{AnalysisException, DataFrame}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.source.{Entry, Scene}
 
-/** What is refused before anything is written, and what is not. */
+/** What is refused before anything is written, and what is accepted. */
 class ChecksSuite extends SinkTest {
 
-  /** The error of a query that does not even start. */
+  /** The error of a query that fails to start. */
   private def atStart(t: Target, frame: DataFrame, more: (String, String)*): DynamicKafkaError =
     intercept[IllegalArgumentException](t.start(frame, more: _*)) match {
       case ours: DynamicKafkaError => ours
@@ -27,7 +27,7 @@ class ChecksSuite extends SinkTest {
     finally names.foreach { case (name, _) => spark.conf.unset(name) }
   }
 
-  test("options and columns are checked when the query is started, and when the job is") {
+  test("options and columns are checked when the query or the job is started") {
     target { t =>
       t.out(Entry("blue", blue, newTopicOn(1, blue)))
       scene { s =>
@@ -49,7 +49,7 @@ class ChecksSuite extends SinkTest {
     }
   }
 
-  test("a stream is named by 'streamId' or by a column") {
+  test("the stream is given by 'streamId' or by a column") {
     target { t =>
       val topic = newTopicOn(1, blue)
       t.out(Entry("blue", blue, topic))
@@ -62,7 +62,7 @@ class ChecksSuite extends SinkTest {
     }
   }
 
-  test("a batch write appends, and no other mode is taken") {
+  test("a batch write appends, and any other mode is refused") {
     target { t =>
       val topic = newTopicOn(1, blue)
       t.out(Entry("blue", blue, topic))
@@ -77,7 +77,7 @@ class ChecksSuite extends SinkTest {
   }
 
   test(
-    "session defaults of the other side are left out, those of both count, and options of the query are checked"
+    "session defaults apply to the side that has the option; options of the query are checked"
   ) {
     target { t =>
       val topic = newTopicOn(1, blue)
@@ -94,7 +94,7 @@ class ChecksSuite extends SinkTest {
     }
   }
 
-  test("the schema of a read is its own, whatever the user gives") {
+  test("a read has a fixed schema, and a schema of the user must be equal to it") {
     scene { s =>
       val own = streaming(s).schema
       def read(ddl: String) =

@@ -6,7 +6,7 @@ import org.scalatest.BeforeAndAfterAll
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
 
-/** What a user who writes has to be allowed, on a cluster that allows nothing by itself. */
+/** The permissions that a user needs for writing, on a cluster that grants none by default. */
 class RightsSuite extends SinkTest with BeforeAndAfterAll {
   private val Password = "pw-of-the-writer"
 
@@ -22,7 +22,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
   private def as(user: String, topic: String) =
     Entry("guarded", guarded.scramClient(user, Password), Seq(topic))
 
-  test("WRITE on the topic is all that is needed without transactions") {
+  test("without transactions, WRITE on the topic is sufficient") {
     target { t =>
       val topic = newTopicOn(2, guarded)
       t.out(as("idler", topic))
@@ -35,7 +35,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
     }
   }
 
-  test("exactly-once needs WRITE on the transactional ids of its prefix as well, and nothing of the cluster") {
+  test("exactly-once also needs WRITE on the transactional ids of its prefix, and nothing on the cluster") {
     target { t =>
       val topic = newTopicOn(2, guarded)
       guarded.addAcl("writer", topic, AclOperation.WRITE)
@@ -46,7 +46,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
       guarded.addTransactionalIdAcl("writer", "dynamic-kafka", AclOperation.WRITE)
       t.save(rows(0, 10), once: _*)
       assert(values(guarded, topic) == (0 until 10).map(_.toString).sorted)
-      // A query asks for leftovers of earlier runs, too.
+      // A query also looks for transactions that earlier runs left open.
       scene { s =>
         val from = newTopicOn(1, blue)
         s.orders(Entry("blue", blue, from))

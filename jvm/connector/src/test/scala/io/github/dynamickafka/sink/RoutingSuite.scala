@@ -10,7 +10,7 @@ class RoutingSuite extends SinkTest {
 
   private def sql(text: String): DataFrame = spark.sql(text)
 
-  /** The error of a task, which Spark hands over as a text of its own. */
+  /** The error of a task, which Spark reports as the text of another exception. */
   private def failure(body: => Any): Throwable =
     try {
       body
@@ -33,7 +33,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("first: the first of the metadata; put in another order, the next batch goes to the other") {
+  test("first: the first cluster in the metadata; another order applies from the next batch on") {
     target { t =>
       scene { s =>
         val from = newTopicOn(1, blue)
@@ -51,7 +51,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("a draining cluster takes no writes from the next batch on; a cluster that comes takes them") {
+  test("a draining cluster takes no writes from the next batch on; an added cluster takes writes") {
     target { t =>
       scene { s =>
         val from = newTopicOn(1, blue)
@@ -69,7 +69,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("stream, cluster, topic and partition of the row; key, headers and time") {
+  test("stream, cluster, topic and partition of the row; key, headers and timestamp") {
     target { t =>
       val (one, two) = (newTopicOn(3, blue, green), newTopicOn(3, blue, green))
       t.streams(
@@ -106,7 +106,7 @@ class RoutingSuite extends SinkTest {
   }
 
   Seq("at-least-once", "exactly-once").foreach { guarantee =>
-    test(s"$guarantee: a row that cannot be routed fails the job, which tells it") {
+    test(s"$guarantee: a row that cannot be routed fails the job with the reason") {
       target { t =>
         val topic = newTopicOn(1, blue)
         t.out(Entry("blue", blue, topic))
@@ -123,7 +123,7 @@ class RoutingSuite extends SinkTest {
       }
     }
 
-    test(s"$guarantee: with a dead letter topic it is kept there, with the reason") {
+    test(s"$guarantee: a row that cannot be routed is written to the dead letter topic, with the reason") {
       target { t =>
         val topic = newTopicOn(1, blue, green)
         val dead = newTopicOn(1, blue, green)
@@ -162,7 +162,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("a partitioner of the user") {
+  test("a custom partitioner") {
     target { t =>
       val topic = newTopicOn(3, blue)
       t.out(Entry("blue", blue, topic))
@@ -171,7 +171,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("a topic that is not there: an error that names cluster and topic") {
+  test("a missing topic: the error names cluster and topic") {
     target { t =>
       t.out(Entry("blue", blue, newTopic()))
       val e = failure(t.save(rows(0, 1), "kafka.max.block.ms" -> "500"))
@@ -179,7 +179,7 @@ class RoutingSuite extends SinkTest {
     }
   }
 
-  test("defaults of the session that are for reading do no harm") {
+  test("session defaults for reading do not affect writing") {
     val name = "spark.datasource.dynamic-kafka.streamIds"
     spark.conf.set(name, "orders")
     try target { t =>
@@ -191,7 +191,7 @@ class RoutingSuite extends SinkTest {
     finally spark.conf.unset(name)
   }
 
-  test("a job in another mode than append is refused") {
+  test("a job in a mode other than append is refused") {
     target { t =>
       t.out(Entry("blue", blue, "t"))
       Seq(
@@ -209,7 +209,7 @@ class RoutingSuite extends SinkTest {
   }
 }
 
-/** Puts everything into the last partition. */
+/** Puts every record into the last partition. */
 final class LastPartition extends org.apache.kafka.clients.producer.Partitioner {
   override def partition(
       topic: String,

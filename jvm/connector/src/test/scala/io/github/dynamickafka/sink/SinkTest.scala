@@ -9,27 +9,27 @@ import io.github.dynamickafka.metadata.registry.ServiceRegistry
 import io.github.dynamickafka.source.{Entry, EntryService, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
 
-/** Real brokers, a session, and streams to write to. */
+/** Base of the sink's suites: real brokers, a session, and streams to write to. */
 trait SinkTest extends SourceTest {
 
-  /** Streams of their own, and queries that end with the body. */
+  /** Runs the body with streams of its own, and stops its queries afterwards. */
   def target[A](body: Target => A): A = {
     val target = new Target(newFolder())
     try body(target)
     finally target.close()
   }
 
-  /** What readers with `read_committed` see. */
+  /** The records that `read_committed` readers see. */
   def committed(cluster: KafkaCluster, topic: String): Seq[StoredRecord] =
     cluster.dump(topic, committedOnly = true)
 
-  /** The values that readers with `read_committed` see, as soon as no transaction is open; at once if one stays open. */
+  /** The values that `read_committed` readers see. Waits for open transactions to end, but not forever. */
   def values(cluster: KafkaCluster, topic: String): Seq[String] = {
     val _ = cluster.awaitTransactionsEnded(topic)
     committed(cluster, topic).map(_.value).sorted
   }
 
-  /** Rows `key`, `value`, `k0` to `k9` in turn. */
+  /** Rows with `key` and `value`; the keys are `k0` to `k9` in turn. */
   def rows(from: Int, until: Int): DataFrame =
     spark.range(
       from.toLong,
@@ -37,7 +37,7 @@ trait SinkTest extends SourceTest {
     ).selectExpr("concat('k', id % 10) as key", "cast(id as string) as value")
 }
 
-/** Where a test writes to: its metadata, and the checkpoint of its query. */
+/** The destination of a test: its metadata, and the checkpoint of its query. */
 final class Target(folder: Path) extends AutoCloseable {
   val service = new EntryService
   private val handle = ServiceRegistry.register(service)
@@ -45,12 +45,12 @@ final class Target(folder: Path) extends AutoCloseable {
 
   val checkpoint: Path = folder.resolve("checkpoint")
 
-  /** From now on the stream `out` is this. */
+  /** Defines the stream `out` from now on. */
   def out(entries: Entry*): Unit = streams("out" -> entries)
 
   def streams(all: (String, Seq[Entry])*): Unit = service.streams = all.toMap
 
-  /** As [[out]], and the service has said so. */
+  /** Same as [[out]]; returns once the connector has received the new answer. */
   def change(entries: Entry*): Unit = {
     out(entries: _*)
     service.awaitAnswers()
@@ -76,7 +76,7 @@ final class Target(folder: Path) extends AutoCloseable {
     query
   }
 
-  /** Writes what is there, and ends. */
+  /** Writes all available records, and terminates. */
   def catchUp(frame: DataFrame, more: (String, String)*): StreamingQuery = {
     val query = start(frame, Trigger.AvailableNow(), more: _*)
     if (!query.awaitTermination(300000L)) throw new AssertionError("AvailableNow does not end")

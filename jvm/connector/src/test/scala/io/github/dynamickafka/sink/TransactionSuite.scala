@@ -27,7 +27,7 @@ class TransactionSuite extends SinkTest {
 
   private def commits(t: Target) = t.checkpoint.resolve("commits")
 
-  /** As a driver that dies after the sink's commit and before Spark's commit log leaves it. */
+  /** Leaves the checkpoint as a driver does that dies between the sink's commit and Spark's commit log. */
   private def uncommit(t: Target): Unit = {
     val names =
       Files.list(commits(t)).iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).toSeq
@@ -36,7 +36,7 @@ class TransactionSuite extends SinkTest {
     ()
   }
 
-  test("a batch that is written and not noted by Spark is not written again") {
+  test("a batch that is written but not in Spark's commit log is not written again") {
     piped { (t, s, from, topic) =>
       produce(blue, from, 2, (0 until 10).map(_.toString))
       t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
@@ -47,7 +47,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("without a journal entry for it, it is written again: the test above can fail") {
+  test("without a journal entry it is written again, which shows that the test above can fail") {
     piped { (t, s, from, topic) =>
       produce(blue, from, 2, (0 until 10).map(_.toString))
       t.catchUp(s.frame().select("key", "value"))
@@ -57,13 +57,13 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("a part of the checkpoint that is older than the rest is an error") {
+  test("a checkpoint with a part that is older than the rest is an error") {
     piped { (t, s, from, _) =>
       (0 until 3).foreach { n =>
         produce(blue, from, 2, Seq(s"a$n", s"b$n"))
         t.catchUp(s.frame().select("key", "value"), ExactlyOnce)
       }
-      // Two batches back, as a backup of Spark's own folders would be.
+      // Two batches back, like a backup of Spark's own folders only.
       uncommit(t)
       uncommit(t)
       val offsets = t.checkpoint.resolve("offsets")
@@ -76,7 +76,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("without checkpointLocation as an option it is refused, and told what to set") {
+  test("without checkpointLocation as an option it is refused, and the error says what to set") {
     piped { (t, s, from, _) =>
       produce(blue, from, 2, Seq("a"))
       val name = "spark.sql.streaming.checkpointLocation"
@@ -90,7 +90,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("a transaction.timeout.ms that the brokers do not allow is refused before anything is written") {
+  test("a transaction.timeout.ms above the brokers' limit is refused before anything is written") {
     piped { (t, s, from, topic) =>
       produce(blue, from, 2, Seq("a"))
       val query =
@@ -125,7 +125,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("a job that fails leaves nothing that can be seen, and nothing open") {
+  test("a failed job leaves no visible record and no open transaction") {
     target { t =>
       val topic = newTopicOn(2, blue, green)
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -133,13 +133,13 @@ class TransactionSuite extends SinkTest {
         .selectExpr("key", "if(value = '777', raise_error('no'), value) as value")
       intercept[Exception](t.save(failing, ExactlyOnce))
       assert(both(topic).isEmpty)
-      // An open transaction would hide it.
+      // An open transaction would hide these records.
       Seq(blue, green).foreach(produce(_, topic, 2, Seq("after", "wards")))
       eventually(assert(both(topic) == Seq("after", "after", "wards", "wards")))
     }
   }
 
-  test("jobs with a location for their journals leave nothing of earlier ones there") {
+  test("a job removes the journals of earlier jobs in its location") {
     target { t =>
       val topic = newTopicOn(2, blue, green)
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -154,7 +154,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("no secret is in the journal, and no Kafka property that could be one") {
+  test("the journal contains no secret, and no Kafka property that could be one") {
     target { t =>
       scene { s =>
         val from = newTopicOn(1, blue)
@@ -171,7 +171,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("producers are used again, batch after batch") {
+  test("producers are reused from batch to batch") {
     piped { (t, s, from, topic) =>
       val query = t.start(s.frame().select("key", "value"), ExactlyOnce)
       def threads = Thread.getAllStackTraces.keySet.asScala.count(_.getName.contains("dynamic-kafka-sink-"))
@@ -189,7 +189,7 @@ class TransactionSuite extends SinkTest {
     }
   }
 
-  test("when the query ends, its threads do") {
+  test("the threads of a query terminate with it") {
     piped { (t, s, from, _) =>
       produce(blue, from, 2, Seq("a"))
       val query = t.start(s.frame().select("key", "value"), ExactlyOnce)

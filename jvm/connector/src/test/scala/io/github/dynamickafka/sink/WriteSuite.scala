@@ -6,7 +6,7 @@ class WriteSuite extends SinkTest {
   private val guarantees = Seq("none", "at-least-once", "exactly-once")
 
   guarantees.foreach { guarantee =>
-    test(s"$guarantee: a job writes each record once, a key always to the same cluster") {
+    test(s"$guarantee: a job writes each record once, and equal keys to the same cluster") {
       target { t =>
         val topic = newTopicOn(3, blue, green)
         t.out(Entry("blue", blue, topic), Entry("green", green, topic))

@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.{DynamicKafka, DynamicKafkaWriterBuilder}
 
-/** What users of Scala call, on real brokers. */
+/** The API that Scala users call, on real brokers. */
 class WriterBuilderSuite extends SinkTest {
 
   private def onTwoClusters[A](body: (Target, String) => A): A = target { t =>
@@ -20,14 +20,14 @@ class WriterBuilderSuite extends SinkTest {
   private def builder(t: Target, frame: DataFrame): DynamicKafkaWriterBuilder =
     DynamicKafka.writer(frame).setKafkaMetadataService(t.service).setStreamId("out")
 
-  test("save() writes a batch DataFrame, to every cluster if told so") {
+  test("save() writes a batch DataFrame, to every cluster if so configured") {
     onTwoClusters { (t, topic) =>
       builder(t, rows(0, 20)).setClusterRouting("all").save()
       Seq(blue, green).foreach(c => assert(values(c, topic) == (0 until 20).map(_.toString).sorted))
     }
   }
 
-  test("start(checkpoint) writes a streaming DataFrame exactly once, over a restart") {
+  test("start(checkpoint) writes a streaming DataFrame exactly once, across a restart") {
     onTwoClusters { (t, topic) =>
       scene { s =>
         val from = newTopicOn(2, blue)
@@ -48,7 +48,7 @@ class WriterBuilderSuite extends SinkTest {
     }
   }
 
-  test("writeStream() is Spark's writer, for a trigger and a name") {
+  test("writeStream() returns Spark's writer, for a trigger and a name") {
     onTwoClusters { (t, topic) =>
       scene { s =>
         val from = newTopicOn(1, blue)
@@ -67,7 +67,7 @@ class WriterBuilderSuite extends SinkTest {
     }
   }
 
-  test("a service of this JVM is one that a plain options map can name as well") {
+  test("a service object of this JVM has a handle that a plain options map can name") {
     onTwoClusters { (t, topic) =>
       val options = builder(t, rows(0, 1)).options()
       assert(options.keySet == Set("metadataService", "metadataService.handle", "streamId"))
@@ -76,7 +76,7 @@ class WriterBuilderSuite extends SinkTest {
     }
   }
 
-  test("a value that is none fails when the query is started, with the option's name") {
+  test("an invalid value fails when the query is started, with the name of the option") {
     onTwoClusters { (t, _) =>
       scene { s =>
         s.orders(Entry("blue", blue, newTopicOn(1, blue)))

@@ -8,17 +8,17 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService}
 
-/** A [[ScriptedService]] of streams that a test gives as entries; each change holds from the next call on. */
+/** A [[ScriptedService]] whose streams a test defines as entries; a change applies from the next call on. */
 final class EntryService extends ScriptedService(() => Nil) {
   @volatile var streams: Map[String, Seq[Entry]] = Map.empty
 
-  /** Run in each call, before it answers: to fail, or to take its time. */
+  /** Called in each call, before the answer: to fail, or to take time. */
   @volatile var behave: () => Unit = () => ()
   recovers()
 
   def callCount: Int = calls.get
 
-  /** From now on it answers, after it has failed or hung. */
+  /** Answers again after it has failed or hung. */
   def recovers(): Unit = answer.set { () =>
     behave()
     streams.toSeq.map { case (id, entries) =>
@@ -26,12 +26,12 @@ final class EntryService extends ScriptedService(() => Nil) {
     }
   }
 
-  /** Returns when the connector has taken over what the service says now. */
+  /** Returns once the connector uses the answer that the service gives now. */
   def awaitAnswers(): Unit = {
-    // The first call may have begun before; the third one begins after the second one's answer was taken.
+    // The first call may be running already; the third one starts after the second one's answer is in use.
     val enough = calls.get + 3
     eventually(timeout(Span(300, Seconds)), interval(Span(5, Millis))) {
-      assert(calls.get >= enough, "the service is not asked any more")
+      assert(calls.get >= enough, "the service is not called any more")
     }
     ()
   }

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source
 import io.github.dynamickafka.metadata.service.DocumentServer
 import io.github.dynamickafka.metadata.service.DocumentServer.Answer
 
-/** A query whose streams come from a server that is changed, goes down and comes back. */
+/** A query whose streams come from a server that changes them, is stopped and is started again. */
 class HttpServiceSuite extends SourceTest {
 
   private def document(entries: Entry*): String = {
@@ -15,7 +15,7 @@ class HttpServiceSuite extends SourceTest {
   private def failures(query: org.apache.spark.sql.streaming.StreamingQuery): Int =
     Option(query.lastProgress).fold(0)(_.sources.head.metrics.get("metadataFailures").toInt)
 
-  test("a cluster comes while the service is down: the query goes on, and reads it when the service is back") {
+  test("a cluster is added while the service is down: the query continues, and reads it later") {
     DocumentServer.serving { server =>
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, Seq("b0", "b1"))

@@ -10,7 +10,7 @@ import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 import org.apache.logging.log4j.core.{LogEvent, Logger}
 
-/** What a class logs, from level info on. */
+/** Collects what a class logs at level info and above. */
 object Logs {
 
   def during(of: Class[_])(body: => Any): Seq[String] = {

@@ -16,7 +16,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.{DynamicKafka, DynamicKafkaProvider}
 
-/** The stream as Spark's engine calls it: planning, and calls that come early. */
+/** The stream as Spark's engine calls it: planning, and calls before the first batch. */
 class PlanningSuite extends SourceTest {
 
   private type Stream = MicroBatchStream with SupportsAdmissionControl with ReportsSourceMetrics
@@ -42,7 +42,7 @@ class PlanningSuite extends SourceTest {
     body(s, topic)
   }
 
-  test("planning is not repeated: not columnar, and the same batch gives the same partitions") {
+  test("planning is not repeated: not columnar, and the same partitions for the same batch") {
     withTopic { (s, topic) =>
       val scan = scanOf(s)
       assert(scan.columnarSupportMode() == Scan.ColumnarSupportMode.UNSUPPORTED)
@@ -52,7 +52,7 @@ class PlanningSuite extends SourceTest {
         val planned = stream.planInputPartitions(start, end)
         assert(planned.length == 4)
         assert(stream.planInputPartitions(start, end) eq planned)
-        // The engine hands over offsets that it has read from its log, too.
+        // The engine also passes offsets that it has read from its log.
         val (from, to) = (stream.deserializeOffset(start.json), stream.deserializeOffset(end.json))
         assert(stream.planInputPartitions(from, to) eq planned)
         produce(blue, topic, 2, Seq("d", "e"))
@@ -62,7 +62,7 @@ class PlanningSuite extends SourceTest {
     }
   }
 
-  test("equal offsets are equal text, and an offset that changes nothing is the start itself") {
+  test("equal offsets have equal text, and without a change the latest offset is the start offset itself") {
     withTopic { (s, _) =>
       streaming(scanOf(s), s) { stream =>
         val start = stream.initialOffset()
@@ -76,7 +76,7 @@ class PlanningSuite extends SourceTest {
     }
   }
 
-  test("what Spark may call before the first offset throws nothing") {
+  test("calls that Spark may make before the first offset throw nothing") {
     withTopic { (s, _) =>
       streaming(scanOf(s), s) { stream =>
         assert(stream.reportLatestOffset() == null)
@@ -86,7 +86,7 @@ class PlanningSuite extends SourceTest {
     }
   }
 
-  test("the reported latest offset is that of Kafka, whatever the limit of the trigger") {
+  test("the reported latest offset is Kafka's, independent of the trigger's limit") {
     withTopic { (s, topic) =>
       streaming(scanOf(s), s) { stream =>
         val end = stream.latestOffset(stream.initialOffset(), ReadLimit.maxRows(1))
@@ -99,7 +99,7 @@ class PlanningSuite extends SourceTest {
     }
   }
 
-  test("texts of scan, stream and partitions hold no client property") {
+  test("the texts of scan, stream and partitions contain no client property") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       produce(blue, topic, 1, Seq("a"))
@@ -115,7 +115,7 @@ class PlanningSuite extends SourceTest {
     }
   }
 
-  test("a service given to the builder as an object: read, inactive clusters, and not closed with the query") {
+  test("a service object given to the builder: used, inactive clusters, not closed with the query") {
     withTopic { (s, topic) =>
       s.service.inactive = Set("green")
       val frame = DynamicKafka.builder(spark)

@@ -3,8 +3,8 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.streaming.Trigger
 
 /**
- * Restarts, and batches that were logged and not finished: these are read again from the log, the same, whatever
- * the topology has become. [[Results]] compares a batch that is run again with its first run.
+ * Restarts, and batches that were logged and not finished: they are read again from the log and are the same,
+ * whatever the topology has become. [[Results]] compares a repeated batch with its first run.
  */
 class RestartSuite extends SourceTest {
 
@@ -24,7 +24,7 @@ class RestartSuite extends SourceTest {
 
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
-  test("the batch is planned again from the log, with more records there by then") {
+  test("the batch is planned again from the log, although more records have been written") {
     interrupted() { (s, topic) =>
       s.catchUp()
       assert(s.results.repeated == Set(0L))
@@ -33,7 +33,7 @@ class RestartSuite extends SourceTest {
   }
 
   test(
-    "a cluster that has left the metadata is still read for the batch that names it, and is retained then"
+    "a cluster that was removed from the metadata is read for the batch that names it, then retained"
   ) {
     interrupted() { (s, topic) =>
       s.orders(Entry("green", green, topic))
@@ -50,7 +50,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("a topic that has left, a stream that names it otherwise, a new cluster: the batch is the same") {
+  test("a removed topic, a topic under another stream, a new cluster: the batch is the same") {
     scene { s =>
       val (one, two) = (newTopicOn(1, blue), newTopicOn(1, blue, green))
       Seq(one, two).foreach(produce(blue, _, 1, values("a", 3)))
@@ -76,7 +76,7 @@ class RestartSuite extends SourceTest {
   }
 
   test(
-    "a batch that introduced a cluster is the same although the cluster's retention or policy has changed"
+    "a batch that introduced a cluster is the same after the start options of new clusters have changed"
   ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
@@ -87,13 +87,13 @@ class RestartSuite extends SourceTest {
       s.catchUp("newClusterStartingOffsets" -> "latest")
       s.crashBeforeLastCommit()
       produce(green, topic, 1, values("read", 3))
-      // Decided once: it entered at the end that it had then.
+      // Decided once: the cluster entered at the end offset of that time.
       s.catchUp("newClusterStartingOffsets" -> "earliest")
       assertSame(s.seen, stored("green", green, topic).drop(3))
     }
   }
 
-  test("the metadata service is down: the batch is read with what the checkpoint remembers") {
+  test("the metadata service is down: the batch is read with the topology of the checkpoint") {
     interrupted() { (s, topic) =>
       s.service.behave = () => throw new IllegalStateException("down")
       val query = s.start("streamMetadataDiscoveryFailureThreshold" -> "1000")
@@ -104,7 +104,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("a cluster that has left and cannot be reached: fail tells what to do, skip gives the ranges up") {
+  test("a removed and unreachable cluster: fail names the remedy, skip gives up the ranges") {
     scene { s =>
       val topic = newTopicOn(2, green, red)
       Seq(green, red).foreach(produce(_, topic, 2, values("a", 6)))
@@ -133,7 +133,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("how to reach a former cluster can be given as options") {
+  test("the addresses of a removed cluster can be given as options") {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
@@ -148,7 +148,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("clusters that come and go while the query is stopped: on from there") {
+  test("clusters that are added and removed while the query is stopped: it resumes exactly") {
     scene { s =>
       val topic = newTopicOn(2, blue, green, red)
       def more(prefix: String) = Seq(blue, green, red).foreach(produce(_, topic, 2, values(prefix, 4)))
@@ -166,7 +166,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("many restarts, each with its last batch to be read again, under load") {
+  test("many restarts under load, each with a last batch that is read again") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       val (a, b) = (Entry("blue", blue, topic), Entry("green", green, topic))
@@ -186,7 +186,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("a batch that failed in the sink is run again, the same") {
+  test("a batch that failed in the sink is repeated with the same records") {
     scene { s =>
       val topic = newTopicOn(2, blue)
       produce(blue, topic, 2, values("a", 6))
@@ -198,7 +198,7 @@ class RestartSuite extends SourceTest {
       produce(blue, topic, 2, values("b", 4))
       s.catchUp()
       assertSame(s.seen, stored("blue", blue, topic))
-      assert(s.results.batch(0).size == 6, "the batch was logged before those came")
+      assert(s.results.batch(0).size == 6, "the batch was logged before the later records")
     }
   }
 }

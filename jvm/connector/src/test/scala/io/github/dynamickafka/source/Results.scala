@@ -11,15 +11,15 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 
 /**
- * A query's checkpoint and what it has seen, which outlive its restarts. Rows are kept by batch: a batch that is
- * run again takes the place of its first try, as an idempotent sink would have it, and must be the same.
+ * The checkpoint of a query and the rows that it has read, over all its restarts. Rows are kept by batch: a
+ * repeated batch replaces its first attempt, as in an idempotent sink, and must be the same.
  */
 final class Results(val checkpoint: Path) {
   private val batches = new ConcurrentHashMap[Long, Seq[Seen]]
   @volatile private var different = Seq.empty[String]
   @volatile private var again = Set.empty[Long]
 
-  /** Run in each batch when its rows are kept: for what happens between two triggers, or to hold the query there. */
+  /** Called in each batch after its rows are kept: for events between two triggers, or to block the query. */
   @volatile var inBatch: Long => Unit = _ => ()
 
   def seen: Seq[Seen] = {
@@ -31,13 +31,13 @@ final class Results(val checkpoint: Path) {
   def batch(id: Long): Seq[Seen] = batches.getOrDefault(id, Nil)
   def batchCount: Int = batches.size
 
-  /** Sizes of the batches, in their order. */
+  /** Sizes of the batches, in order. */
   def sizes: Seq[Int] = batches.asScala.toSeq.sortBy(_._1).map(_._2.size)
 
   /** Batches that were run more than once. */
   def repeated: Set[Long] = again
 
-  /** From now on each batch is held when its rows are kept, until it is released or the query is stopped. */
+  /** From now on each batch blocks after its rows are kept, until it is released or the query is stopped. */
   def hold(): Hold = {
     val hold = new Hold
     inBatch = _ => hold.enter()
@@ -62,24 +62,24 @@ final class Results(val checkpoint: Path) {
       .trigger(trigger)
       .start()
 
-  /** The offset that is logged last. */
+  /** The last logged offset. */
   def logged: CompositeOffset = CompositeOffsetJson.read(loggedText)
 
-  /** Whether the batch that is logged last is committed: then a restart has nothing to read again. */
+  /** Whether the last logged batch is committed: then a restart repeats nothing. */
   def isFinished: Boolean = last("offsets").getFileName == last("commits").getFileName
 
   def loggedText: String = Files.readAllLines(last("offsets")).asScala.last
 
-  /** Batches that were not logged need not be the same when they are made anew. */
+  /** Batches that were not logged may have other rows when they are planned again. */
   def forgetRows(): Unit = batches.clear()
 
-  /** The checkpoint as a crash leaves it that comes before the last batch is committed. */
+  /** Leaves the checkpoint as a crash does before the last batch is committed. */
   def uncommit(): Unit = {
     val committed = checkpoint.resolve("commits").resolve(last("offsets").getFileName)
     if (Files.exists(committed)) delete(committed)
   }
 
-  /** Leaves of the last logged batch nothing. */
+  /** Removes all traces of the last logged batch. */
   def unlog(): Unit = {
     uncommit()
     delete(last("offsets"))
@@ -94,7 +94,7 @@ final class Results(val checkpoint: Path) {
     ()
   }
 
-  /** All files of the checkpoint, their content as text. */
+  /** All files of the checkpoint, with their content as text. */
   def files: Map[String, String] = {
     val walk = Files.walk(checkpoint)
     try
@@ -118,7 +118,7 @@ final class Results(val checkpoint: Path) {
   }
 }
 
-/** Holds a query in a batch. */
+/** Blocks a query inside a batch. */
 final class Hold {
   private val entered = new CountDownLatch(1)
   private val released = new CountDownLatch(1)
@@ -128,7 +128,7 @@ final class Hold {
     released.await()
   }
 
-  /** Returns when a batch is held: before that, an interrupt could come to Spark's job instead. */
+  /** Returns when a batch is blocked: before that, an interrupt could reach Spark's job instead. */
   def await(): Unit = if (!entered.await(300, TimeUnit.SECONDS)) throw new AssertionError("no batch is held")
 
   def release(): Unit = released.countDown()

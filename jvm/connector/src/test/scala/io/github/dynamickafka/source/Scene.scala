@@ -11,8 +11,8 @@ import org.apache.spark.sql.{DataFrame, SparkSession}
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**
- * A query over the stream `orders`: its metadata, its checkpoint and what it has seen. Its metadata service is
- * asked every 50 ms.
+ * A query over the stream `orders`: its metadata, its checkpoint and its rows. Its metadata service is polled
+ * every 50 ms.
  */
 final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
   val service = new EntryService
@@ -22,10 +22,10 @@ final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
 
   def seen: Seq[Seen] = results.seen
 
-  /** From now on the stream `orders` is this. */
+  /** Defines the stream `orders` from now on. */
   def orders(entries: Entry*): Unit = service.streams = Map("orders" -> entries)
 
-  /** The same, and the service has said so. */
+  /** Same; returns once the connector uses the new definition. */
   def change(entries: Entry*): Unit = {
     orders(entries: _*)
     service.awaitAnswers()
@@ -47,19 +47,19 @@ final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
   def batch(more: (String, String)*): DataFrame =
     spark.read.format("dynamic-kafka").options(options(more: _*)).load()
 
-  /** Runs until it is stopped, at the latest when the scene ends. */
+  /** Runs until it is stopped, which is when the scene is closed at the latest. */
   def start(more: (String, String)*): StreamingQuery = started(results.start(frame(more: _*)))
 
   def start(trigger: Trigger, more: (String, String)*): StreamingQuery =
     started(results.start(frame(more: _*), trigger))
 
-  /** Reads what is there now, and ends. */
+  /** Reads all available records, and terminates. */
   def catchUp(more: (String, String)*): Unit = {
     val query = start(Trigger.AvailableNow(), more: _*)
     if (!query.awaitTermination(300000)) throw new AssertionError("AvailableNow does not end")
   }
 
-  /** Reads all batches again that a crash before the last commit would have left to be read again. */
+  /** Leaves the checkpoint as a crash before the last commit does: the next start repeats the last batch. */
   def crashBeforeLastCommit(): Unit = results.uncommit()
 
   def metrics(query: StreamingQuery): Map[String, String] =

@@ -16,7 +16,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, OnBrokers, Record, TimeLimit}
 
-/** A record as a query saw it. */
+/** A record as a query has read it. */
 final case class Seen(
     cluster: String,
     topic: String,
@@ -27,9 +27,8 @@ final case class Seen(
 )
 
 /**
- * A Spark session and real brokers, the same ones for all suites of this JVM; what a test makes on them has
- * names of its own. `blue` and `green` always serve; `red` is there to be killed, frozen and moved, and a test
- * that did so leaves it running.
+ * A Spark session and real brokers, shared by all suites of this JVM; each test uses topic names of its own.
+ * `blue` and `green` always run; tests may kill, freeze and move `red`, and leave it running afterwards.
  */
 trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventually {
 
@@ -41,10 +40,10 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
   def green: KafkaCluster = SourceTest.clusters(1)
   def red: KafkaCluster = SourceTest.clusters(2)
 
-  /** A topic name that nobody else uses. */
+  /** A unique topic name. */
   def newTopic(prefix: String = "t"): String = s"$prefix-${UUID.randomUUID().toString.take(8)}"
 
-  /** A new topic of that name on each of these clusters. */
+  /** Creates a topic on each of these clusters, with the same unique name. */
   def newTopicOn(partitions: Int, clusters: KafkaCluster*): String = {
     val topic = newTopic()
     clusters.foreach(_.createTopic(topic, partitions))
@@ -53,24 +52,24 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
 
   def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-test-")
 
-  /** These values over the partitions in turn. */
+  /** Writes these values to the partitions in turn. */
   def produce(cluster: KafkaCluster, topic: String, partitions: Int, values: Seq[String]): Unit = {
     cluster.produce(topic, values.zipWithIndex.map { case (v, i) => Record(i % partitions, Some(v), v) })
     ()
   }
 
-  /** What a query over this (cluster, topic) has to see, all of it. */
+  /** All records of a topic of a cluster, as a query has to read them. */
   def stored(id: String, cluster: KafkaCluster, topic: String, stream: String = "orders"): Seq[Seen] =
     cluster.dump(topic).map(r => Seen(id, topic, r.partition, r.offset, r.value, stream))
 
-  /** A query of its own folder and metadata, stopped when the body ends. */
+  /** Runs the body with a query that has its own folder and metadata, and stops the query afterwards. */
   def scene[A](body: Scene => A): A = {
     val scene = new Scene(spark, newFolder())
     try body(scene)
     finally scene.close()
   }
 
-  /** With exactly these records, however often each was to be seen. */
+  /** Fails unless both contain exactly the same records. */
   def assertSame(found: Seq[Seen], expected: Seq[Seen]): Unit = {
     val lost = expected.diff(found)
     val twice = found.diff(expected)
@@ -78,13 +77,13 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
     ()
   }
 
-  /** The connector's error that ended this query. */
+  /** Waits for the query to fail and returns the connector's error. */
   def failure(query: StreamingQuery): DynamicKafkaError = {
     eventually(assert(!query.isActive))
     query.exception.map(ours).getOrElse(fail("the query ended without an error"))
   }
 
-  /** The connector's error that this throws, now or when the query that it starts has ended. */
+  /** The connector's error that the body throws, or that fails the query that the body starts. */
   def refused(start: => Any): DynamicKafkaError =
     try
       start match {
@@ -102,13 +101,13 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
   def condition(e: DynamicKafkaError): String = e.getCondition.stripPrefix("DYNAMIC_KAFKA.")
   def text(e: DynamicKafkaError): String = e.asInstanceOf[Throwable].getMessage
 
-  /** Waits until the query has seen everything that was there before this call. */
+  /** Waits until the query has read everything that existed before this call. */
   def settle(query: StreamingQuery): Unit = {
-    // A trigger that is under way may have looked too early; the second one has not.
+    // A running trigger may have asked for end offsets too early, the next one has not.
     def idle(): Unit = (1 to 2).foreach(_ => query.processAllAvailable())
     val waiting = Future(Try(blocking(idle())))(ExecutionContext.global)
     try Await.result(waiting, SettleWithin).get
-    catch { case _: TimeoutException => fail(s"the query does not come to rest: ${query.lastProgress}") }
+    catch { case _: TimeoutException => fail(s"the query does not become idle: ${query.lastProgress}") }
   }
 
   private val SettleWithin = 300.seconds
@@ -124,7 +123,7 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
     ()
   }
 
-  /** Stops the query. That this waits for something else is found even where it would never end. */
+  /** Stops the query. Fails after the limit, even if stop() would never return. */
   def stopWithin(limit: FiniteDuration)(query: StreamingQuery): Unit = {
     val stopping = Future(blocking(query.stop()))(ExecutionContext.global)
     try Await.result(stopping, limit)
@@ -140,7 +139,7 @@ object SourceTest {
   lazy val spark: SparkSession = SparkSession.builder()
     .master("local[2]")
     .appName("dynamic-kafka-test")
-    // The suites that look at it ask for what users see.
+    // Suites that test the UI use the defaults of users.
     .config("spark.ui.port", "0")
     .config("spark.ui.showConsoleProgress", "false")
     .config(
@@ -151,7 +150,7 @@ object SourceTest {
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.sql.streaming.metricsEnabled", "true")
-    // Queries of few records: compiling each of their plans takes longer than running it.
+    // Queries read few records: compiling their plans takes longer than running them.
     .config("spark.sql.codegen.wholeStage", "false")
     .config("spark.sql.streaming.ui.enabled", "false")
     .getOrCreate()

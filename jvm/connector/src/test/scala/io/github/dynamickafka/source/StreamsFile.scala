@@ -8,7 +8,7 @@ import scala.jdk.CollectionConverters._
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.testkit.KafkaCluster
 
-/** A metadata file that a test rewrites while a query runs. Whole at any moment: written beside, then renamed. */
+/** A metadata file that a test replaces atomically while a query runs. */
 final class StreamsFile(folder: Path) {
   val path: Path = folder.resolve("streams.json")
 
@@ -40,7 +40,7 @@ final class StreamsFile(folder: Path) {
   }
 }
 
-/** What a stream has on one cluster. */
+/** The entry of a cluster in a stream. */
 final case class Entry(
     id: String,
     properties: Map[String, String],

@@ -23,7 +23,7 @@ class TriggerSuite extends SourceTest {
 
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
-  test("columns are those of Spark's Kafka source, then cluster and stream, never null") {
+  test("the columns are those of Spark's Kafka source, then cluster and stream, never null") {
     scene { s =>
       s.orders()
       val kafka = spark.read.format("kafka").option("kafka.bootstrap.servers", "x:1").option("subscribe", "t")
@@ -39,7 +39,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("keys, values, headers, tombstones and times come through, on every cluster") {
+  test("keys, values, headers, tombstones and timestamps of each cluster are in the rows") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       blue.produce(topic, Seq(Record(0, Some("k"), "v", Map("h" -> "x")), Record(0, None, "w")))
@@ -66,7 +66,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("spark.read: from earliest to latest of one answer, ends by metadata, again each time") {
+  test("spark.read: from earliest to latest of one answer, ends in the metadata, resolved for each read") {
     withTopic(10) { (s, topic) =>
       val frame = s.batch().select("cluster", "partition", "offset")
       assert(frame.count() == 20)
@@ -93,7 +93,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("spark.read of a topic that is not there names cluster, topic and stream") {
+  test("spark.read of a topic that does not exist: the error names cluster, topic and stream") {
     scene { s =>
       s.orders(Entry("blue", blue, "not-there"))
       val e = refused(s.batch().count())
@@ -103,7 +103,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("the default trigger and ProcessingTime read on") {
+  test("the default trigger and ProcessingTime keep reading") {
     for (trigger <- Seq(None, Some(Trigger.ProcessingTime("200 milliseconds")))) withTopic(4) { (s, topic) =>
       val query = trigger.fold(s.start())(s.start(_))
       settle(query)
@@ -114,7 +114,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("AvailableNow: topology and targets are those of the start, with the usual limits") {
+  test("AvailableNow: the topology and the end offsets of its start, with the usual limits") {
     withTopic(10) { (s, topic) =>
       val late = newTopicOn(1, green)
       produce(green, late, 1, values("late", 3))
@@ -132,7 +132,7 @@ class TriggerSuite extends SourceTest {
       val sizes = query.recentProgress.map(_.numInputRows).filter(_ > 0).toSeq
       assert(
         sizes == Seq.fill(5)(4L),
-        "20 records that were there, 4 at a time, and none of those that came later"
+        "the 20 records of the start, 4 at a time, and no later ones"
       )
       s.catchUp("maxOffsetsPerTrigger" -> "5")
       assert(s.seen.map(_.value).sorted == (values("late", 3) ++ values("more", 6)).sorted)
@@ -140,7 +140,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("AvailableNow ends at once where there is nothing new, and under load") {
+  test("AvailableNow ends at once if there is nothing new, and ends under load") {
     withTopic(3) { (s, topic) =>
       s.catchUp()
       val before = s.results.loggedText
@@ -159,7 +159,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("Once reads all that is there in one batch, whatever the limits") {
+  test("Once reads all available records in one batch, whatever the limits") {
     withTopic(10) { (s, topic) =>
       @nowarn("cat=deprecation") val once = Trigger.Once()
       val query = s.start(once, "maxOffsetsPerTrigger" -> "3", "cluster.blue.maxOffsetsPerTrigger" -> "2")
@@ -169,7 +169,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("maxOffsetsPerTrigger is for all clusters together, by lag, and nobody starves") {
+  test("maxOffsetsPerTrigger applies to all clusters together, is shared by lag, and no partition starves") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, values("b", 36))
@@ -181,19 +181,19 @@ class TriggerSuite extends SourceTest {
       val first = s.results.batch(0)
       assert(
         first.groupBy(r => (r.cluster, r.partition)).keySet.size == 4,
-        "each partition with lag is in it"
+        "each partition with lag gets a record"
       )
-      assert(first.count(_.cluster == "blue") >= 7, "the one with more lag has more")
+      assert(first.count(_.cluster == "blue") >= 7, "more lag gets more records")
     }
   }
 
-  test("a budget smaller than the number of partitions goes round") {
+  test("a budget smaller than the number of partitions rotates over them") {
     withTopic(6) { (s, topic) =>
       s.catchUp("maxOffsetsPerTrigger" -> "1")
       assertSame(s.seen, all(topic))
       assert(s.results.sizes.forall(_ <= 1))
       val order = s.seen.take(8).map(r => (r.cluster, r.partition))
-      assert(order.toSet.size == 4, "each has its turn in time")
+      assert(order.toSet.size == 4, "each partition gets its turn")
     }
   }
 
@@ -206,7 +206,7 @@ class TriggerSuite extends SourceTest {
     }
   }
 
-  test("a join with itself and an aggregation work as over any source") {
+  test("a self-join and an aggregation work as with any source") {
     withTopic(5) { (s, _) =>
       val counts = s.frame().groupBy(col("cluster"), col("stream")).agg(count("*").as("n"))
       val query = counts.writeStream.format("memory").queryName("counts").outputMode("complete")

@@ -3,7 +3,7 @@ package io.github.dynamickafka.time
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicLong
 
-/** A clock that stands still until a test advances it. It begins at 0, for both kinds of time. */
+/** A clock that only advances when a test advances it. Both kinds of time start at 0. */
 final class ManualClock extends Clock {
   private val nanos = new AtomicLong
 

@@ -26,7 +26,7 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
     Poll.until(s"$user can log in at $bootstrapServers")(logsIn(client))
   }
 
-  /** @param pattern whether these are rights on what has this name, or on all whose names start with it */
+  /** @param pattern whether the permissions apply to all resources whose names start with `name`, not only to `name` */
   def add(
       user: String,
       what: ResourceType,
@@ -40,7 +40,7 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
       new AclBinding(resource, entry)
     }
     AdminClients.result(admin.createAcls(acls.asJava).all())
-    Poll.until(s"$user has rights on $name at $bootstrapServers") {
+    Poll.until(s"$user has permissions on $name at $bootstrapServers") {
       acls.forall(acl => !AdminClients.result(admin.describeAcls(acl.toFilter).values()).isEmpty)
     }
   }
@@ -56,6 +56,6 @@ private[testkit] final class Access(bootstrapServers: String) extends AutoClosea
 
 private[testkit] object Access {
 
-  /** The minimum of Kafka, because tests log in often. */
+  /** Kafka's minimum, because tests authenticate often. */
   private val Iterations = 4096
 }

@@ -4,6 +4,6 @@ package io.github.dynamickafka.testkit
 final class BrokerFailure private[testkit] (what: String, logTail: String)
     extends IllegalStateException(s"$what; the end of its log:\n$logTail") {
 
-  /** Whether it failed because another process listens on one of its ports. */
+  /** Whether the start failed because another process listens on one of the ports. */
   private[testkit] def portIsTaken: Boolean = logTail.contains("Address already in use")
 }

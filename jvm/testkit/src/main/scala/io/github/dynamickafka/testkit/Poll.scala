@@ -18,7 +18,7 @@ private[testkit] object Poll {
     @tailrec def loop(): Unit =
       if (!condition) {
         if (deadline.isOverdue()) throw new TimeoutException(s"not within $patience: $what")
-        // Between two looks: what is waited for is in another process.
+        // The pause between two checks: the condition depends on another process.
         Thread.sleep(Interval.toMillis)
         loop()
       }

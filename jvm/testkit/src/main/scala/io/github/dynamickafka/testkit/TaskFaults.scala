@@ -28,11 +28,11 @@ object TaskFaults {
   }
 
   private def hangUntil(go: String): Unit =
-    // The file is of another process, which can tell this one nothing else.
+    // The file belongs to another process and is the only way to communicate with it.
     try while (!Files.exists(Path.of(go))) Thread.sleep(LookEveryMs)
     catch {
       case e: InterruptedException =>
-        // As in a task that is killed while it computes: the thread stays interrupted.
+        // Like in a task that is killed while it computes: the thread stays interrupted.
         Thread.currentThread().interrupt()
         throw e
     }

@@ -10,12 +10,12 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class DelayProxySuite extends AnyFunSuite with TimeLimit {
 
-  test("a round trip takes as long as asked, and not each byte of it") {
+  test("a round trip takes the configured time, whatever the number of bytes") {
     withEcho(60.millis) { (_, client) =>
-      // The quickest of some: what else runs on the machine can only add.
+      // The fastest of several: other processes on the machine can only add time.
       val small = Seq.fill(20)(time(echo(client, 1))).min
       assert(small >= 60.millis && small < 120.millis)
-      // One chunk of 64 KiB a round trip would take 15 seconds.
+      // With one chunk of 64 KiB per round trip this would take 15 seconds.
       val large = time(echo(client, 16 << 20))
       assert(large < 30.seconds)
     }
@@ -51,7 +51,7 @@ class DelayProxySuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("clients of a cluster behind a proxy depend on it, and the harness doesn't") {
+  test("the proxy delays the clients of a cluster, but not the testkit") {
     Using.Manager { use =>
       val proxy = use(new DelayProxy(40.millis))
       val cluster = use(KafkaCluster.start("far", advertisedPort = Some(proxy.port)))
@@ -69,7 +69,7 @@ class DelayProxySuite extends AnyFunSuite with TimeLimit {
     }.get
   }
 
-  /** Runs `test` with a proxy in front of a server that sends everything back, and a connection to it. */
+  /** Runs `test` with a proxy in front of an echo server, and a connection to the proxy. */
   private def withEcho(roundTrip: FiniteDuration)(test: (DelayProxy, Socket) => Any): Any =
     Using.Manager { use =>
       val server = use(new ServerSocket(0, 10, InetAddress.getLoopbackAddress))

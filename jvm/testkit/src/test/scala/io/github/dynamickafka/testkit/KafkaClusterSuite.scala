@@ -24,7 +24,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
   BrokerVersions.all.zipWithIndex.foreach { case (version, index) =>
     lazy val cluster = clusters(index)
 
-    test(s"$version: topics come, grow and go") {
+    test(s"$version: topics are created, extended and deleted") {
       assert(cluster.version === version)
       cluster.createTopic("grows", partitions = 2, configs = Map("cleanup.policy" -> "compact"))
       assert(cluster.topics() === Set("grows"))
@@ -34,7 +34,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.topics() === Set.empty)
     }
 
-    test(s"$version: a topic that returns under its name is empty") {
+    test(s"$version: a topic that is deleted and recreated is empty") {
       cluster.createTopic("returns")
       cluster.produce("returns", Seq(Record(0, None, "first life")))
       cluster.deleteTopic("returns")
@@ -62,7 +62,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("records").map(_.offset) === Seq(0L, 1L))
     }
 
-    test(s"$version: a dump can leave out what is not committed") {
+    test(s"$version: a dump can omit records that are not committed") {
       cluster.createTopic("transactions")
       val properties = Map[String, AnyRef](
         "bootstrap.servers" -> cluster.bootstrapServers,
@@ -101,7 +101,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.endOffsets("bulk") === Map(0 -> 1000L, 1 -> 1000L, 2 -> 1000L))
     }
 
-    test(s"$version: a killed broker is down, and back with its data after a restart") {
+    test(s"$version: a killed broker is down, and has its data after a restart") {
       cluster.createTopic("killed")
       cluster.produce("killed", Seq(Record(0, None, "before")))
       val address = cluster.bootstrapServers
@@ -115,7 +115,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("killed").map(_.value) === Seq("before", "after"))
     }
 
-    test(s"$version: a frozen broker answers nobody until it is thawed") {
+    test(s"$version: a frozen broker does not respond until it is thawed") {
       cluster.createTopic("frozen")
       cluster.produce("frozen", Seq(Record(0, None, "before")))
       cluster.freeze()
@@ -140,14 +140,14 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     }
   }
 
-  test("a failed start tells the end of the broker's log") {
+  test("a failed start reports the end of the broker's log") {
     val failure = intercept[BrokerFailure] {
       KafkaCluster.start("broken", properties = Map("num.io.threads" -> "none"))
     }
     assert(failure.getMessage.contains("num.io.threads"))
   }
 
-  test("clusters start together, or not at all") {
+  test("clusters start in parallel, and all are stopped if one fails") {
     var lonely: Option[KafkaCluster] = None
     val failure = intercept[IllegalStateException] {
       KafkaClusters.together(
@@ -162,7 +162,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     assert(lonely.exists(cluster => cluster.name == "cluster-1" && !cluster.isAlive))
   }
 
-  /** The end offset of partition 0, as a client of its own sees it. */
+  /** The end offset of partition 0, read by a separate client. */
   private def ask(cluster: KafkaCluster, topic: String, timeoutMs: Int): Long = {
     val properties = Map[String, AnyRef](
       "bootstrap.servers" -> cluster.bootstrapServers,

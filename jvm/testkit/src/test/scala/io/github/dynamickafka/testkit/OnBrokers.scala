@@ -2,7 +2,7 @@ package io.github.dynamickafka.testkit
 
 import org.scalatest.{TestSuite, TestSuiteMixin}
 
-/** Of suites that start brokers: `make test-fast` leaves them out. */
+/** Marks suites that start brokers: `make test-fast` leaves them out. */
 trait OnBrokers extends TestSuiteMixin { this: TestSuite =>
 
   abstract override def tags: Map[String, Set[String]] = {

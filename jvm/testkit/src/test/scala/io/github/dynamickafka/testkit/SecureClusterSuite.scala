@@ -20,13 +20,13 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
 
   override def beforeAll(): Unit = clusters = KafkaClusters.together(
     () => KafkaClusters.start(SecureCluster.scram("scram", Map("reader" -> "first"), acls = true)).head,
-    // The oldest version too.
+    // Also with the oldest version.
     () => KafkaCluster.start("tls", BrokerVersions.all.last, security = Security.MutualTls(acls = true))
   )
 
   override def afterAll(): Unit = clusters.foreach(_.stop())
 
-  test("the harness may do everything") {
+  test("the testkit is allowed everything") {
     clusters.foreach { cluster =>
       cluster.createTopic("own")
       cluster.produce("own", Seq(Record(0, None, "a")))
@@ -34,7 +34,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  test("passwords: the right one only, and only the last one") {
+  test("passwords: only the correct one, and only the current one") {
     scram.createTopic("passwords")
     scram.addAcl("reader", "passwords", AclOperation.READ)
     assert(partitions(scram.scramClient("reader", "first"), "passwords") === 1)
@@ -45,7 +45,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     scram.alterPassword("reader", "first")
   }
 
-  test("certificates: one of its own authority only, and no expired one") {
+  test("certificates: only of the cluster's own authority, and none that has expired") {
     tls.createTopic("certificates")
     tls.addAcl(KafkaCluster.TlsUser, "certificates", AclOperation.READ)
     assert(partitions(tls.tlsClient(), "certificates") === 1)
@@ -54,7 +54,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     intercept[SslAuthenticationException](partitions(foreign, "certificates"))
   }
 
-  test("rights: nothing without an ACL, also after a restart") {
+  test("permissions: none without an ACL, also after a restart") {
     scram.createTopic("rights")
     intercept[TopicAuthorizationException](partitions(scram.scramClient("reader", "first"), "rights"))
     scram.addAcl("reader", "rights", AclOperation.DESCRIBE)
@@ -63,7 +63,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     assert(partitions(scram.scramClient("reader", "first"), "rights") === 1)
   }
 
-  test("an open cluster has no clients with credentials") {
+  test("an unsecured cluster has no client properties with credentials") {
     Using.resource(KafkaClusters.start(1).head) { open =>
       val error = intercept[IllegalStateException](open.tlsClient())
       assert(error.getMessage === "cluster-1 is open to all")

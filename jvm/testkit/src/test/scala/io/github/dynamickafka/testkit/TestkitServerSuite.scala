@@ -16,7 +16,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
   implicit override val patienceConfig: PatienceConfig =
     PatienceConfig(timeout = Span(20, Seconds), interval = Span(50, Millis))
 
-  test("requests are answered by id, and mistakes are told") {
+  test("requests are answered by id, and wrong ones with an error") {
     withServer { server =>
       assert(server.ask("versions").get("result").get(0).asText === BrokerVersions.default)
       assert(server.ask(
@@ -27,7 +27,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  test("brokers and their data go when the server is killed, even a frozen one") {
+  test("killing the server ends its brokers, even a frozen one, and deletes their data") {
     withServer { server =>
       val pids = Seq("running", "frozen").map { name =>
         server.ask("start", s"""{"name":"$name","properties":{}}""").get("result").get("pid").asLong
@@ -43,7 +43,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  test("the end of the server's input ends its brokers") {
+  test("closing the server's input ends its brokers") {
     withServer { server =>
       val pid = server.ask("start", """{"name":"only","properties":{}}""").get("result").get("pid").asLong
       val data = folder(pid)
@@ -85,10 +85,10 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  /** The broker's folder is its working directory. */
+  /** The working directory of a broker is its folder. */
   private def folder(pid: Long): Path = Files.readSymbolicLink(Paths.get(s"/proc/$pid/cwd"))
 
-  // One that has ended but that nobody has waited for yet has no memory, so no command line.
+  // A process that has ended but has not been reaped has no memory, and therefore no command line.
   private def isRunning(pid: Long): Boolean = {
     val commandLine = Paths.get(s"/proc/$pid/cmdline")
     Files.exists(commandLine) && Files.readAllBytes(commandLine).nonEmpty

@@ -5,7 +5,7 @@ import java.util.{Timer, TimerTask}
 import org.scalatest.time.{Minutes, Span}
 import org.scalatest.{Failed, Outcome, TestSuite, TestSuiteMixin}
 
-/** A test that takes longer than ten minutes is interrupted, and fails. If that does not end it, the JVM ends. */
+/** Interrupts and fails a test that takes longer than ten minutes. If the interrupt has no effect, the JVM exits. */
 trait TimeLimit extends TestSuiteMixin { this: TestSuite =>
 
   abstract override protected def withFixture(test: NoArgTest): Outcome =
@@ -33,7 +33,7 @@ object TimeLimit {
     }
   }
 
-  /** No thread is interrupted when its test has ended. */
+  /** Ensures that no thread is interrupted after its test has ended. */
   private final class Clock(thread: Thread, val message: String) {
     private var running = true
     var late = false

@@ -8,7 +8,7 @@ class TimeLimitSuite extends AnyFunSuite {
 
   private def message(outcome: Outcome) = outcome match {
     case Failed(e) => e.getMessage
-    case other => fail(s"it has not failed: $other")
+    case other => fail(s"not failed: $other")
   }
 
   test("a test that takes too long is interrupted and fails") {
@@ -21,7 +21,7 @@ class TimeLimitSuite extends AnyFunSuite {
     assert(message(outcome) == "'long' took longer than 50 milliseconds")
   }
 
-  test("a test that hides the interruption fails too, and the next one is not interrupted") {
+  test("a test that swallows the interrupt also fails, and the next one is not interrupted") {
     val outcome = TimeLimit.within(Span(50, Millis), "long") {
       try Thread.sleep(60000)
       catch { case _: InterruptedException => Thread.currentThread.interrupt() }
@@ -31,7 +31,7 @@ class TimeLimitSuite extends AnyFunSuite {
     assert(!Thread.currentThread.isInterrupted)
   }
 
-  test("a test in time is left alone") {
+  test("a test within its time limit is not affected") {
     assert(TimeLimit.within(Span(1, Minutes), "quick")(Succeeded) == Succeeded)
   }
 }

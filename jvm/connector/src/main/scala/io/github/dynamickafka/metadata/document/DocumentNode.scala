@@ -48,14 +48,14 @@ private[metadata] final class DocumentNode(
     case _ => isNot("a list")
   }
 
-  /** Text: a number or a truth value in the place of a name is more often a mistake. */
+  /** Text. A number or a boolean instead of a name is usually a mistake. */
   def text: String = node match {
     case scalar: Scalar if scalar.kind == Text => scalar.value
     case scalar: Scalar if Plain(scalar.kind) => fail(s"must be text, but is $shape: put it in quotes")
     case _ => isNot("text")
   }
 
-  /** Text, a number or a truth value as it is written: `1.50` stays `1.50`. */
+  /** Text, a number or a boolean as it is written: `1.50` stays `1.50`. */
   def scalar: String = node match {
     case scalar: Scalar if Plain(scalar.kind) => scalar.value
     case _ => isNot("text, a number or true or false")

@@ -52,7 +52,7 @@ private[dynamickafka] object MetadataServices {
     )
 
   /**
-   * The service, for one query: it may be closed when the query ends, whoever else uses what is behind it.
+   * The service, for one query: it may be closed when the query ends, even if others use the same instance.
    *
    * @param hadoopConf to reach the file systems of `file`
    */

@@ -6,7 +6,7 @@ import io.github.dynamickafka.error.Errors
 
 /**
  * The `metadataService.*` options of a service that comes with the connector. Names are compared without regard to
- * case and hyphens; what follows a prefix is kept to the letter.
+ * case and hyphens; what follows a prefix is kept unchanged.
  */
 private[metadata] final class ServiceArguments(options: ServiceOptions, spec: MetadataServiceSpec) {
   import ServiceArguments._

@@ -10,13 +10,13 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class ClusterKeysSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
-  /** Ids that start with each other, with the parts of keys in them. */
+  /** Ids that are prefixes of each other and contain parts of keys. */
   private val id =
     Gen.choose(1, 4).flatMap(Gen.listOfN(_, Gen.oneOf("a", "b", "A", "a-b", "kafka"))).map(_.mkString("."))
   private val setting =
     Gen.oneOf("kafka.client.id", "startingOffsets", "max-offsets-per-trigger", "client.id")
 
-  test("a key is about the longest known id that it starts with") {
+  test("a key refers to the longest known id that it starts with") {
     forAll(Gen.nonEmptyListOf(id), setting) { (ids, name) =>
       ids.foreach { id =>
         val key = s"$id.$name"
@@ -30,7 +30,7 @@ class ClusterKeysSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     }
   }
 
-  test("ids are told apart by case, hyphens and dots") {
+  test("ids are distinguished by case, hyphens and dots") {
     val known = Seq("a", "A", "a-b", "ab", "a.b")
     known.foreach(id =>
       assert(ClusterKeys.split(
@@ -41,7 +41,7 @@ class ClusterKeysSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     )
   }
 
-  test("a key about a longer id that is not known is not about the known one") {
+  test("a key of a longer, unknown id does not refer to a known id that is its prefix") {
     val options = parse(
       "cluster.a.b.kafka.client.id" -> "x",
       "cluster.a.b.startingOffsets" -> "latest",

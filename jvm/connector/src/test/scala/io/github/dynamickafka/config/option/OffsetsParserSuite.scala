@@ -12,7 +12,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy._
 class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {
 
-  test("words are read in any case") {
+  test("keywords are case-insensitive") {
     assert(OffsetsParser.starting(" Earliest ") == Right(Earliest))
     assert(OffsetsParser.starting("LATEST") == Right(Latest))
     assert(OffsetsParser.starting("committed", Some(Latest)) == Right(Committed(Some(Latest))))
@@ -21,7 +21,7 @@ class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(OffsetsParser.ending("latest") == Right(Latest))
   }
 
-  test("JSON is by cluster, or without that level about any") {
+  test("JSON with a cluster level, and without one for any cluster") {
     val topics = Map("orders" -> Map(0 -> 42L, 1 -> -1L), "a" -> Map(0 -> -2L))
     val json = """{"orders": {"0": 42, "1": -1}, "a": {"0": -2}}"""
     assert(OffsetsParser.starting(json) == Right(Exact(Map(AnyCluster -> topics))))
@@ -54,16 +54,16 @@ class OffsetsParserSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     ("[1]", "neither")
   )
 
-  test("what is wrong is told with its place") {
+  test("errors name the place") {
     forAll(wrong) { (text, reason) =>
       OffsetsParser.starting(text) match {
-        case Left(told) => assert(told.contains(reason))
+        case Left(message) => assert(message.contains(reason))
         case Right(policy) => fail(s"read as $policy")
       }
     }
   }
 
-  test("offsets that a builder writes are read as they were") {
+  test("offsets that a builder writes are read back equal") {
     val name = Gen.nonEmptyListOf(Gen.oneOf(Gen.alphaNumChar, Gen.oneOf('.', '_', '-'))).map(_.mkString)
     def map[K, V](keys: Gen[K], values: Gen[V]) =
       Gen.choose(1, 3).flatMap(n => Gen.mapOfN(n, Gen.zip(keys, values))).suchThat(_.nonEmpty)

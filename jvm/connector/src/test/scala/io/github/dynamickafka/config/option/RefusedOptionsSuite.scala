@@ -6,7 +6,7 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** Every value that is refused, with the option's name as it was written and a text that tells what to do. */
+/** Every value that is refused, with the user's spelling of the option and the remedy in the text. */
 class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
   private val invalid = Table(
@@ -44,7 +44,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("cluster.blue.startingOffsets", "committed", "set 'commitGroupId' or 'kafka.group.id'"),
     ("commitGroupId", "g", "no effect"),
     ("streamPattern", "orders-.*", "'streamIds' is also set"),
-    // Spark's and Flink's
+    // Spark's and Flink's options
     ("path", "/data", "'streamIds'"),
     ("subscribe", "orders", "'streamIds'"),
     ("subscribePattern", "orders-.*", "'streamPattern'"),
@@ -52,7 +52,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("startingOffsetsByTimestampStrategy", "latest", "at its latest offset"),
     ("kafkaConsumer.pollTimeoutMs", "5", "'spark.network.timeout'"),
     ("scan.startup.mode", "latest-offset", "'startingOffsets'"),
-    // Kafka's
+    // Kafka's properties
     ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
     ("kafka.auto.offset.reset", "latest", "'startingOffsets'"),
     ("Kafka.Auto.Offset.Reset", "latest", "'startingOffsets'"),
@@ -63,7 +63,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("cluster.blue.kafka.enable.auto.commit", "true", "'commitOffsets'"),
     ("cluster.blue.auto.offset.reset", "latest", "'startingOffsets'"),
     ("kafka.", "x", "the name of the Kafka property is empty"),
-    // of one cluster
+    // options of one cluster
     ("cluster.blue.startingOffsets", "newest", "'earliest'"),
     (
       "cluster.blue.startingOffsets",
@@ -85,7 +85,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("maxTriggerDelay", "soon", "'10s'")
   )
 
-  test("a value that cannot be used is refused with its option, and what would be right") {
+  test("an invalid value is refused with the name of the option and the valid values") {
     forAll(invalid) { (option, value, inText) =>
       val error = refused(parse(option -> value))
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
@@ -94,16 +94,16 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     }
   }
 
-  test("commitOffsets=false asks for no group") {
+  test("commitOffsets=false requires no group") {
     assert(parse("commitOffsets" -> "false") == parse())
   }
 
-  test("a regular expression that is none tells where") {
+  test("an invalid regular expression is refused with the position of the error") {
     val text = refused(parseOnly("metadataService" -> "file", "streamPattern" -> "a(b")).getMessage
     assert(text.contains("streamPattern") && text.contains("Unclosed group near index 3"))
   }
 
-  test("what a query cannot do without is asked for") {
+  test("required options") {
     val noService = refused(parseOnly("streamIds" -> "a"))
     assert(noService.getCondition == "DYNAMIC_KAFKA.MISSING_OPTION")
     assert(noService.getMessageParameters.get("option") == "metadataService")
@@ -127,7 +127,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("quux", None)
   )
 
-  test("an unknown option is refused with the one that may be meant") {
+  test("an unknown option is refused with a suggestion") {
     forAll(unknown) { (option, suggestion) =>
       val error = refused(parse(option -> "hush-hush"))
       assert(error.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
@@ -137,7 +137,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     }
   }
 
-  test("what is written wrong about one cluster tells no secret") {
+  test("an error in an option of one cluster contains no secret") {
     val error = refused(parse("cluster.blue" -> "hush-hush"))
     assert(!error.getMessage.contains("hush-hush"))
   }

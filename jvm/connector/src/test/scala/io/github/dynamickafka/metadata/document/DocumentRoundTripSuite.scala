@@ -13,7 +13,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** What another program writes, with its own library, is what we read. */
+/** Documents written by another program, with its own library, are parsed to the same streams. */
 class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
@@ -21,7 +21,7 @@ class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   private type Properties = Map[String, String]
 
-  // Words that YAML 1.1 takes for something else come up on purpose.
+  // Includes words that YAML 1.1 reads as other types.
   private val name: Gen[String] = Gen.oneOf(
     Gen.oneOf("no", "on", "null", "1", "0x1f", "1e3", "2026-01-01", "a.b-c_D", "true", "1_000"),
     Gen.choose(1, 12).flatMap(Gen.stringOfN(_, Gen.oneOf("abzABZ019._-"))).filter(n => n != "." && n != "..")
@@ -120,7 +120,7 @@ class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
   )
 
   writers.foreach { case (format, writer) =>
-    test(s"$format of any document reads back as the same streams") {
+    test(s"any document in $format is parsed to the same streams") {
       forAll(document) { case (clusters, streams) =>
         val text = writer.writeValueAsString(tree(clusters, streams))
         val expected = streams.map(s => s.streamId -> s).toMap

@@ -42,7 +42,7 @@ class MetadataConformanceSuite extends AnyFunSuite {
   private def clusters(stream: KafkaStream): ju.Map[String, ju.Map[String, Any]] =
     stream.getClusterMetadataMap.asScala.map { case (id, cluster) => id -> fields(cluster) }.asJava
 
-  /** What an entry says, without defaults. */
+  /** The fields of an entry, without defaults. */
   private def fields(cluster: ClusterMetadata): ju.Map[String, Any] = Seq[(String, Any)](
     "topics" -> (if (cluster.getTopics.isEmpty) null else cluster.getTopics),
     "topic_pattern" -> cluster.topicPattern,

@@ -33,7 +33,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
 
   private def streams(service: KafkaMetadataService) = service.getAllStreams().asScala.map(_.streamId)
 
-  test("the services by their names, in any case; arguments without regard to case and hyphens") {
+  test("service names are case-insensitive; argument names ignore case and hyphens") {
     val file = Files.createTempFile("streams", ".yaml")
     Files.write(file, Document.getBytes("UTF-8"))
     try
@@ -44,7 +44,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     assert(!create("static", "document" -> Document).isClusterActive("red"))
   }
 
-  test("single-cluster opens no client before it is asked") {
+  test("single-cluster creates no client before the first call") {
     val service =
       create("Single-Cluster", "cluster-id" -> "blue", "bootstrapservers" -> "no:1", "properties.X.y" -> "1")
     assert(service.isClusterActive("blue"))
@@ -52,7 +52,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     service.close()
   }
 
-  test("http asks nobody before it is asked") {
+  test("http sends no request before the first call") {
     val service = create("HTTP", "url" -> "http://no.such.host/", "headers.X-Y" -> "z", "timeout-ms" -> "5")
     assert(service.isInstanceOf[HttpMetadataService])
     service.close()
@@ -61,7 +61,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     refused("UNKNOWN_OPTION", "http", "url" -> "http://a/", "timeout" -> "5")("'metadataService.timeoutMs'")
   }
 
-  test("configmap and jdbc ask nobody before they are asked") {
+  test("configmap and jdbc send no request before the first call") {
     create("configmap", "namespace" -> "a", "name" -> "b", "key" -> "c", "ttlMs" -> "5").close()
     Seq("namespace", "name", "key").foreach { argument =>
       val all = Seq("namespace" -> "a", "name" -> "b", "key" -> "c").filterNot(_._1 == argument)
@@ -73,7 +73,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     refused("MISSING_OPTION", "jdbc", "query" -> "select 1")("'metadataService.url'")
   }
 
-  test("arguments that are wrong") {
+  test("invalid arguments") {
     refused("MISSING_OPTION", "file")("'metadataService.path'")
     refused("MISSING_OPTION", "file", "path" -> " ")("'metadataService.path'")
     refused("MISSING_OPTION", "static")("'metadataService.document'")
@@ -93,7 +93,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     refused("METADATA_INVALID", "static", "document" -> "version: 2")("of the service 'static', line 1")
   }
 
-  test("names that are wrong say what there is") {
+  test("an unknown name is refused with the valid ones") {
     refused("INVALID_OPTION", "fiel")(
       "neither a known service",
       "'file', 'static', 'single-cluster', 'http', 'configmap', 'jdbc'",
@@ -105,7 +105,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("a class by name gets the arguments as the user wrote them") {
+  test("a class given by name gets the arguments as the user wrote them") {
     create(classOf[WithMap].getName, "My-Key" -> "v") match {
       case service: WithMap => assert(service.arguments.asScala == Map("My-Key" -> "v"))
       case other => fail(s"$other")
@@ -113,7 +113,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     assert(create(classOf[WithNothing].getName).isInstanceOf[WithNothing])
   }
 
-  test("a class that can't be a service says why") {
+  test("a class that cannot be a service is refused with the reason") {
     refused("INVALID_OPTION", classOf[WithNothing].getName, "a" -> "1")("required for metadataService.a")
     refused("INVALID_OPTION", classOf[NoService].getName)("does not implement")
     refused("INVALID_OPTION", classOf[WithText].getName)("no public constructor")
@@ -121,7 +121,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     refused("INVALID_OPTION", classOf[Throwing].getName)("constructor threw RuntimeException: no table")
   }
 
-  test("a registered service is the instance itself, and no query closes it") {
+  test("a registered service is used as it is, and no query closes it") {
     val service = new ScriptedService(() => Seq(stream("orders", "blue" -> cluster("a"))))
     val handle = ServiceRegistry.register(service)
     val forQuery = create("registered", "handle" -> handle)
@@ -137,7 +137,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("queries that share a service never call it at once") {
+  test("queries that share a service never call it concurrently") {
     val service = new ScriptedService(() => Seq(stream("orders", "blue" -> cluster("a"))))
     val handle = ServiceRegistry.register(service)
     val hung = service.hangs()

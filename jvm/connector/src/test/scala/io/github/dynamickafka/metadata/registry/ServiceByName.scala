@@ -10,17 +10,17 @@ import org.apache.hadoop.conf.Configuration
 import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.metadata.KafkaMetadataService
 
-/** Services as options name them, also where classes are missing that come with a module of Spark's. */
+/** Services created by the name that options give them, also without the classes of a Spark module. */
 object ServiceByName {
 
-  /** As `answer` with all jars but those whose names have this in them. */
+  /** Same as `answer`, without the jars whose names contain `jar`. */
   def answerWithout(jar: String, service: String, arguments: String*): String = {
     val jars = System.getProperty("java.class.path").split(File.pathSeparator)
       .map(new File(_)).filterNot(_.getName.contains(jar)).map(_.toURI.toURL)
     val loader = new URLClassLoader(jars, ClassLoader.getPlatformClassLoader)
     val thread = Thread.currentThread
     val before = thread.getContextClassLoader
-    // Hadoop finds its classes by it.
+    // Hadoop loads classes with it.
     thread.setContextClassLoader(loader)
     try loader.loadClass(getClass.getName.stripSuffix("$"))
         .getMethod("answer", classOf[String], classOf[Array[String]])
@@ -37,7 +37,7 @@ object ServiceByName {
     MetadataServices.create(ServiceOptions(service, named), new Configuration)
   }
 
-  /** The ids of its streams, or why there are none. */
+  /** The ids of the streams of a service, or the error. */
   def answer(service: String, arguments: Array[String]): String =
     try create(service, arguments.toSeq: _*).getAllStreams().asScala.map(_.getStreamId).mkString(", ")
     catch { case e: Exception => e.getMessage }

@@ -15,7 +15,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
-  test("topics by pattern: what matches is known when the cluster has told its topics, and leaves likewise") {
+  test("topics by pattern are resolved against the cluster's list of topics, and removed likewise") {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
     val pattern = new KafkaStream("b", ju.Map.of("blue", ClusterMetadata.ofPattern("or.*", servers)))
     val listed = new KafkaStream("a", ju.Map.of("blue", new ClusterMetadata(ju.List.of("orders"), servers)))
@@ -35,14 +35,14 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(first.matching(Set("orders", "or")).topics.keySet == Set("audit", "or", "orders"))
   }
 
-  test("partitions of several streams come together, and all of them where one says no number") {
+  test("partitions of several streams are merged; an entry without partitions means all of them") {
     val one = TopologyTopic("a", partitions = Some(SortedSet(0)))
     val other = TopologyTopic("b", partitions = Some(SortedSet(2)))
     assert(TopologyTopic.merge(Seq(other, one)).partitions.contains(SortedSet(0, 2)))
     assert(TopologyTopic.merge(Seq(other, one, TopologyTopic("c"))).partitions.isEmpty)
   }
 
-  test("a cluster tells its topics in one way") {
+  test("the topics of a cluster are given in exactly one way") {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
     def judge(cluster: ClusterMetadata) = intercept[Exception](Resolution.resolve(
       Subscription.Ids(Seq("a")),
@@ -79,7 +79,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   private def names(topology: Topology) =
     topology.clusters.toSeq.map { case (id, c) => id -> c.topics.keys.toSeq }
 
-  test("clusters and topics of all subscribed streams, and of no other") {
+  test("clusters and topics of all subscribed streams, and of no other stream") {
     val streams = byId(
       stream("orders", "green" -> cluster("b", "a"), "blue" -> cluster("a")),
       stream("payments", "blue" -> cluster("p")),
@@ -100,13 +100,13 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(names(resolve(Subscription.Pattern("orders-.*".r), streams)) == Seq("blue" -> Seq("a")))
   }
 
-  test("a subscribed stream that is missing is a failure, or with allowMissingStreams a removal") {
+  test("a missing subscribed stream is a failure, with allowMissingStreams a removal") {
     val streams = byId(stream("orders", "blue" -> cluster("a")))
     failure(both, streams, "stream 'payments'", "allowMissingStreams")
     assert(names(resolve(both, streams, allowMissing = true)) == Seq("blue" -> Seq("a")))
   }
 
-  test("an empty answer is a failure, or with allowMissingStreams a removal of all") {
+  test("an empty answer is a failure, with allowMissingStreams a removal of everything") {
     failure(orders, Map.empty, "stream 'orders'")
     val any = Subscription.Pattern(".*".r)
     failure(any, Map.empty, "streamPattern '.*'", "returned no stream")
@@ -119,12 +119,12 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(resolve(any, Map.empty, allowMissing = true) == Topology.empty)
   }
 
-  test("a stream without clusters is as one that is missing") {
+  test("a stream without clusters is handled like a missing stream") {
     failure(orders, byId(stream("orders")), "stream 'orders'", "it has no cluster")
     assert(resolve(orders, byId(stream("orders")), allowMissing = true) == Topology.empty)
   }
 
-  test("a topic that two streams name belongs to the first in sorted order, and drains when both want it") {
+  test("a topic of two streams belongs to the first in sorted order, and drains only if both drain it") {
     val draining = stated(ClusterMetadata.Draining, "latest", "a")
     val earliest = stated(ClusterMetadata.Active, "earliest", "a")
     def topic(ofOrders: ClusterMetadata, ofPayments: ClusterMetadata) = {
@@ -136,7 +136,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(topic(draining, draining).draining)
   }
 
-  test("whether a cluster takes writes is told to who asks for its entries, and is no part of a topology") {
+  test("whether a cluster takes writes is in its entries, but not in the topology") {
     def orders(write: Boolean) =
       stream("orders", "blue" -> cluster("a").withWrite(write), "green" -> cluster("a"))
     assert(AnswerCheck.entries(orders(write = false)).map(e => e.cluster -> e.write) ==
@@ -147,13 +147,13 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     ))
   }
 
-  test("an inactive cluster is left out, and nothing may be left") {
+  test("an inactive cluster is left out, even if none is left") {
     val streams = byId(stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")))
     assert(names(resolve(orders, streams, active = _ != "blue")) == Seq("green" -> Seq("a")))
     assert(resolve(orders, streams, active = _ => false) == Topology.empty)
   }
 
-  test("each cluster is asked for once, and only clusters of the subscription") {
+  test("isClusterActive is called once per cluster, and only for clusters of the subscription") {
     val asked = Seq.newBuilder[String]
     val streams = byId(
       stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")),
@@ -164,7 +164,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(asked.result() == Seq("blue", "green"))
   }
 
-  test("two streams that give one cluster different properties are named, the properties' values are not") {
+  test("conflicting properties of a cluster: both streams are named, the values are not") {
     val streams = byId(
       stream("orders", "blue" -> cluster(Map("sasl.jaas.config" -> "hunter2", "x" -> "1"), "a")),
       stream("payments", "blue" -> cluster(Map("sasl.jaas.config" -> "hunter3"), "b"))
@@ -217,7 +217,7 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("invalid answer: another stream than its key says, or null") {
+  test("invalid answer: a stream under the key of another one, or null") {
     failure(
       orders,
       Map("orders" -> stream("payments", "blue" -> cluster("a"))),

@@ -31,7 +31,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   private def refused(body: => Any): String =
     intercept[DynamicKafkaIllegalArgumentException](body).getMessage
 
-  test("clusters keep the order of the metadata; those that take no writes are known with the reason") {
+  test("clusters keep the order of the metadata; those that are not writable are listed with the reason") {
     val orders = stream(
       "orders",
       "z" -> draining(on("z:1", "t")),
@@ -54,7 +54,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
     assert(found.entry("m").flatMap(_.only).isEmpty && found.entry("a").flatMap(_.only).contains("t"))
   }
 
-  test("a stream that is missing or empty is a failure of the service") {
+  test("a missing or empty stream is a failure of the service") {
     assert(refused(resolve(Seq("x"), stream("orders", "a" -> on("a:1", "t")))()).contains("stream 'x'"))
     assert(refused(resolve(Seq("x"), stream("x"))()).contains("stream 'x'"))
     assert(refused(WriteResolution.resolve(
@@ -64,7 +64,7 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
     )).contains("returned no stream"))
   }
 
-  test("all streams, where rows name theirs; a cluster has the same properties in each") {
+  test("all streams if rows name theirs; a cluster must have the same properties in each") {
     val one = stream("one", "a" -> on("a:1", "t"))
     val all = WriteResolution.resolve(
       Subscription.Pattern(".*".r),

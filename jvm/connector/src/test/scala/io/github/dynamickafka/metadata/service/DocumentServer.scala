@@ -8,11 +8,11 @@ import scala.jdk.CollectionConverters._
 
 import com.sun.net.httpserver.{HttpExchange => Exchange, HttpServer}
 
-/** An HTTP server with one document. It can go down and come back under the same address. */
+/** An HTTP server with one document. It can be stopped and started again at the same address. */
 private[dynamickafka] final class DocumentServer extends AutoCloseable {
   import DocumentServer._
 
-  /** What it answers from the next request on. */
+  /** The answer from the next request on. */
   @volatile var answer: Answer = Answer(200, "")
 
   private val requests = new ConcurrentLinkedQueue[Map[String, String]]
@@ -64,7 +64,7 @@ private[dynamickafka] final class DocumentServer extends AutoCloseable {
 
 private[dynamickafka] object DocumentServer {
 
-  /** @param halfway what the second half of the body waits for */
+  /** @param halfway awaited before the second half of the body is sent */
   final case class Answer(
       status: Int,
       body: String,

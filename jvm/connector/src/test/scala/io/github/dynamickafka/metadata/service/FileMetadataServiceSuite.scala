@@ -27,7 +27,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       Files.walk(folder).iterator.asScala.toSeq.reverse.foreach(Files.delete)
   }
 
-  /** `clusters` of them, in block style, so that every prefix that ends with a line is a document, too. */
+  /** A document with `clusters` clusters in block style: every prefix of whole lines is a document, too. */
   private def document(clusters: Int): String = {
     val ids = (1 to clusters).map(i => f"c$i%04d")
     "version: 1\nclusters:\n" + ids.map(id =>
@@ -45,7 +45,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     ()
   }
 
-  /** As a writer does that has no buffer: every line its own write, the file open all the time. */
+  /** Writes unbuffered: each line is a write of its own, and the file stays open. */
   private def writeLines(file: Path, text: String): Unit = {
     val out = new FileOutputStream(file.toFile)
     try text.linesWithSeparators.foreach(line => out.write(line.getBytes(UTF_8)))
@@ -58,7 +58,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
   private def service(file: Path, ttlMs: Long = 0) =
     new FileMetadataService(file.toString, ttlMs, new Configuration)
 
-  test("streams of the file, and an edit at the next call") {
+  test("the streams of the file, and an edit is seen by the next call") {
     withFile { file =>
       write(file, document(2))
       val files = service(file)
@@ -73,7 +73,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("an edit of the same length within the same clock tick of the file is seen") {
+  test("an edit that keeps the length within one tick of the file's clock is seen") {
     withFile { file =>
       val old = FileTime.from(Instant.now().minusSeconds(3600))
       write(file, document(2))
@@ -87,7 +87,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("without snakeyaml a YAML file fails and says what to add, a JSON file is read") {
+  test("without snakeyaml a YAML file fails and the error says what to add; a JSON file is read") {
     withFile { file =>
       write(file, document(1))
       val failure = ServiceByName.answerWithout("snakeyaml", "file", s"path=$file")
@@ -102,7 +102,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("within its time to live an answer is used again") {
+  test("an answer is reused within its time to live") {
     withFile { file =>
       write(file, document(2))
       val files = service(file, ttlMs = TimeUnit.HOURS.toMillis(1))
@@ -112,20 +112,20 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a Hadoop URI, a relative path, and a stale checksum beside the file") {
+  test("a Hadoop URI, a relative path, and an outdated checksum file") {
     withFile { file =>
       write(file, document(1))
       write(file.resolveSibling(".streams.yaml.crc"), "crc\u0000nonsense")
       assert(clusters(new FileMetadataService(s"file:$file")) == 1)
       val relative = Paths.get("").toAbsolutePath.relativize(file)
-      // A plain path is local, whatever the cluster's default file system is.
+      // A plain path is local, whatever the default file system is.
       val conf = new Configuration
       conf.set("fs.defaultFS", "hdfs://nowhere:1")
       assert(clusters(new FileMetadataService(relative.toString, 0L, conf)) == 1)
     }
   }
 
-  test("a file that is absent, a directory or of no known file system is a failure") {
+  test("a missing file, a directory or an unknown file system is a failure") {
     withFile { file =>
       assert(intercept[FileNotFoundException](clusters(service(file))).getMessage.contains("streams.yaml"))
       assert(intercept[IOException](clusters(service(file.getParent))).getMessage.contains("directory"))
@@ -138,7 +138,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a settled file that is wrong is a failure that names file and line, and the file can be mended") {
+  test("an invalid file is a failure that names file and line, and a correction is read") {
     withFile { file =>
       write(file, "version: 1\nstreams: []\n")
       val files = service(file)
@@ -149,7 +149,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  /** Reads while another thread rewrites, and gives the number of clusters of each read. */
+  /** Reads while another thread rewrites the file. Returns the number of clusters of each read. */
   private def reading(file: Path, reads: Int)(rewrite: Int => Unit): Seq[Int] = {
     val stop = new AtomicBoolean(false)
     val begun = new CountDownLatch(1)
@@ -172,7 +172,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("replaced by renames without end: no read fails, and each finds one of the documents") {
+  test("replaced by renames continuously: no read fails, and each returns one of the documents") {
     withFile { file =>
       val documents = IndexedSeq(40, 60).map(document)
       replace(file, documents(0))
@@ -180,7 +180,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("replaced by renames without end, never twice the same: no read fails") {
+  test("replaced by renames continuously, each time with another document: no read fails") {
     withFile { file =>
       replace(file, document(40))
       val found = reading(file, reads = 2)(i => replace(file, document(40) + s"# $i\n"))
@@ -188,7 +188,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("rewritten in place, line by line: a part of a document is never an answer") {
+  test("rewritten in place, line by line: a partial document is never returned") {
     withFile { file =>
       val text = document(200)
       writeLines(file, text)
@@ -202,7 +202,7 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("rewritten in place all the time: a whole answer or a failure, not a part") {
+  test("rewritten in place continuously: a complete document or a failure, never a partial one") {
     withFile { file =>
       val text = document(200)
       writeLines(file, text)

@@ -39,7 +39,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
   private def failure(service: KafkaMetadataService): String =
     FailureText.of(intercept[IOException](service.getAllStreams()))
 
-  test("JSON and YAML, and a change at the next call") {
+  test("JSON and YAML, and a change is seen by the next call") {
     serving { server =>
       val http = service(server.url)
       server.answer = Answer(200, document("a"))
@@ -57,7 +57,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("an unchanged document is not sent again: its tag goes with the next request") {
+  test("an unchanged document is not sent again: the next request has its ETag") {
     serving { server =>
       val http = service(server.url)
       server.answer = Answer(200, document("a"), tag = Some("\"1\""))
@@ -71,7 +71,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a document that is wrong names address, line and key, and its tag is not remembered") {
+  test("an invalid document: the error has address, line and key, and its ETag is not stored") {
     serving { server =>
       val http = service(server.url)
       server.answer = Answer(200, document("a"), tag = Some("\"1\""))
@@ -89,7 +89,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
   }
 
   test(
-    "a status that is none of a document, a redirect, nobody there: failures with the address, over when it is back"
+    "other statuses, a redirect, no server: failures that name the address, until the server is back"
   ) {
     serving { server =>
       val http = service(server.url)
@@ -112,7 +112,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("the time limit is for the whole answer, and an interrupted caller leaves at once") {
+  test("the time limit includes the whole response, and an interrupted caller returns at once") {
     serving { server =>
       val never = new CountDownLatch(1)
       server.answer = Answer(200, document("a"), halfway = Some(never))
@@ -133,7 +133,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("references in headers are resolved for each request, so a token that is changed is used") {
+  test("references in headers are resolved for each request, so a rotated token is used") {
     val folder = Files.createTempDirectory("secrets")
     val (file, token) = (folder.resolve("http.properties"), folder.resolve("token"))
     Files.writeString(file, "token=hunter2\n")
@@ -162,7 +162,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("no text shows the value of a header or the query of the address") {
+  test("no error contains the value of a header or the query of the address") {
     serving { server =>
       val file = Files.createTempFile("http", ".properties")
       Files.writeString(file, "token=hunter2\\r\\nX-Other: 1\n")
@@ -176,7 +176,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("addresses and headers that cannot be are refused when the service is made") {
+  test("invalid addresses and headers are refused when the service is created") {
     def says(url: String, text: String, headers: (String, String)*): Unit = {
       val e = refused(service(url, headers.toMap))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains(text), e.getMessage)
@@ -191,7 +191,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     says("http://host/", "restricted header name", "Host" -> "hunter2")
   }
 
-  test("within its time to live an answer is used again, but no failure is") {
+  test("an answer is reused within its time to live, a failure is not") {
     serving { server =>
       val http = service(server.url, ttlMs = 3600000)
       server.answer = Answer(500, "")

@@ -19,7 +19,7 @@ import io.github.dynamickafka.metadata.registry.ServiceByName
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService}
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** On a PostgreSQL server of its own. */
+/** Runs on a PostgreSQL server of its own. */
 class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
 
   private var postgres: EmbeddedPostgres = _
@@ -70,7 +70,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
 
   private val Needed = "stream, cluster, topic, bootstrap_servers"
 
-  test("rows are topics of streams on clusters, in their order; a change is seen at the next call") {
+  test("rows are topics of streams on clusters, in their order; a change is seen by the next call") {
     val password = reference("env:P")
     sql(
       "create table topics (id serial, topic text, Stream text, cluster text, bootstrap_servers text, " +
@@ -112,7 +112,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(jdbc.getAllStreams().isEmpty)
   }
 
-  test("a cluster that takes no writes: what databases have for a truth value") {
+  test("the column write: boolean values of different databases") {
     def written(value: String) = {
       val query = select(s"$Needed, write", s"('a', 'b', 'c', 'd', $value)", s"('a', 'b', 'c2', 'd', $value)")
       service(query).describeStreams(ju.List.of("a")).get("a").getClusterMetadataMap.get("b").isWrite
@@ -148,7 +148,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     invalid("select null as document", "the document is NULL")
   }
 
-  test("rows that make no sense name row and column") {
+  test("invalid rows: the error names row and column") {
     invalid(select(s"$Needed, stat", "('a', 'b', 'c', 'd', 'e')"), "column 'stat'", "Did you mean 'state'?")
     invalid(select("stream, cluster, topic", "('a', 'b', 'c')"), "column 'bootstrap_servers'", "missing")
     invalid(
@@ -185,7 +185,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     )
   }
 
-  test("a password by reference, looked up for each connection") {
+  test("a password by reference, resolved for each connection") {
     val file = Files.createTempFile("jdbc", ".properties")
     Files.writeString(file, "password=hunter2\n")
     val login = Map("user" -> "reader", "password" -> reference(s"file:$file:password"))
@@ -199,7 +199,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(jdbc.getAllStreams().size == 1)
   }
 
-  test("a query that is wrong, slow or would write; a server that is away") {
+  test("a query that is invalid, slow or writes; an unreachable server") {
     val wrong = failure(service("select x from nothing"))
     assert(
       wrong.contains(s"the query of the database at $url failed") && wrong.contains(
@@ -209,19 +209,19 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     val slow = failure(service("select pg_sleep(30), 1", timeoutMs = 3000))
     assert(slow.contains(s"$url failed within 3000 ms") && slow.contains("canceling statement"))
     assert(failure(service("insert into documents values ('x') returning document")).contains("read-only"))
-    val nobody = new JdbcMetadataService(
+    val unreachable = new JdbcMetadataService(
       "jdbc:postgresql://localhost:1/x?user=me&password=hunter2",
       "select 1",
       ju.Map.of(),
       1000,
       0
     )
-    val away = failure(nobody)
+    val away = failure(unreachable)
     assert(away.contains("the query of the database at jdbc:postgresql://localhost:1/x failed"))
     assert(away.contains("refused") && !away.contains("hunter2"))
   }
 
-  test("within its time to live an answer is used again") {
+  test("an answer is reused within its time to live") {
     sql("create table one as " + select(Needed, "('a', 'b', 'c', 'd')"))
     val jdbc = service("select * from one", ttlMs = 3600000)
     assert(jdbc.getAllStreams().size == 1)
@@ -229,7 +229,7 @@ class JdbcMetadataServiceSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(jdbc.getAllStreams().size == 1)
   }
 
-  test("by its name; a url that no driver takes is refused and not shown") {
+  test("created by name; a URL that no driver accepts is refused and not shown") {
     val jdbc = ServiceByName.create(
       "JDBC",
       s"url=$url",

@@ -21,7 +21,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
-  // It logs every request. Kept, since levels live no longer than their loggers.
+  // It logs every request. The logger is kept, since a level does not outlive its logger.
   private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)
   serverLog.setLevel(Level.WARNING)
 
@@ -35,7 +35,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
        |  orders: {clusters: {blue: {topics: [$topic]}}}
        |""".stripMargin
 
-  /** A server that keeps what it is given, and says before that what it is told to say. */
+  /** A server that stores what it is given, and first returns the responses that a test expects. */
   private def withServer[A](body: (KubernetesMockServer, KubernetesClient) => A): A = {
     val replies = new ju.HashMap[ServerRequest, ju.Queue[ServerResponse]]
     val server = new KubernetesMockServer(
@@ -81,7 +81,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
   private def failure(service: KafkaMetadataService): String =
     FailureText.of(intercept[IOException](service.getAllStreams()))
 
-  test("the document under the key, and an edit at the next call; used again after it was closed") {
+  test("the document under the key; an edit is seen by the next call; usable again after close") {
     withServer { (_, client) =>
       put(client, "streams.yaml" -> document("a"), "other" -> "x")
       val maps = service(client)
@@ -94,7 +94,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("no ConfigMap, no such key, nothing in it: failures that name it, over when it is there") {
+  test("a missing ConfigMap, a missing key, an invalid document: failures that name it, until corrected") {
     withServer { (_, client) =>
       val maps = service(client)
       assert(failure(maps) == "IOException: ConfigMap data/streams does not exist")
@@ -112,7 +112,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("a server that refuses or is away: one attempt, and over when it is back") {
+  test("an error response or an unreachable server: one attempt, until the server is back") {
     withServer { (server, client) =>
       put(client, "streams.yaml" -> document("a"))
       val maps = service(client)
@@ -125,7 +125,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
       assert(server.getRequestCount == before + 1)
       assert(topics(maps) == Set("a"))
       server.shutdown()
-      // Over a connection of its own: one that was kept may have been told of the end, or not yet.
+      // With a new connection: an old one may or may not have noticed the shutdown.
       maps.close()
       val away = failure(maps)
       assert(away.contains("ConfigMap data/streams cannot be read") && away.contains("refused"), away)
@@ -133,7 +133,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("a server that takes the request and says nothing: the time limit") {
+  test("a server that does not respond: the time limit") {
     val mute = new ServerSocket(0)
     val config = new ConfigBuilder().withMasterUrl(s"http://localhost:${mute.getLocalPort}").build()
     val maps = new KubernetesConfigMapMetadataService("data", "streams", "k", 300, 0, () => config)
@@ -146,7 +146,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("within its time to live an answer is used again") {
+  test("an answer is reused within its time to live") {
     withServer { (_, client) =>
       put(client, "streams.yaml" -> document("a"))
       val maps = service(client, ttlMs = 3600000)
@@ -157,7 +157,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("by its name, it finds the server as Kubernetes clients do") {
+  test("created by name, it finds the server like all Kubernetes clients") {
     withServer { (server, client) =>
       put(client, "streams.yaml" -> document("a"))
       val settings = Map("kubernetes.master" -> server.url("/"), "kubernetes.auth.tryKubeConfig" -> "false")
@@ -176,7 +176,7 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
     }
   }
 
-  test("without the client's classes an error says what to add") {
+  test("without the client's classes the error says what to add") {
     val text = ServiceByName.answerWithout("kubernetes", "configmap")
     assert(text.contains("DYNAMIC_KAFKA.INVALID_OPTION"))
     assert(text.contains("'org.apache.spark:spark-kubernetes_2.13:") && text.contains("spark.jars.packages"))

@@ -34,7 +34,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with 
     finally service.close()
   }
 
-  test("each topic is a stream, Kafka's own topics are none") {
+  test("each topic is a stream, except Kafka's internal topics") {
     asking() { service =>
       val streams = service.getAllStreams().asScala.map(s => s.streamId -> s).toMap
       assert(streams.keySet == Set("orders", "payments"))
@@ -45,7 +45,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with 
     }
   }
 
-  test("a stream whose topic does not exist is not in the answer, and nothing creates it") {
+  test("a stream whose topic does not exist is not returned, and the topic is not created") {
     asking() { service =>
       assert(service.describeStreams(ju.List.of("orders", "nothing")).keySet.asScala == Set("orders"))
       assert(broker.topics() == Set("orders", "payments"))
@@ -65,7 +65,7 @@ class SingleClusterMetadataServiceSuite extends AnyFunSuite with TimeLimit with 
     asking("security.protocol" -> "NONSENSE")(service => intercept[KafkaException](service.getAllStreams()))
   }
 
-  test("a broker that is away is a failure within the client's limit, and over when it is back") {
+  test("an unreachable broker is a failure within the client's time limit, until the broker is back") {
     asking("default.api.timeout.ms" -> "10000", "request.timeout.ms" -> "5000") { service =>
       assert(service.getAllStreams().size == 2)
       broker.freeze()

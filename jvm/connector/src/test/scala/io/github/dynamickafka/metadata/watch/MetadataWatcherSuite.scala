@@ -40,7 +40,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     val result =
       try body(watcher)
       finally watcher.close()
-    assert(service.mostAtOnce.get <= 1, "two calls ran at once")
+    assert(service.mostAtOnce.get <= 1, "two calls ran concurrently")
     result
   }
 
@@ -53,7 +53,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     e
   }
 
-  test("nothing is asked before a start, and the first start gives the first answer") {
+  test("no call before the start, and awaitFirst returns the first answer") {
     val service = new ScriptedService(() => Seq(one))
     watching(service) { watcher =>
       assert(watcher.current.copy(ageMs = 0) == MetadataState(None, 0, 0, 0, None))
@@ -63,7 +63,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a change is seen, and only a change counts the version up") {
+  test("a change is noticed, and only a change increments the version") {
     val service = new ScriptedService(() => Seq(one))
     watching(service) { watcher =>
       watcher.awaitFirst()
@@ -83,7 +83,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a first start tries on up to the threshold, then tells the last cause") {
+  test("a first start retries up to the threshold, then fails with the last cause") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("no database", new RuntimeException("no route")))
     watching(service, intervalMs = Never) { watcher =>
@@ -92,13 +92,13 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
         assert(e.getMessage.contains(s))
       )
       assert(e.getCause.getMessage == "no database")
-      // It goes on asking, which tells what is new of it.
+      // Polling continues, which shows whether the failure is over.
       assert(service.calls.get >= 4)
       assert(watcher.current.fatal.exists(_.getMessage.contains("no database")))
     }
   }
 
-  test("a first start gets over failures within the threshold") {
+  test("a first start tolerates failures within the threshold") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws {
       if (service.calls.get == 3) service.answers(one)
@@ -110,7 +110,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("an invalid answer is a failure whose text is kept") {
+  test("an invalid answer is a failure, and its text is kept") {
     val service = new ScriptedService(() => Seq(stream("orders", "b/lue" -> cluster("a"))))
     watching(service) { watcher =>
       val e = unavailable(watcher.awaitFirst())
@@ -119,7 +119,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("without polling there are five tries at a first start and none after it") {
+  test("without polling a first start makes five attempts, and no call follows") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service, intervalMs = -1, threshold = 100) { watcher =>
@@ -131,7 +131,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     assert(well.calls.get == 1)
   }
 
-  test("a restart waits for the first attempt, whatever becomes of it") {
+  test("a restart waits for the first attempt, whatever its result") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service) { watcher =>
@@ -143,7 +143,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a restart's failures count towards the threshold") {
+  test("failures at a restart count towards the threshold") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service) { watcher =>
@@ -153,7 +153,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a restart without polling has its five tries, and their failure is not fatal") {
+  test("a restart without polling makes five attempts, and their failure is not fatal") {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service, intervalMs = -1) { watcher =>
@@ -163,7 +163,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("the last good topology stays while the service fails; the threshold is exact; success resets") {
+  test("the last good topology stays in use during failures; the threshold is exact; success resets") {
     val service = new ScriptedService(() => Seq(two))
     watching(service, threshold = 3) { watcher =>
       watcher.awaitFirst()
@@ -186,7 +186,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a flapping service never reaches the threshold") {
+  test("a service that fails every other time never reaches the threshold") {
     val calls = new AtomicLong
     val service = new ScriptedService(() =>
       if (calls.incrementAndGet() % 2 == 1) throw new IllegalStateException("flap") else Seq(one)
@@ -202,9 +202,9 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
   Seq[(String, () => Seq[KafkaStream])](
     "empty" -> (() => Seq.empty),
     "null" -> (() => null),
-    "short by a stream" -> (() => Seq(stream("other", "blue" -> cluster("a")))),
+    "without the subscribed stream" -> (() => Seq(stream("other", "blue" -> cluster("a")))),
     "without clusters" -> (() => Seq(stream("orders"))),
-    "an error and no exception" -> (() => throw new NoClassDefFoundError("org/example/Driver"))
+    "an error instead of an exception" -> (() => throw new NoClassDefFoundError("org/example/Driver"))
   ).foreach { case (title, garbage) =>
     test(s"an answer that is $title removes nothing") {
       val answer = new AtomicReference[() => Seq[KafkaStream]](() => Seq(two))
@@ -219,7 +219,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   test(
-    "a hung call is given up after the limit, counts once an interval, and no other starts before it ends"
+    "a hung call is abandoned at the limit, counts once per interval, and delays the next call until it ends"
   ) {
     val service = new ScriptedService(() => Seq(one))
     watching(service, callTimeoutMs = 200, threshold = 1000) { watcher =>
@@ -254,7 +254,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     hungAgain.countDown()
   }
 
-  test("an interrupt of the waiting thread ends its wait at once") {
+  test("an interrupt ends the wait of the waiting thread at once") {
     val service = new ScriptedService(() => Seq(one))
     val hung = service.hangs()
     watching(service) { watcher =>
@@ -272,7 +272,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     hung.countDown()
   }
 
-  test("close does not wait for a hung call, and closes the service after it") {
+  test("close does not wait for a hung call, and closes the service after the call") {
     val service = new ScriptedService(() => Seq(one))
     val hung = service.hangs()
     watching(service, callTimeoutMs = 20) { watcher =>
@@ -287,7 +287,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("close ends a wait, an idle service is closed by it, and its threads go") {
+  test("close closes an idle service, and its threads terminate") {
     val service = new ScriptedService(() => Seq(one))
     watching(service) { watcher =>
       watcher.awaitFirst()
@@ -297,7 +297,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("the threads are daemons and bear the service's name") {
+  test("the threads are daemons and are named after the service") {
     val inCall = new AtomicReference[Thread]
     val service = new ScriptedService(() => { inCall.set(Thread.currentThread); Seq(one) })
     watching(service) { watcher =>
@@ -320,7 +320,7 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a subscription by pattern follows the streams as they come and go") {
+  test("a subscription by pattern follows streams that are added and removed") {
     val service = new ScriptedService(() => Seq(stream("orders-a", "blue" -> cluster("a"))))
     watching(service, subscription = Subscription.Pattern("orders-.*".r)) { watcher =>
       assert(ids(watcher.awaitFirst()) == Seq("blue"))

@@ -14,39 +14,39 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   private def prepared(task: Int, cluster: String = "a", rows: Long = 10) =
     Prepared(cluster, s"id-$task", 7L, 3, task, rows, Seq("t"))
 
-  private def told(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
+  private def tx(state: TransactionState, producer: Long = 7, epoch: Int = 3) =
     new TransactionDescription(1, state, producer, epoch, 60000L, OptionalLong.empty, Collections.emptySet)
 
   import TransactionState._
 
   private def verdict(d: TransactionDescription) = Verdict(prepared(0), d)
 
-  test("a transaction that Kafka has committed, or is committing, is committed") {
+  test("a transaction that Kafka has committed or is committing: committed") {
     Seq(PREPARE_COMMIT, COMPLETE_COMMIT).foreach { state =>
-      assert(verdict(told(state)).contains(Committed))
-      // KIP-890: the epoch is counted up by the end.
-      assert(verdict(told(state, epoch = 4)).contains(Committed))
+      assert(verdict(tx(state)).contains(Committed))
+      // KIP-890: ending a transaction increments the epoch.
+      assert(verdict(tx(state, epoch = 4)).contains(Committed))
     }
   }
 
-  test("a transaction that is still open can be committed") {
-    assert(verdict(told(ONGOING)).isEmpty)
+  test("a transaction that is still open: can be committed") {
+    assert(verdict(tx(ONGOING)).isEmpty)
   }
 
-  test("a transaction that Kafka has aborted, or is aborting, is lost") {
+  test("a transaction that Kafka has aborted or is aborting: lost") {
     for (state <- Seq(PREPARE_ABORT, COMPLETE_ABORT, PREPARE_EPOCH_FENCE); epoch <- Seq(3, 4))
-      assert(verdict(told(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
+      assert(verdict(tx(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
   }
 
-  test("what Kafka has forgotten, or says of another transaction of the id, is neither committed nor open") {
+  test("a transaction that Kafka has forgotten, or whose id has a newer one: neither committed nor open") {
     val ended = Seq(PREPARE_COMMIT, COMPLETE_COMMIT)
-    val others = ended.flatMap(s => Seq(told(s, epoch = 5), told(s, epoch = 2), told(s, producer = 8))) ++
+    val others = ended.flatMap(s => Seq(tx(s, epoch = 5), tx(s, epoch = 2), tx(s, producer = 8))) ++
       Seq(
-        told(ONGOING, epoch = 4),
-        told(ONGOING, producer = 8),
-        told(EMPTY),
-        told(EMPTY, epoch = 4),
-        told(UNKNOWN)
+        tx(ONGOING, epoch = 4),
+        tx(ONGOING, producer = 8),
+        tx(EMPTY),
+        tx(EMPTY, epoch = 4),
+        tx(UNKNOWN)
       )
     others.foreach { other =>
       val found = verdict(other)
@@ -54,13 +54,13 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("what follows for the batch") {
+  test("the decision about the batch") {
     val (a, b) = (prepared(0), prepared(1))
     val down = new RuntimeException("down")
     assert(Decision.of(Seq(a -> Committed, b -> Committed)) == Decision.Done)
     assert(Decision.of(Seq(a -> Lost("x"), b -> Lost("y"))).isInstanceOf[Decision.Nothing])
     assert(Decision.of(Seq(a -> Lost("x"), b -> Committed)) == Decision.Partial(Seq(a -> "x")))
-    // What is not known may be committed: nothing is given up before it is.
+    // A transaction of unknown state may be committed: nothing is given up before its state is known.
     assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
     assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))
   }
@@ -68,7 +68,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
   private def round(round: Int, transactions: Prepared*) =
     JournalEntry("q", "r", 4L, round, transactions, Map.empty)
 
-  test("a replay writes what is lost, and knows what is there from all rounds") {
+  test("a replay writes what is lost, and knows the committed parts of all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))
     val replay = LostParts.next(Seq(first), Seq(prepared(0, "b"), prepared(1)))
     assert(replay.batch == 4 && replay.round == 1)
@@ -79,7 +79,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     assert(again.kept.keySet == Set((0, "a"), (0, "b"), (1, "b")))
   }
 
-  test("a replay is refused where tasks have other rows than before") {
+  test("a replay is refused if tasks have different rows than before") {
     val replay = LostParts.next(Seq(round(0, prepared(0), prepared(1))), Seq(prepared(1)))
     def task(n: Int, written: Option[Long], withheld: Option[Long]) = TaskTransactions(
       written.map(rows => prepared(n, rows = rows)).toSeq,

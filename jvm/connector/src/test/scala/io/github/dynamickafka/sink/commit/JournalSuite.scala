@@ -29,7 +29,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     e.getMessage
   }
 
-  test("what is written is read, with every kind of text") {
+  test("what is written is read back, with any text") {
     val text = Gen.oneOf(Gen.alphaNumStr, Gen.asciiPrintableStr)
     val prepared = for {
       cluster <- text
@@ -49,7 +49,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }
 
-  test("the newest decision, and whether it is done") {
+  test("the newest decision, and whether it is finished") {
     val j = journal(newFolder())
     assert(j.newest().isEmpty)
     Seq(9L, 10L, 11L).foreach { batch =>
@@ -65,7 +65,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     assert(j.newest().contains(entry(11) -> true))
   }
 
-  test("a batch is decided once; an error does not hide that the decision is there") {
+  test("a batch is decided once; an error on the way does not hide an existing decision") {
     val folder = newFolder()
     val decided = entry(3)
     journal(folder).decide(decided)
@@ -76,7 +76,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     assert(journal(folder).has(decided))
   }
 
-  test("old decisions go, and nothing else is left behind") {
+  test("old decisions are deleted, and no other files are left") {
     val folder = newFolder()
     val j = journal(folder)
     (0L to 30L).foreach { batch =>
@@ -86,11 +86,11 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     conflict(j.decide(entry(30).copy(run = "other")))
     val names = Files.list(folder.resolve(Journal.Folder)).iterator.asScala.map(_.getFileName.toString)
     val kept = (20 to 30).flatMap(batch => Seq(s"$batch-0.json", s"$batch-0.done"))
-    // Hadoop's local file system keeps a checksum beside each file.
+    // Hadoop's local file system stores a checksum beside each file.
     assert(names.toSet == (kept ++ kept.map(name => s".$name.crc")).toSet)
   }
 
-  test("the run that has started last decides") {
+  test("the run that started last may decide") {
     val folder = newFolder()
     val (first, second) = (journal(folder), journal(folder))
     first.claim("q", "one")
@@ -107,7 +107,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     assert(j.newest().isEmpty)
   }
 
-  test("a file that was damaged, or that a later version wrote, is not taken for anything") {
+  test("a damaged file, or one of a later version, is an error") {
     val folder = newFolder()
     val j = journal(folder)
     j.decide(entry(1))
@@ -127,7 +127,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     }
   }
 
-  test("a batch is planned where Spark has logged it") {
+  test("a batch is planned if it is in Spark's offset log") {
     val folder = newFolder()
     Files.createDirectories(folder.resolve("offsets"))
     Files.writeString(folder.resolve("offsets").resolve("4"), "v1")

@@ -18,7 +18,7 @@ import io.github.dynamickafka.sink.transaction.{
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
 
-/** What is decided before any cluster is asked. */
+/** Decisions and errors before any cluster is contacted. */
 class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
@@ -32,7 +32,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     new ClusterScope(options.clusters, Set(id)).producer(id, known)
 
   private def commits(folder: Path, run: String = "run", steps: CommitProbe = CommitProbe.Untold) = {
-    // Nobody listens there: whoever asked it would fail.
+    // Nothing listens at this address: contacting the cluster would fail.
     val clusters = new Clusters(properties, requestTimeoutMs = 1000L, commitTimeoutMs = 1000L)
     clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
     new TwoPhaseCommit(
@@ -65,7 +65,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   private def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-commit-")
 
   test(
-    "a batch that Spark has not logged before it is written is not decided: real-time mode logs it afterwards"
+    "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"
   ) {
     val folder = newFolder()
     val (condition, text) = refused(commits(folder).commit(0L, Seq(task), System.nanoTime(), 60000L))
@@ -73,7 +73,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(journal(folder).newest().isEmpty)
   }
 
-  test("a transaction that is too old is not decided") {
+  test("transactions that are too old are not committed") {
     val folder = newFolder()
     val started = System.nanoTime() - 31000L * 1000000L
     val (condition, text) = refused(commits(folder).commit(0L, Seq(task), started, 60000L))
@@ -81,7 +81,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(journal(folder).newest().isEmpty)
   }
 
-  test("where another run has started since, nothing is decided") {
+  test("if another run has started since, nothing is decided") {
     val folder = newFolder()
     Files.createDirectories(folder.resolve("offsets"))
     Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
@@ -101,16 +101,16 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     folder
   }
 
-  /** Something that happens at a step. */
+  /** A probe that runs `action` at one step. */
   private def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
     override def reached(step: String, batch: Long): Unit = if (step == named) action
     override def oneByOne: Boolean = false
   }
 
-  test("where another run starts while this one decides, nothing is committed and nothing aborted") {
+  test("if another run starts while this one decides, nothing is committed or aborted") {
     val folder = planned()
     val first = commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
-    // Whoever asked the cluster would be told of the cluster.
+    // Contacting the cluster would fail with an error about the cluster.
     val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
     assert(
       condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
@@ -121,7 +121,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(journal(folder).newest().exists { case (entry, done) => entry.run == "first" && !done })
   }
 
-  test("the decision of a run that came to it too late gives way to that of the run after it") {
+  test("a decision made too late is replaced by the decision of the run that started afterwards") {
     val folder = planned()
     refused(commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
       .commit(0L, Seq(task), System.nanoTime(), 60000L))
@@ -131,7 +131,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
   }
 
-  test("the decision of a later run stays") {
+  test("the decision of a later run is kept") {
     val folder = planned()
     val first = commits(
       folder,
@@ -156,7 +156,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     assert(c.summary.transactions == 0 && journal(folder).newest().isEmpty)
   }
 
-  test("what cannot be committed in time stays decided, is told, and is not aborted") {
+  test("a commit that does not finish in time: the decision stays, the error lists it, nothing is aborted") {
     val folder = newFolder()
     Files.createDirectories(folder.resolve("offsets"))
     Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
@@ -166,7 +166,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
       condition == "COMMIT_INCOMPLETE" && text.contains("cluster 'blue', transaction 'id' (task 0, 1 records")
     )
     assert(journal(folder).newest().exists { case (entry, done) => entry.batch == 0 && !done })
-    // It would ask a cluster that is not there, and take its time for that.
+    // An abort would contact the cluster, which does not exist, until its time limit.
     val from = System.nanoTime()
     c.abort(0L, Seq(task))
     assert(System.nanoTime() - from < 10000000000L)

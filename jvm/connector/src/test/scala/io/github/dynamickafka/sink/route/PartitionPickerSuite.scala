@@ -16,24 +16,24 @@ class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
   private def picker(choice: PartitionerChoice, task: Int = 0, count: Int = 3) =
     new PartitionPicker(choice, (_, _) => count, task)
 
-  test("default and classes leave it to the producer") {
+  test("default and classes leave the choice to the producer") {
     Seq(PartitionerChoice.Default, PartitionerChoice.OfClass("x")).foreach { choice =>
       assert(picker(choice).pick(row(), whole) == Right(None))
     }
   }
 
-  test("fixed: one for each task") {
+  test("fixed: one partition for each task") {
     val chosen = (0 until 5).map(task => picker(PartitionerChoice.Fixed, task).pick(row(), whole))
     assert(chosen == Seq(0, 1, 2, 0, 1).map(p => Right(Some(p))))
   }
 
-  test("round-robin: all in turn, in each topic of each cluster") {
+  test("round-robin: all partitions in turn, in each topic of each cluster") {
     val p = picker(PartitionerChoice.RoundRobin, task = 1)
     assert((0 until 4).map(_ => p.pick(row(), whole)) == Seq(1, 2, 0, 1).map(n => Right(Some(n))))
     assert(p.pick(row(), whole.copy(cluster = "b")) == Right(Some(1)))
   }
 
-  test("a row's own goes before, if it is there; one that has come meanwhile is") {
+  test("the partition of the row takes precedence if it exists, also if it was added meanwhile") {
     assert(picker(PartitionerChoice.Fixed).pick(row(Some(2)), whole) == Right(Some(2)))
     Seq(-1, 3).foreach(p => assert(picker(PartitionerChoice.Fixed).pick(row(Some(p)), whole).isLeft))
     var count = 3
@@ -43,7 +43,7 @@ class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
     assert(growing.pick(row(Some(3)), whole) == Right(Some(3)))
   }
 
-  test("where some partitions belong to the stream, only those") {
+  test("if only some partitions belong to the stream, only these are used") {
     assert(picker(PartitionerChoice.Fixed, task = 3, count = 8).pick(row(), part) == Right(Some(5)))
     assert(picker(PartitionerChoice.Default, count = 8).pick(row(), part) == Right(Some(1)))
     val keyed =

@@ -48,7 +48,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
 
   private val keys = (0 until 2000).map(i => s"key-$i")
 
-  test("key: one cluster for each key, all clusters about evenly, whatever their order in the metadata") {
+  test("key: each key has one cluster, the clusters have about equal shares, independent of their order") {
     val ids = Seq("c", "a", "b")
     val one = router(ClusterRouting.Key, ids.map(entry(_, "t")): _*)
     val other = router(ClusterRouting.Key, ids.reverse.map(entry(_, "t")): _*)
@@ -58,7 +58,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     chosen.groupBy(identity).values.foreach(c => assert(c.size > 500 && c.size < 850))
   }
 
-  test("key: the choice of a cluster says nothing of Kafka's choice of the partition") {
+  test("key: the choice of the cluster is independent of Kafka's choice of the partition") {
     val two = router(ClusterRouting.Key, entry("a", "t"), entry("b", "t"))
     val places = keys.map { k =>
       to(two.route(row(k))).head._1 -> Utils.toPositive(Utils.murmur2(k.getBytes(UTF_8))) % 4
@@ -67,12 +67,12 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(counts.size == 8 && counts.values.forall(n => n > 150 && n < 350), counts)
   }
 
-  test("key: these keys go where they went in the first version") {
+  test("key: the clusters of these keys are those of the first version") {
     val three = router(ClusterRouting.Key, Seq("a", "b", "c").map(entry(_, "t")): _*)
     assert(keys.take(8).map(k => to(three.route(row(k))).head._1).mkString == "abaabaac")
   }
 
-  test("without a key: one cluster for a task, another one for the next task") {
+  test("without a key: one cluster per task, the next task uses another one") {
     val stream = Map("s" -> WriteStream("s", Seq(entry("a", "t"), entry("b", "t"))))
     val chosen = (0L until 4L).map { turn =>
       val r = new Router(stream, ClusterRouting.Key, Some("s"), turn)
@@ -81,19 +81,19 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(chosen == Seq(Seq("a"), Seq("b"), Seq("a"), Seq("b")))
   }
 
-  test("first: the first one in the metadata that takes writes") {
+  test("first: the first writable cluster in the metadata") {
     val entries = Seq(closed(entry("z", "t")), entry("m", "t"), entry("a", "t"))
     assert(to(router(ClusterRouting.First, entries: _*).route(row("k"))) == Seq("m" -> "t"))
     assert(to(router(ClusterRouting.First, entries.reverse: _*).route(row("k"))) == Seq("a" -> "t"))
   }
 
-  test("all: every one that takes writes") {
+  test("all: every writable cluster") {
     val all = router(ClusterRouting.All, entry("b", "t"), closed(entry("z", "t")), entry("a", "u"))
     assert(to(all.route(row("k"))) == Seq("a" -> "u", "b" -> "t"))
   }
 
   test(
-    "a row's own cluster goes before the routing, and has to be one that the stream can be written to on"
+    "the cluster of the row takes precedence, and must be a writable cluster of the stream"
   ) {
     val r = router(ClusterRouting.All, entry("a", "t"), entry("b", "t"), closed(entry("z", "t")))
     assert(to(r.route(row("k", cluster = Some("b")))) == Seq("b" -> "t"))
@@ -105,7 +105,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(refused(r.route(row("k", cluster = Some("z")))).ownCluster.isEmpty)
   }
 
-  test("the topic: the row's, if it is of the stream there, else the only one") {
+  test("topic: that of the row if it belongs to the stream there, else the stream's only topic") {
     val r = router(ClusterRouting.First, entry("a", "t", "u"))
     assert(to(r.route(row(topic = Some("u")))) == Seq("a" -> "u"))
     val none = refused(r.route(row()))
@@ -120,7 +120,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(refused(pattern.route(row())).reason.contains("'log-.*'"))
   }
 
-  test("the stream: the row's, else the option's") {
+  test("stream: that of the row, else the option") {
     val streams =
       Map("s" -> WriteStream("s", Seq(entry("a", "t"))), "r" -> WriteStream("r", Seq(entry("b", "u"))))
     val both = new Router(streams, ClusterRouting.Key, Some("s"), 0L)
@@ -131,7 +131,7 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(refused(byRow.route(row())).reason.contains("'streamId' is not set"))
   }
 
-  test("a stream that takes no writes anywhere") {
+  test("a stream without a writable cluster") {
     val r = router(ClusterRouting.Key, closed(entry("a", "t")))
     assert(
       refused(r.route(row("k"))).reason.contains("no cluster of the stream takes writes (a: it is draining)")

@@ -16,7 +16,7 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
   private def accepted(ddl: String, caseSensitive: Boolean = false) =
     InputColumns.of(StructType.fromDDL(ddl), caseSensitive)
 
-  test("all columns, in both types of texts; others are not looked at") {
+  test("all columns, with STRING and BINARY; other columns are ignored") {
     assert(accepted(
       "key STRING, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, partition INT, " +
         "timestamp TIMESTAMP, topic STRING, stream STRING, cluster STRING, offset BIGINT, timestampType INT"
@@ -24,12 +24,12 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     assert(!accepted("value STRING").hasStream)
   }
 
-  test("a value is needed, of a type that has bytes") {
+  test("value is required, as STRING or BINARY") {
     assert(refused("key STRING, x INT").contains("The columns are 'key', 'x'"))
     assert(refused("value INT").contains("column 'value': its type is INT, but must be STRING or BINARY"))
   }
 
-  test("each other column has its type") {
+  test("every other column has one type") {
     Seq(
       "key INT",
       "headers STRING",
@@ -44,7 +44,7 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("names as the session compares them") {
+  test("column names are compared as the session does") {
     assert(refused("VALUE STRING", caseSensitive = true).contains("column 'value': the column is required"))
     accepted("VALUE STRING")
     assert(refused("value STRING, Value STRING").contains("more than one"))

@@ -8,12 +8,12 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
-/** Checkpoints: of this version, of the first one, of a later one, of another source, damaged. */
+/** Checkpoints of this version, of the first one, of a later one, of another source, and damaged ones. */
 class CheckpointSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  test("what Spark logs is one canonical line of version 1, and clusters hold Spark's own Kafka JSON") {
+  test("the offset log has one canonical line of version 1, with Spark's own Kafka JSON for each cluster") {
     scene { s =>
       val topic = newTopicOn(11, blue, green)
       produce(blue, topic, 11, values("a", 22))
@@ -26,7 +26,7 @@ class CheckpointSuite extends SourceTest {
       )
       val text = s.results.loggedText
       s.catchUp()
-      assert(s.results.loggedText == text, "no batch without need")
+      assert(s.results.loggedText == text, "no batch without a change")
     }
   }
 
@@ -39,7 +39,7 @@ class CheckpointSuite extends SourceTest {
     }
   }
 
-  test("an unknown section, or something broken, in the offset log is refused and changes nothing") {
+  test("an unknown section or a damaged offset is refused and the offset log is not changed") {
     val damages = Seq[(String, String => String)](
       "frozen" -> (_.replace("{\"version\":1,", "{\"version\":1,\"frozen\":{},")),
       "not JSON" -> (text => text.take(text.length - 4)),
@@ -65,7 +65,7 @@ class CheckpointSuite extends SourceTest {
     s.results.rewriteLogged(change)
   }
 
-  test("a future version of the source's own files is refused too") {
+  test("a future version of the source's own files is refused") {
     scene { s =>
       logged(s, identity)
       val own = s.results.checkpoint.resolve("sources/0/dynamic-kafka/topology")
@@ -100,13 +100,13 @@ class CheckpointSuite extends SourceTest {
         s.orders(Entry("blue", blue, topic))
         val e = refused(s.start(Trigger.AvailableNow()))
         assert(condition(e) == "PLAIN_KAFKA_CHECKPOINT", text(e))
-        // The metadata of the query (its id) may be written, the plain source's files are as they were.
+        // The query's metadata (its id) may be written, the files of the plain source are unchanged.
         assert(before.forall { case (file, content) => s.results.files.get(file).contains(content) })
         assert(!s.results.files.keys.exists(_.contains("dynamic-kafka")))
       }
     }
 
-  test("the source's files are where Spark put the source, and nothing of a wrapped source beside them") {
+  test("the source's files are in the folder that Spark assigns, without files of a wrapped source") {
     scene { s =>
       logged(s, identity)
       val own = s.results.files.keySet.filter(_.startsWith("sources/"))

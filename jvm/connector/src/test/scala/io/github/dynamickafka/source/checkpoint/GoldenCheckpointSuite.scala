@@ -9,11 +9,11 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.source.{Entry, Results, Seen, SourceTest}
 
 /**
- * Checkpoints that earlier versions wrote, whole, with placeholders for addresses: each must open, plan its last
- * batch again and go on exactly.
+ * Complete checkpoints of earlier versions, with placeholders for addresses: each one must open, plan its
+ * last batch again and resume exactly.
  *
- * A new one is made with `GOLDEN_CHECKPOINT=<folder> ./sbt "connector/testOnly *GoldenCheckpointSuite"`. One that
- * has been released is never made anew.
+ * New: `GOLDEN_CHECKPOINT=<folder> ./sbt "connector/testOnly *GoldenCheckpointSuite"`. A checkpoint that
+ * has been released is never created again.
  */
 class GoldenCheckpointSuite extends SourceTest {
 
@@ -28,7 +28,7 @@ class GoldenCheckpointSuite extends SourceTest {
     }
 
   /**
-   * `blue` has been read to 3 in both partitions, `green` has left at 2, `red` drains up to 2; the batch that
+   * `blue` was read to 3 in both partitions, `green` was removed at 2, `red` drains up to 2. The batch that
    * reads one more of each partition of blue and red is logged and not committed.
    */
   private def make(target: Path): Unit = scene { s =>
@@ -47,7 +47,7 @@ class GoldenCheckpointSuite extends SourceTest {
     }
   }
 
-  /** What would not be there, had the driver died in batch 1. */
+  /** Whether the file would not exist if the driver had died in batch 1. */
   private def after(file: String) = file.split('/') match {
     case Array("offsets", n) => n.toLongOption.exists(_ > 1)
     case Array("commits", n) => n.toLongOption.exists(_ > 0)
@@ -74,7 +74,7 @@ class GoldenCheckpointSuite extends SourceTest {
   }
 
   sys.env.get("GOLDEN_CHECKPOINT") match {
-    case Some(target) => test("make one")(make(Path.of(target)))
+    case Some(target) => test("write a new golden checkpoint")(make(Path.of(target)))
     case None => test("version 1")(resumes(opened("v1")))
   }
 
@@ -87,9 +87,9 @@ class GoldenCheckpointSuite extends SourceTest {
       assert(results.start(s.frame(), Trigger.AvailableNow()).awaitTermination(300000))
     }
     def at(rows: Seq[Seen]) = rows.map(r => (r.cluster, r.offset)).groupMapReduce(identity)(_ => 1)(_ + _)
-    // Each offset in both partitions. Blue is known from the checkpoint alone.
+    // Each offset exists in both partitions. Blue is known from the checkpoint only.
     run(Entry("green", green, orders), Entry("red", red, old).draining)
-    assert(at(results.batch(1)) == Map(("blue", 3L) -> 2, ("red", 0L) -> 2), "the last batch, again")
+    assert(at(results.batch(1)) == Map(("blue", 3L) -> 2, ("red", 0L) -> 2), "the last batch is repeated")
     assert(at(results.seen) == at(results.batch(1)) ++ Map(
       ("red", 1L) -> 2,
       ("green", 2L) -> 2,

@@ -6,13 +6,13 @@ import javax.management.ObjectName
 
 import io.github.dynamickafka.source.{Entry, SourceTest}
 
-/** Under which names brokers see a query's clients, and tools of the JVM as well. */
+/** The client ids of a query in the brokers' logs and in JMX. */
 class ClientNamesSuite extends SourceTest {
 
   private def clients(kind: String, id: String): Boolean =
     ManagementFactory.getPlatformMBeanServer.isRegistered(new ObjectName(s"$kind:type=app-info,id=$id"))
 
-  test("clientIdPrefix reaches the consumers and the admin clients of each cluster") {
+  test("clientIdPrefix is used by the consumers and the admin clients of each cluster") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       Seq(blue, green).foreach(produce(_, topic, 1, Seq("a", "b")))

@@ -6,15 +6,15 @@ import org.scalatest.time.{Seconds, Span}
 
 import io.github.dynamickafka.source.{Entry, SourceTest}
 
-/** A cluster that moves, or whose properties change, under the same id. */
+/** A cluster whose address or properties change under the same id. */
 class ClusterChangeSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  /** Waits for longer than a broker takes to come back. */
+  /** A time limit longer than the restart of a broker. */
   private val patiently = "clusterRequestTimeoutMs" -> "30000"
 
-  test("a cluster moves to other addresses while the query runs: offsets kept, the others undisturbed") {
+  test("a cluster moves to another address while the query runs: offsets are kept, others are not affected") {
     scene { s =>
       val topic = newTopicOn(2, red, green)
       s.orders(Entry("red", red, topic), Entry("green", green, topic))
@@ -32,18 +32,18 @@ class ClusterChangeSuite extends SourceTest {
     }
   }
 
-  test("a query does not fail over an address that the metadata have replaced by then") {
+  test("a query does not fail because of an address that the metadata has meanwhile replaced") {
     scene { s =>
       val topic = newTopicOn(1, red, green)
       Seq(red, green).foreach(produce(_, topic, 1, values("a", 3)))
       s.orders(Entry("red", red, topic))
-      // A question may take minutes: who waits for the old address gets no further within this test.
+      // With this limit a query that waits for the old address does not make progress within this test.
       val query = s.start("clusterRequestTimeoutMs" -> "300000")
       settle(query)
       red.freeze()
       try {
         eventually(assert(query.status.message.startsWith("Getting offsets")))
-        // Under the same id another broker that has the same records, as after a move.
+        // Another broker under the same id that has the same records, as after a move.
         s.orders(Entry.at("red", green.bootstrapServers, topic))
         produce(green, topic, 1, values("b", 2))
         eventually(timeout(Span(100, Seconds)))(assert(s.results.values == values("a", 3) ++ values("b", 2)))
@@ -53,7 +53,7 @@ class ClusterChangeSuite extends SourceTest {
   }
 
   test(
-    "a bootstrap move during the stop is found at the restart, with a batch that was logged and not finished"
+    "another address at a restart is used, also for a batch that was logged and not finished"
   ) {
     scene { s =>
       val topic = newTopicOn(2, red)
@@ -70,7 +70,7 @@ class ClusterChangeSuite extends SourceTest {
     }
   }
 
-  test("changed properties hold from the next batch on, with a group id of the user too") {
+  test("changed properties are used from the next batch on, also with kafka.group.id") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       val stays = Entry("green", green, topic)
@@ -80,7 +80,7 @@ class ClusterChangeSuite extends SourceTest {
         produce(blue, topic, 2, values(s"b$i-", 4))
         produce(green, topic, 2, values(s"g$i-", 4))
         settle(query)
-        // The last one is what the first one was: its consumers are still in the cache of the executor.
+        // The last properties equal the first ones, whose consumers are still in the executor's cache.
         s.change(Entry("blue", blue, topic).and("max.poll.records", s"${100 + i % 3}"), stays)
       }
       settle(query)
@@ -88,26 +88,26 @@ class ClusterChangeSuite extends SourceTest {
     }
   }
 
-  test("options of a cluster win over what the metadata say of it") {
+  test("options of a cluster take precedence over the metadata") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       produce(blue, topic, 1, values("a", 3))
-      // The metadata's address is wrong, the option's is right.
+      // The address in the metadata is wrong, the one in the option is right.
       s.orders(Entry.at("blue", "127.0.0.1:9", topic))
       s.catchUp("cluster.blue.kafka.bootstrap.servers" -> blue.bootstrapServers)
       assertSame(s.seen, stored("blue", blue, topic))
     }
   }
 
-  test("secrets: new ones of the metadata are used at a restart, none is in checkpoint, plan, error or log") {
+  test("secrets: a restart uses those of the metadata, and none is in checkpoint, plan, error or log") {
     scene { s =>
       val topic = newTopicOn(1, blue)
-      // Of this run: the log has earlier ones as well.
+      // Unique to this run: the log contains those of earlier runs as well.
       val (old, young) = (s"s3cr3t-of-yesterday-$topic", s"s3cr3t-of-today-$topic")
       produce(blue, topic, 1, values("a", 3))
       def jaas(password: String) =
         s"""org.apache.kafka.common.security.plain.PlainLoginModule required username="u" password="$password";"""
-      // A client that need not log in ignores it; what is at stake is where it is written.
+      // A client that does not log in ignores it; the test is about where it is written.
       def entry(password: String) = Entry("blue", blue, topic).and("sasl.jaas.config", jaas(password))
         .and("ssl.truststore.password", password)
       s.orders(entry(old))
@@ -127,9 +127,9 @@ class ClusterChangeSuite extends SourceTest {
         assert(!content.contains(secret), s"in $place: $content")
       assert(
         s.results.files.values.exists(_.contains(blue.bootstrapServers)),
-        "how to reach it is remembered"
+        "the checkpoint contains the address"
       )
-      // That of log4j2.properties, where the connector tells everything.
+      // log4j2.properties writes everything that the connector logs to this file.
       val log = Files.readString(Path.of("target/test.log"))
       assert(log.contains(topic) && !log.contains(old) && !log.contains(young))
     }

@@ -33,12 +33,12 @@ class CommitSuite extends SourceTest {
   private def group(cluster: KafkaCluster, name: String, topic: String): Map[Int, Long] =
     cluster.committedOffsets(name).getOrElse(topic, Map.empty)
 
-  /** As Kafka's own tools see it. */
+  /** Compares the group's offsets with the end offsets, as Kafka's own tools do. */
   private def assertAtEnd(name: String, topic: String, clusters: KafkaCluster*): Unit = clusters.foreach { c =>
     eventually(assert(group(c, name, topic) == c.endOffsets(topic), c.name))
   }
 
-  /** Runs this for each batch. */
+  /** Starts a query that calls `body` in each batch. */
   private def sink(s: Scene, trigger: Trigger, options: Seq[(String, String)])(
       body: (DataFrame, Long) => Unit
   ): StreamingQuery =
@@ -49,7 +49,7 @@ class CommitSuite extends SourceTest {
       }
       .option("checkpointLocation", s.results.checkpoint.toString).trigger(trigger).start()
 
-  test("AvailableNow: the last batch too, and a query that starts at committed begins exactly there") {
+  test("AvailableNow: the last batch is committed, and a query with startingOffsets=committed starts there") {
     withTopic(10) { (s, topic, name) =>
       s.catchUp(committing(name) :+ ("maxOffsetsPerTrigger" -> "7"): _*)
       assertAtEnd(name, topic, blue, green)
@@ -64,7 +64,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("Once, whose only batch is also its last one") {
+  test("Once: its only batch is committed") {
     withTopic(3) { (s, topic, name) =>
       @nowarn("cat=deprecation") val once = Trigger.Once()
       assert(s.start(once, committing(name): _*).awaitTermination(600000))
@@ -82,7 +82,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("the group of kafka.group.id, by the name that the user gave, where there is no commitGroupId") {
+  test("without commitGroupId: the group kafka.group.id, without a suffix") {
     withTopic(2) { (s, topic, name) =>
       s.catchUp("commitOffsets" -> "true", "kafka.group.id" -> name)
       assertAtEnd(name, topic, blue, green)
@@ -90,7 +90,7 @@ class CommitSuite extends SourceTest {
   }
 
   test(
-    "a batch that is not finished is not committed: neither while it runs, nor by stop(), nor when it fails"
+    "a batch that is not finished is not committed: while it runs, by stop(), or when it fails"
   ) {
     withTopic(4) { (s, topic, name) =>
       val options = committing(name)
@@ -115,7 +115,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("batch 0 is not committed before it is finished, though where it starts is known") {
+  test("batch 0 is not committed before it is finished, although its start is known") {
     withTopic(4) { (s, topic, name) =>
       val begun = new CountDownLatch(1)
       val query = sink(s, Continuous, committing(name) :+ ("startingOffsets" -> "latest")) { (_, _) =>
@@ -128,9 +128,9 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("what a crash left uncommitted is committed by the restart") {
+  test("a restart commits what a crash prevented") {
     withTopic(4) { (s, topic, name) =>
-      // Without commits, as if the process had ended before they were sent.
+      // Without commits, as if the process had died before it sent them.
       s.catchUp()
       assert(group(blue, name, topic).isEmpty)
       s.catchUp(committing(name): _*)
@@ -138,7 +138,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("a cluster that leaves has its last batch committed, and one that comes back goes on there") {
+  test("the last batch of a removed cluster is committed, and commits resume when it is added again") {
     withTopic(4) { (s, topic, name) =>
       val query = s.start(committing(name): _*)
       settle(query)
@@ -160,15 +160,15 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("a frozen broker holds up neither batches nor stop(): its commit waits by itself") {
+  test("a frozen broker blocks neither batches nor stop(): its commit waits in the background") {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       val name = s"group-$topic"
       Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
       s.orders(Entry("green", green, topic), Entry("red", red, topic))
-      // More than the test lasts: who waits for the commit gets no further.
+      // Longer than the test: a query that waits for the commit does not make progress within it.
       val options = committing(name) :+ ("clusterRequestTimeoutMs" -> "600000")
-      // Red leaves, so that nothing but the commit of its last batch is to be answered by it.
+      // Red is removed, so that red only has to answer the commit of its last batch.
       val query = sink(s, Continuous, options) { (_, id) =>
         if (id == 0) {
           s.change(Entry("green", green, topic))
@@ -182,7 +182,7 @@ class CommitSuite extends SourceTest {
         }
         stopWithin(30.seconds)(query)
       } finally red.thaw()
-      // It was under way all the time.
+      // The commit was pending all the time.
       assertAtEnd(name, topic, red)
     }
   }
@@ -211,13 +211,13 @@ class CommitSuite extends SourceTest {
         assert(query.isActive)
         query.stop()
       } finally red.thaw()
-      // The next run commits what is finished, also where nothing new is read.
+      // The next run commits what is finished, even if there is nothing new to read.
       sink(s, Trigger.AvailableNow(), options)((_, _) => ()).awaitTermination(600000)
       assertAtEnd(name, topic, green, red)
     }
   }
 
-  test("a group that has active members takes no offsets: counted and named, and the query goes on") {
+  test("a group with active members rejects offsets: counted and logged, and the query continues") {
     withTopic(2) { (s, topic, name) =>
       val settings = Map[String, AnyRef](
         "bootstrap.servers" -> blue.bootstrapServers,

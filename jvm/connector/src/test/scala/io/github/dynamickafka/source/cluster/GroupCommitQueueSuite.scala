@@ -8,7 +8,7 @@ import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
-/** What is committed when, without a broker. */
+/** Which offsets are committed, and when, without a broker. */
 class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
 
   private def at(offset: Long) = Positions.from(Seq(("t", 0, offset)))
@@ -17,7 +17,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     val clock = new ManualClock
     var sent = Vector.empty[Positions]
     var answers = Vector.empty[CompletableFuture[Unit]]
-    var told = Vector.empty[Boolean]
+    var reported = Vector.empty[Boolean]
 
     val lane = new GroupCommitQueue(
       positions => {
@@ -25,7 +25,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
         answers :+= new CompletableFuture[Unit]
         answers.last
       },
-      error => told :+= error.isEmpty,
+      error => reported :+= error.isEmpty,
       clock
     )
 
@@ -34,17 +34,17 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     def refuses(): Unit = { val _ = answers.last.completeExceptionally(new IllegalStateException("no")) }
   }
 
-  test("one at a time, and of those that come meanwhile only the newest") {
+  test("one commit at a time, and of the offsets offered meanwhile only the newest") {
     val c = new Cluster
     Seq(1L, 2L, 3L).foreach(o => c.lane.offer(at(o)))
     assert(c.sent == Vector(at(1)))
     c.takes()
     assert(c.sent == Vector(at(1), at(3)))
     c.takes()
-    assert(c.told == Vector(true, true))
+    assert(c.reported == Vector(true, true))
   }
 
-  test("what is committed, or under way, is not committed again") {
+  test("offsets that are committed, or whose commit is running, are not committed again") {
     val c = new Cluster
     c.lane.offer(at(1))
     c.lane.offer(at(1))
@@ -54,7 +54,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     assert(c.sent == Vector(at(1)))
   }
 
-  test("after a failure it waits, for longer each time, and then commits the newest") {
+  test("after failures it waits, longer each time, and then commits the newest offsets") {
     val c = new Cluster
     def refusedAt(time: Long): Unit = {
       c.at(time)
@@ -71,23 +71,23 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     assert(c.sent.size == 2)
     c.at(1500L)
     c.lane.offer(at(9))
-    assert(c.sent.last == at(9) && c.told == Vector(false, false))
+    assert(c.sent.last == at(9) && c.reported == Vector(false, false))
     c.takes()
     c.lane.offer(at(10))
-    assert(c.sent.last == at(10), "the pause ends with the failures")
+    assert(c.sent.last == at(10), "no pause after a success")
   }
 
-  test("a cluster that cannot even be asked has failed, and nothing is thrown") {
-    var told = 0
+  test("a commit that cannot even be sent is a failure, and nothing is thrown") {
+    var failures = 0
     val lane =
-      new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => told += 1, new ManualClock)
+      new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => failures += 1, new ManualClock)
     lane.offer(at(1))
-    assert(told == 1 && lane.finish().isDone)
+    assert(failures == 1 && lane.finish().isDone)
   }
 
-  test("at the end what waits is sent, and then nothing is taken any more") {
+  test("finish sends the waiting offsets, and no more are accepted") {
     val c = new Cluster
-    assert(new Cluster().lane.finish().isDone, "nothing is under way")
+    assert(new Cluster().lane.finish().isDone, "no commit is running")
     c.lane.offer(at(1))
     c.lane.offer(at(2))
     assert(c.lane.isBusy)
@@ -100,7 +100,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     assert(c.sent.size == 2)
   }
 
-  test("at the end a cluster that refuses commits is not asked again, and not waited for") {
+  test("finish does not retry and does not wait for a cluster that refuses commits") {
     val c = new Cluster
     c.lane.offer(at(1))
     c.refuses()

@@ -10,14 +10,14 @@ import org.apache.spark.sql.streaming.{StreamingQueryProgress, Trigger}
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
-/** Clusters that do not answer. `red` is the one that suffers. */
+/** Unreachable clusters. `red` is the one that fails. */
 class OutageSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val skip = "clusterFailurePolicy" -> "skip"
   private def within(ms: Int) = "clusterRequestTimeoutMs" -> ms.toString
 
-  /** What a cluster that is well needs to answer on a machine that is busy, and no more. */
+  /** As long as a healthy cluster needs to answer on a busy machine, and not longer. */
   private val soon = within(5000)
 
   private def withTopic(body: (Scene, String) => Any): Unit = scene { s =>
@@ -29,7 +29,7 @@ class OutageSuite extends SourceTest {
 
   private def all(topic: String) = stored("green", green, topic) ++ stored("red", red, topic)
 
-  /** A broker that is killed, and serves again when the body ends. */
+  /** Kills the broker, and restarts it after the body. */
   private def killed[A](body: => A): A = {
     red.kill()
     try body
@@ -42,7 +42,7 @@ class OutageSuite extends SourceTest {
     finally red.thaw()
   }
 
-  test("fail: the query ends with an error that names the cluster, and can be started again") {
+  test("fail: the query fails with an error that names the cluster, and can be restarted") {
     withTopic { (s, topic) =>
       val query = s.start(soon)
       produce(red, topic, 2, values("a", 4))
@@ -65,14 +65,14 @@ class OutageSuite extends SourceTest {
       settle(query)
       frozen {
         val ms = elapsedMs(assert(condition(failure(query)) == "CLUSTER_UNREACHABLE"))
-        // Not the default of a minute; the rest is a busy machine's.
+        // Not the default of a minute; the rest allows for a busy machine.
         assert(ms > 4000 && ms < 40000)
       }
       assert(topic.nonEmpty)
     }
   }
 
-  test("skip: the cluster keeps its offset, the others go on, and it comes back exactly") {
+  test("skip: the cluster keeps its offset, the others continue, and it resumes exactly") {
     withTopic { (s, topic) =>
       produce(red, topic, 2, values("a", 4))
       val query = s.start(skip, soon)
@@ -93,7 +93,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("skip: a cluster that hangs delays a trigger once, by clusterRequestTimeoutMs at the most") {
+  test("skip: a hanging cluster delays a trigger once, by at most clusterRequestTimeoutMs") {
     withTopic { (s, topic) =>
       val query = s.start(skip, within(15000))
       settle(query)
@@ -101,7 +101,7 @@ class OutageSuite extends SourceTest {
         produce(green, topic, 2, values("first", 2))
         val ms = elapsedMs(eventually(assert(s.seen.size == 2)))
         // Less than twice the limit.
-        assert(ms < 29000, s"by its limit and no more: $ms ms")
+        assert(ms < 29000, s"by no more than its limit: $ms ms")
         settle(query)
         val before = query.recentProgress.length
         (0 until 10).foreach { i =>
@@ -124,7 +124,7 @@ class OutageSuite extends SourceTest {
   private def lookMs(progress: StreamingQueryProgress): Long =
     progress.durationMs.asScala.get("latestOffset").fold(0L)(_.longValue)
 
-  test("skip: after clusterFailureTimeoutMs the query fails all the same") {
+  test("skip: after clusterFailureTimeoutMs the query fails") {
     withTopic { (s, topic) =>
       val query = s.start(skip, soon, "clusterFailureTimeoutMs" -> "20000")
       settle(query)
@@ -138,7 +138,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("first start: fail names the cluster that cannot be reached; the query was never begun") {
+  test("first start: fail names the unreachable cluster, and the next start is a first start again") {
     withTopic { (s, topic) =>
       produce(green, topic, 2, values("g", 2))
       killed {
@@ -150,11 +150,11 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("first start: skip goes on, and the cluster enters at startingOffsets, over a restart too") {
+  test("first start: skip continues, and the cluster enters at startingOffsets, also after a restart") {
     withTopic { (s, topic) =>
       produce(red, topic, 2, values("before", 4))
       produce(green, topic, 2, values("before", 4))
-      // Were it taken for a new cluster, it would enter at the earliest.
+      // A cluster that counts as new would enter at earliest.
       val options = Seq(skip, soon, "startingOffsets" -> s"""{"red": {"$topic": {"0": 1, "1": 2}}}""")
       killed {
         val query = s.start(options: _*)
@@ -170,7 +170,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("an address that does not exist: the same, and fast") {
+  test("an address that does not exist: the same, and without delay") {
     scene { s =>
       s.orders(Entry.at("nowhere", "no-such-host.invalid:9092", "t"))
       val e = refused(s.start(Trigger.AvailableNow(), soon))
@@ -185,7 +185,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("AvailableNow with skip ends without the cluster that is out") {
+  test("AvailableNow with skip ends without the unreachable cluster") {
     withTopic { (s, topic) =>
       s.catchUp()
       killed {
@@ -199,12 +199,12 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("the drain of a cluster that is out follows the policy: skip keeps its target until it is back") {
+  test("draining an unreachable cluster follows the policy: skip keeps the target until it is reachable") {
     withTopic { (s, topic) =>
       s.catchUp()
       produce(red, topic, 2, values("r", 8))
       s.orders(Entry("green", green, topic), Entry("red", red, topic).draining)
-      // One batch, and it is finished: one that is not could not be read again without red.
+      // One finished batch: an unfinished one could not be read again without red.
       val query = s.start(Trigger.ProcessingTime("1 hour"), "maxOffsetsPerTrigger" -> "1")
       eventually(assert(s.results.logged.draining.contains("red") && s.results.isFinished))
       val target = s.results.logged.draining("red")
@@ -226,12 +226,12 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("stop() with a frozen broker ends promptly, with either policy") {
+  test("stop() returns promptly while a broker is frozen, with either policy") {
     for (policy <- Seq("fail", "skip")) withTopic { (s, topic) =>
       val query = s.start("clusterFailurePolicy" -> policy, within(300000))
       settle(query)
       try {
-        // In a batch, so that the look after it is the first one that red does not answer.
+        // Frozen in a batch: the next trigger is the first one that red does not answer.
         s.results.inBatch = _ => red.freeze()
         produce(green, topic, 2, values("a", 1))
         eventually {
@@ -248,7 +248,7 @@ class OutageSuite extends SourceTest {
     ManagementFactory.getPlatformMBeanServer.queryNames(new ObjectName(s"$domain:type=app-info,id=*"), null)
       .asScala.map(_.getKeyProperty("id")).filter(_.contains(part)).toSet
 
-  test("a change touches only what changed: clients of the other clusters live on") {
+  test("a change affects only what changed: clients of the other clusters are kept") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       val stays = Entry("green", green, topic).and("client.id", s"stays-$topic")
@@ -273,11 +273,11 @@ class OutageSuite extends SourceTest {
       assert(s.seen.count(_.cluster == "green") == 8)
       assert(clients("kafka.admin.client", s"stays-$topic") == admins)
       assert(clients("kafka.consumer", s"stays-$topic") == consumers)
-      assert(countCreated(s"stays-$topic") == created, "not closed and made again either")
+      assert(countCreated(s"stays-$topic") == created, "not closed and created again either")
     }
   }
 
-  /** When these clients' metrics were registered, as far as JMX tells: the start time of each. */
+  /** The start times of these clients in JMX. */
   private def countCreated(part: String): Map[String, AnyRef] = {
     val server = ManagementFactory.getPlatformMBeanServer
     Seq("kafka.admin.client", "kafka.consumer").flatMap { domain =>

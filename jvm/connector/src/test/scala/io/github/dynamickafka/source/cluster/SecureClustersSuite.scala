@@ -10,7 +10,7 @@ import org.scalatest.BeforeAndAfterAll
 import io.github.dynamickafka.source.{Entry, Logs, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
 
-/** Clusters that ask for passwords, certificates and rights, each for other ones. */
+/** Clusters with different authentication and permissions. */
 class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
 
   private lazy val clusters = KafkaClusters.start(
@@ -27,7 +27,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
 
   private val First = "pw-reader-first"
   private val Second = "pw-reader-second"
-  private val Wrong = "pw-nobodys"
+  private val Wrong = "pw-wrong"
   private val Auditors = "pw-auditors"
   private val skip = "clusterFailurePolicy" -> "skip"
 
@@ -40,7 +40,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   private def auditor(topic: String) = entry("guarded", guarded.scramClient("auditor", Auditors), topic)
   private def certified(topic: String) = entry("tls", tls.tlsClient(), topic)
 
-  test("three clusters, three kinds of credentials, given in three ways: one exact stream") {
+  test("three clusters, three kinds of credentials, three places to set them: one exact stream") {
     scene { s =>
       val topic = newTopicOn(2, clusters: _*)
       guarded.addAcl("auditor", topic, AclOperation.READ)
@@ -49,7 +49,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       val byOption = asOptions("tls", tls.tlsClient())
       s.orders(reader(First, topic), Entry("tls", tls, topic), entry("guarded", byReference, topic))
       clusters.foreach(c => produce(c, topic, 2, values(s"${c.name}-a", 6)))
-      // No right to the group is given, nor needed.
+      // No permission on the group is granted, and none is needed.
       val query = s.start(byOption :+ "kafka.group.id" -> "of-the-user": _*)
       settle(query)
       clusters.foreach(c => produce(c, topic, 2, values(s"${c.name}-b", 6)))
@@ -59,7 +59,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("a password is rotated through the metadata while the query runs: nothing lost, nothing twice") {
+  test("a password is rotated in the metadata while the query runs: no record is lost or duplicated") {
     scene { s =>
       val topic = newTopicOn(2, scram, tls)
       def publish(round: String) =
@@ -73,12 +73,12 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
         publish("b")
         assert(
           condition(refused(s.batch().count())) == "CLUSTER_AUTHENTICATION_FAILED",
-          "the old one is dead"
+          "the old password is invalid"
         )
         s.change(reader(Second, topic), certified(topic))
         publish("c")
         settle(query)
-        // Connections that were there before live on with what they were made with; these are new ones.
+        // Authenticated connections stay open; after a restart of the broker all are new.
         scram.kill()
         scram.restart()
         publish("d")
@@ -92,7 +92,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("a logged batch of a cluster that has left is read again with credentials that options give") {
+  test("a logged batch of a removed cluster is read again with credentials from options") {
     scene { s =>
       val topic = newTopicOn(1, scram, tls)
       Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))
@@ -100,7 +100,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       s.catchUp()
       s.crashBeforeLastCommit()
       s.orders(certified(topic))
-      // The checkpoint remembers the address and no secret.
+      // The checkpoint contains the address and no secret.
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("'cluster.scram.kafka.'"), text(e))
       s.catchUp(asOptions("scram", scram.scramClient("reader", First)): _*)
@@ -110,7 +110,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("a wrong password ends the query at once, and the error says where to mend it") {
+  test("a wrong password fails the query at once, and the error says where to correct it") {
     val topic = newTopicOn(1, scram)
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", reader(Wrong, topic))(
       "'scram'",
@@ -120,12 +120,12 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     )
   }
 
-  test("an expired certificate ends the query at once, and the error says what to look at") {
+  test("an expired certificate fails the query at once, and the error says what to check") {
     val expired = entry("tls", tls.tlsClient(expired = true), newTopicOn(1, tls))
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", expired)("'tls'", "expired", "'cluster.tls.kafka.'")
   }
 
-  test("a key store that does not open, and a trust store of another authority") {
+  test("a key store that cannot be opened, and a trust store of another authority") {
     val topic = newTopicOn(1, tls)
     val locked = certified(topic).and("ssl.keystore.password", Wrong)
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", locked)("'tls'", "password was incorrect")
@@ -134,7 +134,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     refusedAtOnce("CLUSTER_AUTHENTICATION_FAILED", stranger)("'tls'", "PKIX")
   }
 
-  test("a client without TLS gets no answer, which is all that can be told") {
+  test("a client without TLS gets no response: the cluster counts as unreachable") {
     scene { s =>
       s.orders(Entry("tls", tls, newTopicOn(1, tls)))
       val e = refused(s.start(Trigger.AvailableNow(), "clusterRequestTimeoutMs" -> "1500"))
@@ -142,12 +142,12 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("a missing ACL ends the query at once, and the error names the topic") {
+  test("a missing ACL fails the query at once, and the error names the topic") {
     val topic = newTopicOn(1, guarded)
     refusedAtOnce("CLUSTER_AUTHORIZATION_FAILED", auditor(topic))("'guarded'", s"topic '$topic'", "ACL")
   }
 
-  test("who may describe and not read is told by the task, and reads that batch when it may") {
+  test("DESCRIBE without READ: the task fails with the topic, and reads that batch once READ is granted") {
     scene { s =>
       val topic = newTopicOn(1, guarded)
       produce(guarded, topic, 1, values("a", 3))
@@ -162,7 +162,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("a group without an ACL cannot be where reading starts") {
+  test("startingOffsets=committed fails without an ACL on the group") {
     val topic = newTopicOn(1, guarded)
     guarded.addAcl("auditor", topic, AclOperation.READ)
     val committed = Seq("startingOffsets" -> "committed", "commitGroupId" -> s"group-$topic")
@@ -170,7 +170,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   test(
-    "commits without a right to the group: counted and named, and the query goes on; with READ they are taken"
+    "commits without permission on the group: counted and logged, the query continues; accepted with READ"
   ) {
     scene { s =>
       val topic = newTopicOn(1, guarded)
@@ -194,7 +194,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
         }
         assertSame(s.seen, stored("guarded", guarded, topic))
       }
-      // However often it failed.
+      // One line, however often it failed.
       assert(lines.size == 2, lines)
       assert(
         Seq("'guarded'", s"not authorized to access group '$group'").forall(lines.head.contains),
@@ -205,7 +205,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   test(
-    "a group of the user: rights on it are for committed offsets, reading under its suffixed names needs none"
+    "kafka.group.id: committed offsets need permission on the group, reading under a suffix needs none"
   ) {
     scene { s =>
       val topic = newTopicOn(2, guarded, tls)
@@ -227,14 +227,14 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: a cluster that refuses the query is out until it lets it in, and loses nothing") {
+  test("skip: a cluster that refuses the query is unreachable until it accepts it, and loses no record") {
     scene { s =>
       val topic = newTopicOn(2, tls, guarded)
       Seq(tls, guarded).foreach(c => produce(c, topic, 2, values(c.name, 4)))
       s.orders(certified(topic), auditor(topic))
       val query = s.start(skip)
       eventually(assert(s.seen.size == 4))
-      // It answers, and refuses what matters: that must not count as being back.
+      // It answers, but refuses what matters: that must not count as reachable.
       val before = query.recentProgress.length
       (0 until 5).foreach { i =>
         produce(tls, topic, 2, values(s"more$i", 2))
@@ -250,7 +250,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: a cluster that did not know the password is read as soon as it does") {
+  test("skip: a cluster that rejects the password is read as soon as the password is valid") {
     scene { s =>
       val topic = newTopicOn(1, scram, tls)
       Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))
@@ -266,7 +266,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: after clusterFailureTimeoutMs a refusal ends the query all the same, by its name") {
+  test("skip: after clusterFailureTimeoutMs a refusal fails the query with the condition of the refusal") {
     scene { s =>
       val topic = newTopicOn(1, tls, guarded)
       s.orders(certified(topic), auditor(topic))
@@ -275,16 +275,16 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  /** Well before `clusterRequestTimeoutMs`, and without a secret in any text. */
-  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(told: String*): Unit =
+  /** Fails well before `clusterRequestTimeoutMs`, and no text contains a secret. */
+  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(parts: String*): Unit =
     scene { s =>
       s.orders(entry)
       val from = System.nanoTime()
       val e = refused(s.start(Trigger.AvailableNow(), options: _*))
       val seconds = (System.nanoTime() - from) / 1000000000L
-      assert(seconds < 30, "the limit is a minute")
+      assert(seconds < 30, "the default limit is a minute")
       assert(condition(e) == expected, text(e))
-      told.foreach(part => assert(text(e).contains(part), text(e)))
+      parts.foreach(part => assert(text(e).contains(part), text(e)))
       val out = new StringWriter
       e.asInstanceOf[Throwable].printStackTrace(new PrintWriter(out))
       val secrets = entry.properties.collect { case (k, v) if k.endsWith("password") => v }

@@ -18,7 +18,7 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     Gen.choose(0, 40).flatMap(Gen.listOfN(_, Gen.oneOf(Gen.choose(1L, 50L), Gen.choose(1L, 10000000L))))
   private val clusters: Gen[Seq[Seq[Long]]] = Gen.choose(0, 8).flatMap(Gen.listOfN(_, sizes))
 
-  test("every range is in one bundle, in order, and with ranges of its own cluster only") {
+  test("every range is in one bundle, in order, and only with ranges of its own cluster") {
     forAll(clusters, Gen.choose(1, 16)) { (byCluster, cores) =>
       val named = byCluster.zipWithIndex.map { case (of, c) =>
         of.zipWithIndex.map { case (n, i) => (c, i, n) }
@@ -29,7 +29,7 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     }
   }
 
-  test("few partitions are a task each, and many records never wait for others") {
+  test("few partitions have a task each, and partitions with many records share none") {
     forAll(clusters, Gen.choose(1, 16)) { (byCluster, cores) =>
       val bundles = Bundles(byCluster, cores)(identity[Long]).flatten
       if (byCluster.map(_.size).sum <= cores * Bundles.TasksPerCore) assert(bundles.forall(_.size == 1))
@@ -37,7 +37,7 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     }
   }
 
-  test("64 clusters of 4 partitions with a few records: a task for each cluster") {
+  test("64 clusters of 4 partitions with few records: one task for each cluster") {
     val bundles = Bundles(Seq.fill(64)(Seq.fill(4)(25L)), cores = 2)(identity[Long])
     assert(bundles.forall(_.size == 1))
   }
@@ -47,7 +47,7 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     places <- Gen.listOfN(sizes.size, Gen.oneOf("", "executor_a", "executor_b"))
   } yield sizes.zip(places).zipWithIndex.map { case ((size, place), i) => (i, size, place) }
 
-  test("bundles share tasks: each is in one of them, in order, with those of its own place only") {
+  test("bundles share tasks: each is in one task, in order, only with bundles of the same location") {
     forAll(placed, Gen.choose(1, 8)) { (bundles, cores) =>
       val tasks = Bundles.shared(bundles, cores)(_._2, _._3)
       assert(tasks.flatten.sorted == bundles)
@@ -58,17 +58,17 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     }
   }
 
-  test("there are always enough tasks, and where these are few, each has one bundle") {
+  test("there are always enough tasks, and few bundles have a task each") {
     forAll(placed, Gen.choose(1, 8)) { (bundles, cores) =>
       val tasks = Bundles.shared(bundles, cores)(_._2, _._3)
       val worth = cores * Bundles.TasksPerCore
       if (bundles.size <= worth) assert(tasks == bundles.map(Seq(_)))
-      // Not one task for all that is small: a task waits for its clusters.
+      // Not one task for all small bundles: a task waits for its clusters.
       else assert(tasks.forall(_.size <= bundles.size / worth + 1))
     }
   }
 
-  test("64 clusters with a record each: eight in a task of two cores, and each is read once") {
+  test("64 clusters with one record each: eight clusters per task with two cores, each read once") {
     val ranges = SortedMap.from((0 until 64).map(c => f"c$c%02d" -> Seq(OffsetRange("orders", 0, 5L, 6L))))
     def tasks(splits: Splits, places: String*): Seq[InputPartition] =
       BundlePlanner.partitions(
@@ -93,12 +93,12 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     assert(placed.flatMap(read).map(_.cluster).sorted == ranges.keys.toSeq)
     placed.foreach(task => assert(read(task).forall(_.locations == task.preferredLocations().toSeq)))
     assert(placed.map(_.preferredLocations().toSeq).distinct.size == 2)
-    // Who says how many tasks there are gets so many.
+    // A number of tasks that the user sets is kept.
     assert(tasks(Splits(Some(64), None)).map(read(_).size) == Seq.fill(64)(1))
     assert(tasks(Splits(None, Some(7L))).size == 64)
   }
 
-  test("the same partition of many clusters does not come to one executor, and keeps its own") {
+  test("the same partition of many clusters is spread over executors and keeps its executor") {
     val places = IndexedSeq("executor_a", "executor_b", "executor_c")
     def at(partition: Int, turn: Int) =
       BundlePlanner.place(OffsetRange("orders", partition, 0L, 9L), turn, places)

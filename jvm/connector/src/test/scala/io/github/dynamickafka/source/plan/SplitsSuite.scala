@@ -18,14 +18,14 @@ class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
   private val least = Gen.option(Gen.choose(1, 40))
   private val most = Gen.option(Gen.choose(50L, 3000L))
 
-  /** Puts parts together again where one begins at the end of the other. */
+  /** Joins adjacent parts. */
   private def joined(parts: Seq[OffsetRange]): Seq[OffsetRange] = parts.foldLeft(Vector.empty[OffsetRange]) {
     case (done :+ last, next) if last.partition == next.partition && last.until == next.from =>
       done :+ last.copy(until = next.until)
     case (done, next) => done :+ next
   }
 
-  test("the parts are the ranges, each record once, in order, none empty") {
+  test("the parts are the ranges: each record once, in order, no empty part") {
     forAll(clusters, least, most) { (ranges, least, most) =>
       val parts = Splits(least, most)(ranges)
       assert(parts.map(joined) == ranges)
@@ -34,7 +34,7 @@ class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
   }
 
   test(
-    "no part is larger than it may be, and there are as many as were asked for, as far as there are records"
+    "no part exceeds the maximum, and there are at least minPartitions parts if there are enough records"
   ) {
     forAll(clusters, least, most) { (ranges, least, most) =>
       val parts = Splits(least, most)(ranges).flatten
@@ -44,7 +44,7 @@ class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
     }
   }
 
-  test("the largest range of all clusters is split, not one of each") {
+  test("the largest range over all clusters is split, not one of each") {
     val ranges = Seq(Seq(OffsetRange("t", 0, 0L, 1000L)), Seq(OffsetRange("t", 0, 0L, 10L)))
     assert(Splits(Some(5), None)(ranges).map(_.size) == Seq(4, 1))
   }

@@ -15,7 +15,7 @@ import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.KafkaCluster
 
-/** The reader on real brokers: rows, transactions, and waits that have to end. */
+/** The reader on real brokers: rows, transactions, and waits that must end. */
 class BundleReaderSuite extends ReaderTest {
 
   private def producer(cluster: KafkaCluster, more: (String, AnyRef)*) = {
@@ -62,13 +62,13 @@ class BundleReaderSuite extends ReaderTest {
           "cluster",
           "stream"
         ).distinct().collect().map(_.toString).toSeq == Seq("[blue,orders]"))
-        // Rows outlive the next one where Spark keeps them.
+        // A row must stay valid after the next one has been read, since Spark may keep it.
         assert(ours.collect().map(_.getAs[Long]("offset")).sorted.toSeq == Seq(0L, 0L, 1L, 1L))
       }
     }
   }
 
-  test("read_committed: what is aborted or still open is not seen, and its offsets are no reason to wait") {
+  test("read_committed: records of aborted and open transactions are not returned, and not waited for") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       val committed = "kafka.isolation.level" -> "read_committed"
@@ -95,7 +95,7 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
-  test("many small batches: consumers live on, and what was fetched ahead is used") {
+  test("many small batches: consumers are kept, and records that were fetched ahead are used") {
     val topic = newTopicOn(2, red)
     produce(red, topic, 2, (0 until 400).map(_.toString))
     withPool { (pool, consumers) =>
@@ -114,7 +114,7 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
-  test("a topic that is deleted after its batch was planned is lost data, not silence") {
+  test("a topic deleted after its batch was planned is data loss, not an unreachable cluster") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a", "b"))
     val range = bundle(red, topic, 60000L, (0, 0L, 2L))
@@ -135,7 +135,7 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
-  test("a reader that is at its end gives its consumer back, and stays there") {
+  test("a finished reader returns its consumer, and stays finished") {
     val topic = newTopicOn(2, red)
     produce(red, topic, 2, Seq("a", "b"))
     withPool { (pool, consumers) =>
@@ -147,7 +147,7 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
-  test("silence of the cluster is an error that names it") {
+  test("a cluster that returns no data: the error names it") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a"))
     red.freeze()
@@ -158,12 +158,12 @@ class BundleReaderSuite extends ReaderTest {
         reader.close()
         assert(e.getCondition == "DYNAMIC_KAFKA.CLUSTER_UNREACHABLE")
         assert(Seq("'red'", red.bootstrapServers, s"$topic-0").forall(e.getMessage.contains), e.getMessage)
-        assert(pool.size == 0, "a consumer that has failed is not used again")
+        assert(pool.size == 0, "a failed consumer is not reused")
       }
     finally red.thaw()
   }
 
-  test("a wait for the cluster ends when the task is closed from another thread, or interrupted") {
+  test("a wait for the cluster ends when the task is closed by another thread, or interrupted") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a"))
     red.freeze()

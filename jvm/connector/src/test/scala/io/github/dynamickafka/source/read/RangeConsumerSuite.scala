@@ -20,13 +20,13 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
-/** Where ranges end, and what is kept for the next batch, on Kafka's own mock of a consumer. */
+/** Where ranges end, and which records are kept for the next batch, with Kafka's mock consumer. */
 class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
 
   private val (p0, p1) = (new TopicPartition("t", 0), new TopicPartition("t", 1))
   private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))
 
-  /** Tells how often it was asked for records. */
+  /** Counts its polls. */
   private class Client extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
     var polls = 0
     override def poll(timeout: java.time.Duration) = {
@@ -52,7 +52,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
   private def drain(c: RangeConsumer, lost: Lost => Unit = noLoss): Seq[(Int, Long)] =
     Iterator.continually(c.next(0L, lost, () => ())).takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
 
-  test("a range is read to its end, and what came beyond it is the next batch's, without asking again") {
+  test("a range is read to its end; records beyond it are kept for the next batch, without another poll") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 10L)
@@ -68,7 +68,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(!c.holdsRecords)
   }
 
-  test("another start than where the last batch ended is sought") {
+  test("a start other than the end of the last batch is sought") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 10L)
@@ -77,10 +77,10 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(drain(c) == Seq(0 -> 0L, 0 -> 1L))
     c.begin(Map(p0 -> (1L -> 3L)))
     add(client, p0, 1L, 2L)
-    assert(drain(c) == Seq(0 -> 1L, 0 -> 2L), "a batch that is read again")
+    assert(drain(c) == Seq(0 -> 1L, 0 -> 2L), "a repeated batch")
   }
 
-  test("several partitions: each to its own end; one that has reached it is not fetched from any more") {
+  test("several partitions: each one to its own end, then it is paused") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 10L)
@@ -98,67 +98,67 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(client.paused.isEmpty)
   }
 
-  test("records that are not there are no reason to wait: the position passes the end of the range") {
+  test("missing records are not waited for: the position passes the end of the range") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 10L)
     c.begin(Map(p0 -> (0L -> 4L)))
-    // 1 to 4 are gone, as after a compaction.
+    // 1 to 4 are missing, as after a compaction.
     add(client, p0, 0L, 5L)
     assert(drain(c) == Seq(0 -> 0L))
     c.begin(Map(p0 -> (4L -> 6L)))
     assert(drain(c) == Seq(0 -> 5L))
   }
 
-  /** What `c` tells and gives when its client finds these offsets out of range, and then has these records. */
+  /** The losses and records that `c` returns after its client has found these offsets out of range. */
   private def afterLoss(client: Client, c: RangeConsumer, e: OffsetOutOfRangeException)(records: => Unit) = {
-    val told = mutable.Buffer.empty[Lost]
+    val losses = mutable.Buffer.empty[Lost]
     client.setPollException(e)
     client.schedulePollTask(() => ())
     client.schedulePollTask(() => records)
-    val found = Iterator.continually(c.next(60000L, lost => { told += lost; () }, () => ()))
+    val found = Iterator.continually(c.next(60000L, lost => { losses += lost; () }, () => ()))
       .takeWhile(_.isDefined).flatten.flatMap(offsets).toList
-    (told.toSet, found)
+    (losses.toSet, found)
   }
 
   private def outOfRange(at: (TopicPartition, Long)*) =
     new OffsetOutOfRangeException(at.map { case (tp, o) => tp -> Long.box(o) }.toMap.asJava)
 
-  test("expired offsets: told, then on with what is there; a topic made anew has nothing of the range") {
+  test("expired offsets: reported, then reading continues; a recreated topic has no record of the range") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 3L, 5L)
     bounds(client, p1, 0L, 2L)
     c.begin(Map(p0 -> (1L -> 5L), p1 -> (8L -> 9L)))
-    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
+    val (losses, found) = afterLoss(client, c, outOfRange(p0 -> 1L, p1 -> 8L))(add(client, p0, 3L, 4L))
     assert(found == Seq(0 -> 3L, 0 -> 4L))
-    assert(told == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
+    assert(losses == Set(LostOffsets(p0, 1L, 5L, 3L, 5L, false), LostOffsets(p1, 8L, 9L, 0L, 2L, false)))
   }
 
-  test("offsets that are there when they are looked for are not lost") {
+  test("offsets that exist when they are looked up are not lost") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 5L)
     c.begin(Map(p0 -> (3L -> 5L)))
-    val (told, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
-    assert(found == Seq(0 -> 3L, 0 -> 4L) && told.isEmpty)
+    val (losses, found) = afterLoss(client, c, outOfRange(p0 -> 3L))(add(client, p0, 3L, 4L))
+    assert(found == Seq(0 -> 3L, 0 -> 4L) && losses.isEmpty)
   }
 
-  test("a log that was cut and has grown again (KIP-320): told, and on at the same offset") {
+  test("a truncated log that has grown again (KIP-320): reported, and reading continues at the same offset") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 5L)
     c.begin(Map(p0 -> (3L -> 5L)))
     val cut = new LogTruncationException(ju.Map.of(p0, Long.box(3L)), ju.Map.of())
-    val (told, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
+    val (losses, found) = afterLoss(client, c, cut)(add(client, p0, 3L, 4L))
     assert(found == Seq(0 -> 3L, 0 -> 4L))
-    assert(told == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
+    assert(losses == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
   }
 
-  test("what was found out about one partition after a poll loses no record of another") {
+  test("an error about one partition after a poll loses no record of another") {
     val client = new Client {
       var cut = true
-      // The client compares logs when it is asked for a position, and tells of any partition then.
+      // The client compares logs when it is asked for a position, and then reports any partition.
       override def position(tp: TopicPartition, timeout: java.time.Duration): Long =
         if (cut) {
           cut = false
@@ -174,7 +174,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(drain(c) == Seq(0 -> 2L, 0 -> 3L))
   }
 
-  test("silence is an error that tells where") {
+  test("no data within the time limit: the error names partition and offset") {
     val client = new Client
     val c = new RangeConsumer(settings, client)
     bounds(client, p0, 0L, 10L)
@@ -183,13 +183,13 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(e.getMessage.contains("t-0 at offset 0 of 4"), e.getMessage)
   }
 
-  test("a task that is to end does not wait for the cluster") {
+  test("an interrupted task does not wait for the cluster") {
     val c = new RangeConsumer(settings, new Client)
     c.begin(Map(p0 -> (0L -> 4L)))
     intercept[InterruptedException](c.next(Long.MaxValue, noLoss, () => throw new InterruptedException))
   }
 
-  test("the pool: who has records left waits for its own partitions, others serve any of their cluster") {
+  test("the pool: a consumer with records left serves its own partitions, others any of their cluster") {
     val clock = new ManualClock
     var opened = 0
     val pool = new ConsumerPool(
@@ -222,7 +222,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(pool.size == 0)
   }
 
-  test("settings print no secret") {
+  test("the text of settings contains no secret") {
     val s = new ConsumerSettings("blue", Map("sasl.jaas.config" -> "hush-hush", "client.id" -> "me"))
     assert(!s.toString.contains("hush-hush") && s.toString.contains("client.id=me"))
     assert(s.forConsumer.get("client.id") == "me" && s.forConsumer.get("auto.offset.reset") == "none")

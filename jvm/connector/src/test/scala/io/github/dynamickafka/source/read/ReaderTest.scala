@@ -11,10 +11,10 @@ import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.KafkaCluster
 import io.github.dynamickafka.time.ManualClock
 
-/** Readers of tasks, without Spark's tasks around them. */
+/** Readers of tasks, called without Spark's tasks. */
 trait ReaderTest extends SourceTest {
 
-  /** Counts the consumers of a pool. */
+  /** Counts the consumers that a pool opens and closes. */
   private[source] final class Consumers {
     private val made, ended = new AtomicInteger
     def opened: Int = made.get
@@ -33,9 +33,9 @@ trait ReaderTest extends SourceTest {
   }
 
   /**
-   * A pool of a test's own, and its consumers: at the end all of them are closed.
+   * Runs the body with a pool of its own, and checks that all of its consumers are closed.
    *
-   * @param before called by whoever opens a consumer
+   * @param before called when a consumer is opened
    */
   private[source] def withPoolThat(before: () => Unit)(body: (ConsumerPool, Consumers) => Unit): Unit = {
     val consumers = new Consumers

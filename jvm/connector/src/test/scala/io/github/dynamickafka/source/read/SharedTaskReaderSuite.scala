@@ -20,7 +20,7 @@ class SharedTaskReaderSuite extends ReaderTest {
   private def task(pool: ConsumerPool, bundles: Seq[RangeBundle]) =
     new SharedTaskReader(SharedTask(bundles), pool, SharedTaskReader.threads)
 
-  /** A topic of two partitions with these numbers of records, and the bundle of all of it. */
+  /** A topic of two partitions with these numbers of records, and a bundle of all of them. */
   private def topic(id: String, cluster: KafkaCluster, records: Int): (RangeBundle, Seq[Seen]) = {
     val name = newTopicOn(2, cluster)
     produce(cluster, name, 2, (0 until records).map(i => s"$id-$i"))
@@ -42,7 +42,7 @@ class SharedTaskReaderSuite extends ReaderTest {
   private def rows(reader: PartitionReader[InternalRow]): Seq[Seen] =
     Iterator.continually(reader).takeWhile(_.next()).map(r => row(r.get())).toList
 
-  test("more bundles than are fetched at a time: every record once, in order, of the right cluster") {
+  test("more bundles than are fetched at a time: every record once, in order, with the right cluster") {
     val topics = (0 until 2 * SharedTaskReader.Ahead + 3).map(i =>
       topic(f"c$i%02d", Seq(blue, green, red)(i % 3), records = 1 + i % 5)
     )
@@ -55,34 +55,34 @@ class SharedTaskReaderSuite extends ReaderTest {
       found.groupBy(r => (r.cluster, r.partition)).values.foreach(of =>
         assert(of.map(_.offset) == of.map(_.offset).sorted)
       )
-      assert(found.map(_.cluster).distinct == topics.map(_._1.cluster), "one bundle after the other")
+      assert(found.map(_.cluster).distinct == topics.map(_._1.cluster), "bundles are read one by one")
       assert(consumers.opened == topics.size)
     }
   }
 
-  test("the next ones are opened while one is read, and no more than that many") {
+  test("the next bundles are opened while one is read, but no more than the maximum") {
     val topics = (0 until SharedTaskReader.Ahead + 4).map(i => topic(s"c$i", blue, records = 1))
-    // Opens none before all of them are about to be opened.
+    // Blocks until the expected number of consumers is about to be opened.
     val opening = new CountDownLatch(SharedTaskReader.Ahead + 1)
     val asked = new AtomicInteger
     def together(): Unit = {
       asked.incrementAndGet()
       opening.countDown()
-      assert(opening.await(300, TimeUnit.SECONDS), "they are opened one after the other")
+      assert(opening.await(300, TimeUnit.SECONDS), "they are not opened concurrently")
     }
     withPoolThat(() => together()) { (pool, _) =>
       val reader = task(pool, topics.map(_._1))
       assert(reader.next())
       assert(row(reader.get()) == topics.head._2.head)
       assert(asked.get == SharedTaskReader.Ahead + 1)
-      // A task that ends early: what was fetched is not taken, and the rest is never begun.
+      // A task that ends early discards what was fetched, and does not open the rest.
       reader.close()
       assert(!reader.next())
       assert(asked.get == SharedTaskReader.Ahead + 1)
     }
   }
 
-  test("an error names the cluster whose turn it is, and what comes before it is read") {
+  test("an error names the cluster being read, after the clusters before it have been read") {
     val (good, expected) = topic("good", blue, records = 3)
     val (other, _) = topic("other", green, records = 3)
     val (bad, _) = topic("bad", red, records = 3)
@@ -103,13 +103,13 @@ class SharedTaskReaderSuite extends ReaderTest {
           Seq("'bad'", red.bootstrapServers, bad.ranges.head.range.topic).forall(e.getMessage.contains),
           e.getMessage
         )
-        // That of the cluster that failed is not used again.
+        // The consumer of the failed cluster is not reused.
         eventually(assert(pool.size == 2))
       }
     finally red.thaw()
   }
 
-  test("losses of all bundles are counted by their task") {
+  test("losses of all bundles are counted in their task") {
     val topics = Seq("a", "b").map(topic(_, red, records = 2)._1)
     topics.foreach(bundle => red.deleteTopic(bundle.ranges.head.range.topic))
     val (left, expected) = topic("c", red, records = 2)
@@ -118,13 +118,13 @@ class SharedTaskReaderSuite extends ReaderTest {
         (topics :+ left).map(bundle => bundle.copy(settings = bundle.settings.copy(failOnDataLoss = false)))
       val reader = task(pool, lenient)
       assertSame(rows(reader), expected)
-      // Two partitions of each.
+      // Two partitions of each topic.
       assert(reader.currentMetricsValues().map(_.value).toSeq == Seq(4L, 4L))
       reader.close()
     }
   }
 
-  test("a task that ends while all of its clusters are silent leaves no consumer") {
+  test("a task that ends while none of its clusters returns data leaves no consumer open") {
     val topics = Seq("a", "b", "c").map(topic(_, red, records = 1)._1)
     red.freeze()
     try

@@ -9,7 +9,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
-/** What Spark's Prometheus servlet exports, over HTTP. */
+/** The output of Spark's Prometheus servlet, over HTTP. */
 class GaugesSuite extends SourceTest {
 
   private lazy val ui = new SparkUi(spark)
@@ -36,18 +36,18 @@ class GaugesSuite extends SourceTest {
     s.frame(options: _*).writeStream.format("noop").queryName(name).trigger(trigger)
       .option("checkpointLocation", s.results.checkpoint.toString).start()
 
-  /** The gauges of a query by their names of the connector: `Number` and `Value` are the servlet's. */
+  /** The gauges of a query by the connector's names: `Number` and `Value` are suffixes of the servlet. */
   private def gauges(query: String): Map[String, Double] = {
     val own = s"metrics_.*_driver_dynamicKafka_${query}_0_(.*)_Number".r
     ui.exported().collect { case (own(gauge), value) => gauge -> value }
   }
 
-  test("gauges of each query and cluster, as long as they are there") {
+  test("gauges of each query and cluster, until it is removed") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, values("b", 12))
       produce(green, topic, 2, values("g", 4))
-      val secret = "pw-of-nobody"
+      val secret = "pw-unused"
       def on(id: String, at: io.github.dynamickafka.testkit.KafkaCluster) =
         Entry(id, at, topic).and("ssl.truststore.password", secret)
       s.orders(on("blue", blue), on("eu.green-1", green))
@@ -84,7 +84,7 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  test("lag, drain and outage are seen while they last; another query's gauges are its own") {
+  test("lag, drain and outage are reported while they last; queries do not share gauges") {
     scene { s =>
       val topic = newTopicOn(1, blue, red)
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
@@ -97,7 +97,7 @@ class GaugesSuite extends SourceTest {
       settle(query)
       scene { t =>
         t.orders(Entry("blue", blue, topic))
-        // Its name begins with the other's.
+        // Its name has the other query's name as a prefix.
         val other = start(t, "one_more")
         settle(other)
         assert(gauges("one_more")("total_kafkaClustersCount") == 1.0)
@@ -124,7 +124,7 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  test("every query of the dashboard asks for what is exported, and it shows every gauge") {
+  test("every query of the dashboard matches an exported gauge, and every gauge is on the dashboard") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
@@ -138,7 +138,7 @@ class GaugesSuite extends SourceTest {
       assert(expressions.size >= 10)
       val asked = expressions.flatMap { expression =>
         val names = """__name__=~"([^"]+)"""".r.findAllMatchIn(expression).map(_.group(1)).toSeq
-        assert(names.nonEmpty, s"$expression asks for nothing by name")
+        assert(names.nonEmpty, s"$expression has no gauge name")
         names.map(_.replace(Variable, "shown"))
       }
       asked.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
@@ -147,13 +147,13 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  /** Of the dashboard, for the name of a query. */
+  /** The dashboard's variable with the name of the query. */
   private val Variable = Seq("$", "{query}").mkString
 
   private def texts(dashboard: JsonNode): Seq[String] =
     dashboard.findValues("expr").asScala.toSeq.map(_.asText)
 
-  test("the SQL UI shows what tasks count: losses that a query went on after") {
+  test("the SQL UI shows the task metrics: losses after which a query continued") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       produce(blue, topic, 1, values("a", 6))
@@ -161,7 +161,7 @@ class GaugesSuite extends SourceTest {
       s.catchUp()
       s.crashBeforeLastCommit()
       blue.deleteRecords(topic, 0, 4)
-      // Spark shows no scan of a batch that `foreachBatch` takes.
+      // Spark shows no scans of the batches of `foreachBatch`.
       val query = start(s, "losing", Trigger.AvailableNow(), "failOnDataLoss" -> "false")
       assert(query.awaitTermination(600000))
       assert(query.recentProgress.map(_.numInputRows).sum == 2)
@@ -182,7 +182,7 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  test("names of gauges: letters, digits and underscores, and no two ids share one") {
+  test("names of gauges consist of letters, digits and underscores, and are unique") {
     val id = "0b0c7a52-6a0f-4a43-9a33-6f5a3f6a1f11"
     def thread(name: String) = s"stream execution thread for $name[id = $id, runId = $id]"
     assert(GaugeNames.prefix(thread("my orders! "), "file:/c/sources/0") == "my_orders_.0")

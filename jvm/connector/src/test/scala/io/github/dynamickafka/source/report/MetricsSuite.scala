@@ -5,7 +5,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.source.{Entry, SourceTest}
 
-/** What a query shows of itself, and options that are refused before it starts. */
+/** The metrics of a query, and options that are refused before it starts. */
 class MetricsSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
@@ -25,7 +25,7 @@ class MetricsSuite extends SourceTest {
     "commitsFailed"
   )
 
-  test("every documented key is in every progress, as after the batch, over all clusters and for each") {
+  test("every documented key is in every progress, as of the end of the batch, in total and by cluster") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       produce(blue, topic, 2, values("b", 12))
@@ -50,13 +50,13 @@ class MetricsSuite extends SourceTest {
       Seq("unreachableClusters", "metadataFailures", "retainedClusters", "drainingClusters").foreach(k =>
         assert(last(k) == "0")
       )
-      // No group was asked for.
+      // Commits are not enabled.
       assert(last("commitsSucceeded") == "0" && last("commitsFailed") == "0")
       assert(last("metadataAgeMs").toLong >= 0 && last("metadataAgeMs").toLong < 60000)
     }
   }
 
-  test("clusters are counted as they come, drain and go; a cluster that has gone has no key of its own") {
+  test("clusters are counted when added, draining and removed; a removed cluster has no key of its own") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.orders(Entry("blue", blue, topic))
@@ -79,7 +79,7 @@ class MetricsSuite extends SourceTest {
     }
   }
 
-  test("failures of metadata and clusters are counted while they last, and commits from the start on") {
+  test("failures of metadata and clusters are counted while they last, commits since the start") {
     scene { s =>
       val topic = newTopicOn(1, blue, red)
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
@@ -117,7 +117,7 @@ class MetricsSuite extends SourceTest {
 
   private val service = Seq("metadataService" -> "static", "metadataService.document" -> "{}")
 
-  test("an unknown option is refused at load, with what was meant, as an IllegalArgumentException") {
+  test("an unknown option is refused at load with a suggestion, as an IllegalArgumentException") {
     val e = atLoad(service :+ ("streamIds" -> "orders") :+ ("startingOffset" -> "latest"): _*)
     assert(e.isInstanceOf[IllegalArgumentException])
     assert(e.getCondition == "DYNAMIC_KAFKA.UNKNOWN_OPTION")
@@ -131,7 +131,7 @@ class MetricsSuite extends SourceTest {
     assert(condition(batch) == "UNKNOWN_OPTION")
   }
 
-  test("what is missing, contradictory or wrong is refused at load and named") {
+  test("missing, contradictory and invalid options are refused at load, by name") {
     def named(e: DynamicKafkaError, subclass: String, option: String) = {
       assert(condition(e) == subclass)
       assert(e.isInstanceOf[IllegalArgumentException] && text(e).contains(option), text(e))
@@ -162,7 +162,7 @@ class MetricsSuite extends SourceTest {
     named(atLoad(orders :+ ("streamPattern" -> "("): _*), "INVALID_OPTION", "streamPattern")
   }
 
-  test("options are case-insensitive, and Flink's spellings work as they are") {
+  test("options are case-insensitive, and Flink's spellings work unchanged") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       produce(blue, topic, 1, values("a", 3))

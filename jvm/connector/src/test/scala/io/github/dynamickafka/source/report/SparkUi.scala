@@ -6,7 +6,7 @@ import java.net.http.{HttpClient, HttpRequest}
 
 import org.apache.spark.sql.SparkSession
 
-/** What Spark's web server answers. */
+/** Responses of Spark's web server. */
 final class SparkUi(spark: SparkSession) {
   private val client = HttpClient.newBuilder().followRedirects(HttpClient.Redirect.NORMAL).build()
 
@@ -18,7 +18,7 @@ final class SparkUi(spark: SparkSession) {
     answer.body
   }
 
-  /** The connector's metrics as Prometheus would take them in: name, without labels, to value. */
+  /** The connector's metrics as Prometheus scrapes them: name without labels, and value. */
   def exported(): Map[String, Double] = get("/metrics/prometheus").linesIterator.collect {
     case SparkUi.Line(name, value) if name.contains("dynamicKafka") => name -> value.toDouble
   }.toMap

@@ -4,13 +4,13 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
 
-/** Records, partitions and topics that Kafka no longer has: `failOnDataLoss` decides. */
+/** Records, partitions and topics that Kafka has deleted: `failOnDataLoss` decides. */
 class DataLossSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val goOn = "failOnDataLoss" -> "false"
 
-  /** Four records in each of two partitions are read, and the query is stopped. */
+  /** Reads four records from each of two partitions, and stops the query. */
   private def stopped(body: (Scene, String) => Any): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     produce(blue, topic, 2, values("a", 8))
@@ -27,14 +27,14 @@ class DataLossSuite extends SourceTest {
   }
 
   test(
-    "expired while stopped: cluster, topic, partition and both offsets; with false, on with what is there"
+    "expired while stopped: cluster, topic, partition and both offsets; with false the rest is read"
   ) {
     stopped { (s, topic) =>
       produce(blue, topic, 2, values("b", 8))
       blue.deleteRecords(topic, 1, 6)
       produce(green, topic, 2, values("g", 2))
       lost(s, "'blue'", topic, "partition 1", "4", "6")
-      assert(s.seen.size == 8, "nothing was read of a batch that would have lost some")
+      assert(s.seen.size == 8, "nothing of a batch with a loss was read")
       s.catchUp(goOn)
       assertSame(
         s.seen,
@@ -59,7 +59,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("expired while retained, but read before: that is no loss") {
+  test("expired while retained, but read before: no loss") {
     stopped { (s, topic) =>
       s.orders(Entry("green", green, topic))
       s.catchUp()
@@ -71,7 +71,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  /** Records of blue come and expire while a query is busy with a batch of green, before its next look at blue. */
+  /** Records of blue are written and expire while the query is busy with a batch of green. */
   private def expiresUnder(s: Scene, topic: String): Unit = {
     s.results.inBatch = { _ =>
       s.results.inBatch = _ => ()
@@ -81,7 +81,7 @@ class DataLossSuite extends SourceTest {
     produce(green, topic, 1, values("g", 1))
   }
 
-  test("expired under the query, between two triggers: the error; with false, on with what is there") {
+  test("expired between two triggers of a running query: the error; with false the rest is read") {
     stopped { (s, topic) =>
       val query = s.start()
       settle(query)
@@ -101,7 +101,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("expired after the batch was logged: the error of the reader names the cluster too") {
+  test("expired after the batch was logged: the error of the reader names the cluster") {
     stopped { (s, topic) =>
       produce(blue, topic, 2, values("b", 8))
       s.catchUp()
@@ -115,7 +115,7 @@ class DataLossSuite extends SourceTest {
   }
 
   test(
-    "a topic that is deleted while the metadata name it: after a grace the error, with false on without it"
+    "a topic is deleted but still in the metadata: the error after a grace period, with false none"
   ) {
     scene { s =>
       val (kept, leaving) = (newTopicOn(1, blue), newTopicOn(1, blue))
@@ -126,14 +126,14 @@ class DataLossSuite extends SourceTest {
       blue.deleteTopic(leaving)
       val e = failure(query)
       assert(condition(e) == "DATA_LOSS" && text(e).contains("'blue'") && text(e).contains(leaving))
-      // More than the test lasts: who waits for an answer about the topic that is gone gets no further.
+      // Longer than the test: a query that waits for the deleted topic does not make progress within it.
       val again = s.start(goOn, "clusterRequestTimeoutMs" -> "600000")
       Seq("b", "c").foreach { name =>
         produce(blue, kept, 1, values(name, 1))
         settle(again)
       }
       assertSame(s.seen.filter(_.topic == kept), stored("blue", blue, kept))
-      // And once the metadata have followed, it is no error any more.
+      // Once the topic is removed from the metadata, it is not an error.
       again.stop()
       s.orders(Entry("blue", blue, kept))
       s.catchUp()
@@ -141,7 +141,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a topic that was made anew is found out, and with false read from earliest") {
+  test("a recreated topic is detected, and with false read from earliest") {
     stopped { (s, topic) =>
       blue.deleteTopic(topic)
       blue.createTopic(topic, 2)
@@ -152,7 +152,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a topic that was made anew with fewer partitions") {
+  test("a topic recreated with fewer partitions") {
     stopped { (s, topic) =>
       blue.deleteTopic(topic)
       blue.createTopic(topic, 1)
@@ -167,7 +167,7 @@ class DataLossSuite extends SourceTest {
   }
 
   test(
-    "a topic that is not there at the first start is an error; with false it is read from when it appears"
+    "a topic that does not exist at the first start is an error; with false it is read once created"
   ) {
     scene { s =>
       val (there, later) = (newTopicOn(1, blue), newTopic())
@@ -185,7 +185,7 @@ class DataLossSuite extends SourceTest {
     }
   }
 
-  test("a topic that the metadata name before it is made is waited for, and read from when it appears") {
+  test("a topic that is in the metadata before it is created is read once it exists") {
     scene { s =>
       val (there, later) = (newTopicOn(1, blue), newTopic())
       s.orders(Entry("blue", blue, there))

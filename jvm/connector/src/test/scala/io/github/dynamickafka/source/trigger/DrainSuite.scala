@@ -6,15 +6,15 @@ import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.source.Hold
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
-/** What leaves is read to its end first: `draining` in the metadata, or `removedClusterPolicy=drain`. */
+/** What is read to its end before it is removed: `draining`, or `removedClusterPolicy=drain`. */
 class DrainSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val slowly = "maxOffsetsPerTrigger" -> "2"
 
   /**
-   * A query that is held in its first batch after it has begun to drain blue, which has 16 records to go; its target;
-   * and what holds it. Records after the target are there already.
+   * A query that drains blue, with 16 records left, and is blocked in its first batch; its target; and the block.
+   * Records after the target have already been written.
    */
   private def draining(
       s: Scene,
@@ -54,7 +54,7 @@ class DrainSuite extends SourceTest {
       )
     )
   } {
-    test(s"$how: read up to the ends of that moment over several batches, then retired") {
+    test(s"$how: read up to the end offsets of that moment over several batches, then retired") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, target, held) = draining(s, topic, left(topic), options: _*)
@@ -64,7 +64,7 @@ class DrainSuite extends SourceTest {
         assert(s.results.logged.draining.isEmpty && s.results.logged.clusters.keySet == Set("green"))
         settle(query)
         assertSame(s.seen, upToTarget(topic))
-        assert(s.results.sizes.drop(1).max == 2, "limits hold")
+        assert(s.results.sizes.drop(1).max == 2, "limits apply")
       }
     }
 
@@ -72,7 +72,7 @@ class DrainSuite extends SourceTest {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, target, held) = draining(s, topic, left(topic), options: _*)
-        // As by a crash, before the batch is committed.
+        // Like a crash before the batch is committed.
         query.stop()
         held.release()
         assert(s.results.logged.draining == Map("blue" -> target) && !s.results.isFinished)
@@ -85,7 +85,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: active again cancels the target and reading goes on") {
+    test(s"$how: active again cancels the target, and reading continues") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -97,7 +97,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: a partition that is added meanwhile waits until the cluster is active again") {
+    test(s"$how: a partition that is added meanwhile is read once the cluster is active again") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -145,12 +145,12 @@ class DrainSuite extends SourceTest {
       body(s, topic, query)
     }
 
-  test("a drained cluster stays away while it is still draining, and comes back exactly when it is active") {
+  test("a drained cluster is not read while it is still draining, and resumes exactly once active") {
     drainsAway("-1") { (s, topic, query) =>
       query.stop()
       val again = s.start()
       settle(again)
-      assert(s.seen.size == 4, "a restart does not bring it back")
+      assert(s.seen.size == 4, "a restart does not read it again")
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
       settle(again)
       assertSame(s.seen, stored("blue", blue, topic))
@@ -158,20 +158,20 @@ class DrainSuite extends SourceTest {
   }
 
   for (retention <- Seq("0", "300"))
-    test(s"a drained cluster that is still draining is not read again when retention $retention has expired") {
+    test(s"a drained cluster that is still draining is not read again after its retention of $retention") {
       drainsAway(retention) { (s, topic, query) =>
-        // That the offsets are forgotten is logged by a batch of its own.
+        // A batch of its own logs that the offsets have expired.
         eventually(assert(s.results.logged.retained.forall(_._2.positions.isEmpty)))
         produce(green, topic, 2, values("g", 2))
         settle(query)
-        assert(s.seen.count(_.cluster == "blue") == 4, "it has not left and come back")
+        assert(s.seen.count(_.cluster == "blue") == 4, "it was not removed and added again")
         assert(
           s.results.logged.retained.forall(_._2.positions.isEmpty),
-          "its offsets are forgotten all the same"
+          "its offsets have expired"
         )
         s.change(Entry("blue", blue, topic), Entry("green", green, topic))
         settle(query)
-        assert(s.seen.count(_.cluster == "blue") == 12, "now it is new again")
+        assert(s.seen.count(_.cluster == "blue") == 12, "now it is a new cluster")
       }
     }
 
@@ -191,7 +191,7 @@ class DrainSuite extends SourceTest {
     }
   }
 
-  test("one topic of a cluster drains while the other goes on") {
+  test("one topic of a cluster drains while another one is read") {
     scene { s =>
       val (kept, leaving) = (newTopicOn(1, blue), newTopicOn(1, blue))
       s.orders(Entry("blue", blue, kept, leaving))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
-/** Where a streaming query ends: it reads up to there, also over restarts, and no further. */
+/** The end of a streaming query: it reads up to there, also after restarts, and no further. */
 class EndingOffsetsSuite extends SourceTest {
   private val latest = "endingOffsets" -> "latest"
 
@@ -30,27 +30,27 @@ class EndingOffsetsSuite extends SourceTest {
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
   private def before(topic: String) = all(topic).filter(_.value.startsWith("v"))
 
-  test("a query that runs idles at its ends, and so does the one that is started again") {
+  test("a running query is idle at its ends, and so is a restarted one") {
     withTopic { (s, topic) =>
       val query = s.start(latest, "maxOffsetsPerTrigger" -> "7")
       settle(query)
       Seq(blue, green).foreach(produce(_, topic, 2, values("late", 4)))
       settle(query)
       assertSame(s.seen, before(topic))
-      assert(s.results.sizes.max == 7, "limits hold")
+      assert(s.results.sizes.max == 7, "limits apply")
       query.stop()
       val logged = s.results.loggedText
       val again = s.start(latest)
       settle(again)
       assertSame(s.seen, before(topic))
-      assert(s.results.loggedText == logged, "and plans nothing")
+      assert(s.results.loggedText == logged, "no batch is planned")
       again.stop()
       s.catchUp(latest)
       assert(s.results.loggedText == logged)
     }
   }
 
-  test("latest is what is there at the first start, also when the driver dies in its first batch") {
+  test("latest is resolved at the first start, also if the driver dies in its first batch") {
     withTopic { (s, topic) =>
       s.catchUp(latest)
       s.results.unlog()
@@ -61,7 +61,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("AvailableNow ends at its ends, over several runs with limits") {
+  test("AvailableNow stops at its ends, over several runs with limits") {
     withTopic { (s, topic) =>
       val ends =
         "endingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": 12}}, "green": {"$topic": {"0": 5}}}"""
@@ -75,11 +75,11 @@ class EndingOffsetsSuite extends SourceTest {
       Seq(blue, green).foreach(produce(_, topic, 2, values("more", 20)))
       s.catchUp(ends)
       assertSame(s.seen, expected)
-      assert(s.seen.size == 18 + 7 + 10, "up to the ends that were not there yet; without an end all of it")
+      assert(s.seen.size == 18 + 7 + 10, "up to ends that were in the future; without an end everything")
     }
   }
 
-  test("a cluster and partitions that come later have the global form, as of then") {
+  test("the global form applies to clusters and partitions that are added later, as of then") {
     withTopic { (s, topic) =>
       s.orders(Entry("blue", blue, topic))
       val query = s.start(latest)
@@ -100,10 +100,10 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("exact offsets leave a later cluster without an end") {
+  test("exact offsets: a cluster that is added later has no end") {
     withTopic { (s, topic) =>
       s.orders(Entry("blue", blue, topic))
-      // Without the level of the cluster: it is about the one that there is.
+      // Without the cluster level, the offsets apply to the only cluster.
       val ends = "endingOffsets" -> s"""{"$topic": {"0": 1, "1": 2}}"""
       val query = s.start(ends)
       settle(query)
@@ -124,7 +124,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a time that no record has reached yet ends nothing, and then before its first record") {
+  test("a future timestamp ends nothing; once reached, the end is before its first record") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       def at(cluster: KafkaCluster, times: Long*) =
@@ -147,7 +147,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("other words are other ends, and without any the query reads on") {
+  test("different ends are resolved again, and without any the query continues") {
     withTopic { (s, topic) =>
       def upTo(offset: Int) =
         "endingOffsets" -> Seq("blue", "green").map(c =>
@@ -167,7 +167,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a cluster's own ends may change in the metadata while the query runs") {
+  test("the ends of a cluster may change in the metadata while the query runs") {
     withTopic { (s, topic) =>
       val green2 = Entry("green", green, topic)
       s.orders(Entry("blue", blue, topic), green2.stoppingAt(s"""{"$topic": {"0": 1, "1": 1}}"""))
@@ -184,7 +184,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a cluster that was away comes back to the end it had") {
+  test("a cluster that is added again keeps its end") {
     withTopic { (s, topic) =>
       val (one, other) = (Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(latest, "maxOffsetsPerTrigger" -> "4")
@@ -198,7 +198,7 @@ class EndingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("what drains is read up to its end, and retired there") {
+  test("a draining cluster is read up to its end, and retired there") {
     withTopic { (s, topic) =>
       s.orders(
         Entry("blue", blue, topic).draining.stoppingAt(s"""{"$topic": {"0": 2, "1": 3}}"""),
@@ -237,7 +237,7 @@ class EndingOffsetsSuite extends SourceTest {
         assert(
           s.seen.map(r => r.cluster -> r.value).toSet ==
             Set("blue", "green").flatMap(c => Set(c -> "a", c -> "b")),
-          "the end is that of what was committed"
+          "the end is that of the committed records"
         )
         assert(s.seen.size == 4)
         s.catchUp(options.init: _*)

@@ -7,14 +7,14 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
-/** Limits over all clusters together, on brokers; `TriggerSuite` has `maxOffsetsPerTrigger`. */
+/** Limits over all clusters together, on brokers. `maxOffsetsPerTrigger` is in `TriggerSuite`. */
 class LimitsSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
-  /** Clusters with so many records on two partitions each. */
+  /** Clusters with these numbers of records in two partitions each. */
   private def withTopic(onBlue: Int, onGreen: Int)(body: (Scene, String) => Unit): Unit = scene { s =>
     val topic = newTopicOn(2, blue, green)
     produce(blue, topic, 2, values("b", onBlue))
@@ -25,7 +25,7 @@ class LimitsSuite extends SourceTest {
 
   private def tasks(s: Scene, options: (String, String)*): Int = s.batch(options: _*).rdd.getNumPartitions
 
-  test("minPartitions: so many tasks over all clusters, in batch and in streaming, every record once") {
+  test("minPartitions: this number of tasks over all clusters, in batch and streaming, every record once") {
     withTopic(400, 4) { (s, topic) =>
       assert(tasks(s) == 4)
       assert(tasks(s, "minPartitions" -> "3") == 4)
@@ -36,7 +36,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("maxRecordsPerPartition: no task has more") {
+  test("maxRecordsPerPartition: no task has more records") {
     withTopic(100, 7) { (s, topic) =>
       assert(tasks(s, "maxRecordsPerPartition" -> "20") == 3 + 3 + 1 + 1)
       assert(tasks(s, "maxRecordsPerPartition" -> "20", "minPartitions" -> "12") == 12)
@@ -45,7 +45,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("minOffsetsPerTrigger waits for enough, maxTriggerDelay not for ever, AvailableNow not at all") {
+  test("minOffsetsPerTrigger waits for enough records, up to maxTriggerDelay; AvailableNow does not wait") {
     withTopic(1, 1) { (s, topic) =>
       s.catchUp("minOffsetsPerTrigger" -> "100", "maxTriggerDelay" -> "1h")
       assert(s.seen.size == 2)
@@ -89,7 +89,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("a skew of 1 to 1000 between clusters, under random limits: nobody starves, every record once") {
+  test("a skew of 1:1000 between clusters, random limits: no partition starves, every record once") {
     info(s"DYNAMIC_KAFKA_SEED=${TestSeed()}")
     val random = new Random(TestSeed())
     withTopic(4000, 4) { (s, topic) =>
@@ -105,7 +105,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("limits and ProcessingTime: a batch a trigger, never more than the budget") {
+  test("limits and ProcessingTime: no batch exceeds the budget") {
     withTopic(30, 10) { (s, topic) =>
       val query =
         s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")

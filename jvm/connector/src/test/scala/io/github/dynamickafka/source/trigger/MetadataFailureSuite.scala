@@ -13,12 +13,12 @@ import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.source.EntryService
 import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest, StreamsFile}
 
-/** A metadata service that fails, hangs, says too little or nonsense. */
+/** A metadata service that fails, hangs, or returns incomplete or invalid answers. */
 class MetadataFailureSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  /** A query that runs over blue and green. */
+  /** Runs the body with a query over blue and green. */
   private def running(options: (String, String)*)(
       body: (Scene, String, org.apache.spark.sql.streaming.StreamingQuery) => Any
   ): Unit = scene { s =>
@@ -38,7 +38,7 @@ class MetadataFailureSuite extends SourceTest {
   private def down(): Unit = throw new IllegalStateException("the service is down")
 
   test(
-    "failures are tolerated up to the threshold, the next one fails the query with the cause; success resets"
+    "failures are tolerated up to the threshold, one more fails the query with its cause; success resets"
   ) {
     running(threshold(5)) { (s, topic, query) =>
       val failures = new AtomicInteger
@@ -55,13 +55,13 @@ class MetadataFailureSuite extends SourceTest {
       s.service.behave = () => down()
       val e = failure(query)
       assert(condition(e) == "METADATA_UNAVAILABLE")
-      // At the sixth; the query's thread may look when a seventh has come.
+      // At the sixth failure; the query's thread may not notice before the seventh.
       assert(e.getMessageParameters.get("failures").toInt >= 6 && s.service.callCount - before >= 6)
       assert(text(e).contains("the service is down"), text(e))
     }
   }
 
-  test("a first start needs an answer: retried up to the threshold, then the cause") {
+  test("a first start needs an answer: retried up to the threshold, then the cause is reported") {
     scene { s =>
       s.service.behave = () => down()
       val e = refused(s.start(threshold(3)))
@@ -79,7 +79,7 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("an empty answer, a missing stream, a stream without clusters: failures, never a removal") {
+  test("an empty answer, a missing stream, a stream without clusters: failures, never removals") {
     running(threshold(1000)) { (s, topic, query) =>
       val wrong = Seq[Map[String, Seq[Entry]]](
         Map.empty,
@@ -107,7 +107,7 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("one of two streams is missing: the other one's clusters stay as well, until allowMissingStreams") {
+  test("one of two streams is missing: the other one's clusters are kept too, until allowMissingStreams") {
     for (allowed <- Seq(false, true)) scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.service.streams =
@@ -122,7 +122,7 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("allowMissingStreams: an empty answer empties the topology, and all comes back exactly") {
+  test("allowMissingStreams: an empty answer empties the topology, and everything resumes exactly") {
     running("allowMissingStreams" -> "true") { (s, topic, query) =>
       s.service.streams = Map.empty
       s.service.awaitAnswers()
@@ -138,7 +138,7 @@ class MetadataFailureSuite extends SourceTest {
   }
 
   test(
-    "isClusterActive false: treated as removed, whatever describeStreams says, and exact when it is true again"
+    "isClusterActive false: treated as removed, whatever describeStreams returns, until it is true again"
   ) {
     running() { (s, topic, query) =>
       s.service.inactive = Set("blue")
@@ -155,17 +155,17 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  /** More than a test lasts: who waits for the call gets no further. */
+  /** Longer than a test: a query that waits for the call does not make progress within it. */
   private val noLimit = "clusterRequestTimeoutMs" -> "600000"
 
-  /** A call hangs, from before the body begins until it ends. */
+  /** Makes a call hang while the body runs. */
   private def hanging(service: EntryService)(body: => Any): Unit = {
     val hung = service.hangs()
     try {
       waitFor("the service hangs")(service.isHanging)
       val calls = service.callCount
       body
-      assert(service.isHanging && service.callCount == calls, "no other call began meanwhile")
+      assert(service.isHanging && service.callCount == calls, "no other call started meanwhile")
       assert(service.mostAtOnce.get == 1)
     } finally {
       service.recovers()
@@ -174,7 +174,7 @@ class MetadataFailureSuite extends SourceTest {
     ()
   }
 
-  test("a hanging service never blocks the query's thread, nor its end") {
+  test("a hanging service blocks neither the query's thread nor stop()") {
     running(noLimit, threshold(100000)) { (s, topic, query) =>
       hanging(s.service) {
         (0 until 3).foreach { i =>
@@ -187,10 +187,10 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("a call that hangs is given up after its limit; no second one begins before it ends") {
+  test("a hanging call is abandoned at its limit; no second one starts before it ends") {
     running("clusterRequestTimeoutMs" -> "5000", threshold(100000)) { (s, topic, query) =>
       def failures(): Int = {
-        // Progress, which tells of failures, comes with records.
+        // Progress, which contains the failures, is only reported with records.
         produce(green, topic, 2, values("tick", 2))
         settle(query)
         s.metrics(query)("metadataFailures").toInt
@@ -202,11 +202,11 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("the service down at a restart: the checkpoint's topology is used, until the threshold") {
+  test("the service is down at a restart: the checkpoint's topology is used, until the threshold") {
     running() { (s, topic, query) =>
       query.stop()
       produce(blue, topic, 2, values("stopped", 4))
-      // Half of the failures that end the query come after it has read, however long that takes.
+      // Half of the failures that fail the query occur after it has read, however long that takes.
       val read = new CountDownLatch(1)
       val failures = new AtomicInteger
       s.service.behave = () => {
@@ -219,7 +219,7 @@ class MetadataFailureSuite extends SourceTest {
       assertSame(s.seen, all(topic))
       read.countDown()
       assert(condition(failure(again)) == "METADATA_UNAVAILABLE")
-      // And with an answer, on from there.
+      // Once the service answers, the query resumes.
       s.service.behave = () => ()
       produce(green, topic, 2, values("up", 4))
       s.catchUp()
@@ -238,14 +238,14 @@ class MetadataFailureSuite extends SourceTest {
         val again = s.start("clusterRequestTimeoutMs" -> "5000", threshold(100000))
         eventually(assert(s.seen.size == 8))
         assert(System.nanoTime() - from >= 5000000000L, "an answer within the limit would have been used")
-        assert(s.service.isHanging && s.service.callCount == before + 1, "it was not waited for any longer")
+        assert(s.service.isHanging && s.service.callCount == before + 1, "the query did not wait longer")
         assert(again.isActive)
         stopWithin(60.seconds)(again)
       } finally hung.countDown()
     }
   }
 
-  test("interval -1: asked at the start only") {
+  test("interval -1: polled at the start only") {
     running("streamMetadataDiscoveryIntervalMs" -> "-1") { (s, topic, query) =>
       val asked = s.service.callCount
       assert(asked == 1)
@@ -259,17 +259,17 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("a query that is stopped closes its watch, and not a service that others may use") {
+  test("a stopped query closes its watcher, but not a service that others may use") {
     def watchers = Thread.getAllStackTraces.keySet.asScala.toSet
       .filter((thread: Thread) => thread.getName.startsWith("dynamic-kafka-metadata-"))
     val others = watchers
     running() { (s, _, query) =>
       val mine = watchers -- others
-      // The one that asks and the one that waits for it.
+      // The polling thread and the thread of the call.
       assert(mine.size == 2 && s.service.threads.asScala.toSet.subsetOf(mine), mine)
       query.stop()
       eventually(assert(!mine.exists(_.isAlive)))
-      assert(s.service.closed.getCount == 1, "an instance belongs to who made it")
+      assert(s.service.closed.getCount == 1, "an instance is closed by its creator")
     }
   }
 
@@ -283,7 +283,7 @@ class MetadataFailureSuite extends SourceTest {
       ) ++ options)
       .load()
 
-  test("a broken file at the first start: the error names file and line; mended, the query starts") {
+  test("a broken file at the first start: the error names file and line; once corrected, the query starts") {
     val topic = newTopicOn(1, blue)
     produce(blue, topic, 1, values("a", 3))
     val folder = newFolder()
@@ -299,7 +299,7 @@ class MetadataFailureSuite extends SourceTest {
     assertSame(results.seen, stored("blue", blue, topic))
   }
 
-  test("a file that is truncated, emptied, deleted and rewritten while the query runs harms nothing") {
+  test("a file that is truncated, emptied, deleted and rewritten while the query runs removes nothing") {
     val topic = newTopicOn(1, blue)
     val folder = newFolder()
     val file = new StreamsFile(folder)
@@ -307,7 +307,7 @@ class MetadataFailureSuite extends SourceTest {
     def good() = file.write("orders" -> Seq(Entry("blue", blue, topic)))
     good()
     val query = results.start(fileFrame(file, threshold(100)))
-    // Progress, which tells of failures, comes with records.
+    // Progress, which contains the failures, is only reported with records.
     def failures(value: String): Int = {
       produce(blue, topic, 1, Seq(value))
       settle(query)
@@ -333,7 +333,7 @@ class MetadataFailureSuite extends SourceTest {
     } finally query.stop()
   }
 
-  test("a service by its class name, with its arguments") {
+  test("a service given by its class name, with its arguments") {
     val topic = newTopicOn(1, blue)
     produce(blue, topic, 1, values("a", 3))
     val results = new Results(newFolder().resolve("checkpoint"))
@@ -348,7 +348,7 @@ class MetadataFailureSuite extends SourceTest {
   }
 }
 
-/** Named by its class in an option; keys of its arguments come as the user wrote them. */
+/** An option names this class; argument keys are passed as the user wrote them. */
 final class ServiceByName(arguments: ju.Map[String, String]) extends KafkaMetadataService {
   private val stream = {
     val entry = Entry.at("blue", arguments.get("servers"), arguments.get("Topic"))

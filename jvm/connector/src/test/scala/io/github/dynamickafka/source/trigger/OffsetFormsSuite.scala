@@ -7,11 +7,11 @@ import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
 import io.github.dynamickafka.testkit.{Record, TestAll}
 
 /**
- * Each form of where reading starts and ends, under each kind of trigger, on two clusters: for the whole query, and for
- * one cluster by its option and for the other by the metadata.
+ * Each form of starting and ending offsets, with each kind of trigger, on two clusters: for the whole query,
+ * and for one cluster by its option and for the other one in the metadata.
  *
- * All of it is read from one topic, which is on both clusters and does not change: two partitions of ten records, the
- * n-th of which is of the time `time(n)`.
+ * All tests read one topic, which is on both clusters and does not change: two partitions of ten records, whose
+ * n-th record has the timestamp `time(n)`.
  */
 class OffsetFormsSuite extends SourceTest {
   import OffsetFormsSuite._
@@ -26,7 +26,7 @@ class OffsetFormsSuite extends SourceTest {
         name,
         (0 until Records).map(n => Record(p, None, s"$p-$n", timestamp = Some(time(n))))
       )
-    // Green has committed nothing for its partition 1.
+    // On green the group has no committed offset for partition 1.
     blue.commitOffsets(name, name, Map(0 -> 2L, 1 -> 7L))
     green.commitOffsets(name, name, Map(0 -> 4L))
     name
@@ -59,7 +59,7 @@ class OffsetFormsSuite extends SourceTest {
     ) ++ Option.when(side == Starting)(earliest)
   }
 
-  /** What the form means when each cluster has it for itself. */
+  /** The offsets of the form when each cluster has it as its own. */
   private def own(form: Form): Four = form.name match {
     case "timestamps by partition" | "exact offsets" => (5, 6, 5, 6)
     case _ => form.at
@@ -106,7 +106,7 @@ class OffsetFormsSuite extends SourceTest {
     "exact offsets"
   )
 
-  /** Each form, side and trigger at least once; the other combinations differ in nothing that these do not have. */
+  /** Each form, side and trigger at least once; the other combinations add nothing new. */
   private val always = Set(
     (Starting, "earliest", "ProcessingTime"),
     (Starting, "committed with a fallback", "AvailableNow"),
@@ -128,7 +128,7 @@ class OffsetFormsSuite extends SourceTest {
       s.orders(one, other)
       assertSame(read(s, form.query), expected(side, form.at))
     }
-    // What is said for the whole query must not matter then.
+    // The setting for the whole query must have no effect.
     val unlike = if (side == Starting) "startingOffsets" -> of2(9) else "endingOffsets" -> of2(1)
     val group = form.query.filter { case (k, _) => k.startsWith("commit") }
     scene { s =>
@@ -140,7 +140,7 @@ class OffsetFormsSuite extends SourceTest {
 
   private def of2(at: Int) = json(at, at, at, at)
 
-  test("the options for times are there for one cluster too") {
+  test("the timestamp options are available for one cluster") {
     scene { s =>
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       s.catchUp(
@@ -165,8 +165,8 @@ object OffsetFormsSuite {
 
   /**
    * @param query options for the whole query
-   * @param own the form for one cluster alone: for blue by its option, for green in the metadata
-   * @param at what it means
+   * @param own the form for one cluster: for blue by its option, for green in the metadata
+   * @param at the offsets that it resolves to
    */
   final case class Form(name: String, query: Seq[(String, String)], own: String, at: Four)
 }

@@ -28,7 +28,7 @@ import io.github.dynamickafka.topology.{
   TopologyTopic
 }
 
-/** What the source decides without a broker. */
+/** Decisions of the source that need no broker. */
 class PurePartsSuite extends AnyFunSuite with TimeLimit {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
@@ -36,15 +36,15 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
   private def cluster(id: String, properties: Map[String, String], topics: (String, TopologyTopic)*) =
     id -> TopologyCluster(id, SortedMap.from(topics), properties)
 
-  test("a cluster that is out is asked again with growing pauses, and never waited for") {
+  test("an unreachable cluster is retried with growing pauses, and never waited for") {
     val first = Outage.begin(now = 1000L, new RuntimeException("gone"))
     var asked = 0
     var answer = new CompletableFuture[String]
     val ask = () => { asked += 1; answer }
-    assert(first.look(1100L, ask) == Left(first) && asked == 0, "not before its time")
+    assert(first.look(1100L, ask) == Left(first) && asked == 0, "not before the pause is over")
     val probing = first.look(first.nextAt, ask).left.toOption.get
     assert(asked == 1)
-    assert(probing.look(first.nextAt + 60000L, ask) == Left(probing), "one question at a time")
+    assert(probing.look(first.nextAt + 60000L, ask) == Left(probing), "one request at a time")
     answer.completeExceptionally(new RuntimeException("still gone"))
     val later = probing.look(first.nextAt + 1L, ask).left.toOption.get
     assert(later.cause.getMessage == "still gone" && later.since == 1000L)
@@ -54,9 +54,9 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(again.look(later.nextAt, ask) == Right(()))
   }
 
-  test("answers that nobody waits for any more are no answers, also where one of them came meanwhile") {
+  test("answers that are superseded are ignored, even if one of them has arrived") {
     val (moved, other) = (new CompletableFuture[String], new CompletableFuture[String])
-    // The answer comes after it was found to be of no use, and before the rest is cancelled.
+    // The answer arrives after it was superseded, and before the rest is cancelled.
     def superseded(pending: Set[String]): Boolean = {
       assert(pending == Set("moved", "other"))
       moved.complete("too late")
@@ -66,11 +66,11 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     val failed = CompletableFuture.failedFuture[String](new RuntimeException("refused"))
     assert(ClusterStreams.await(
       Map("moved" -> moved, "failed" -> failed),
-      _ => fail("nothing is waited for")
+      _ => fail("no answer is waited for")
     ))
   }
 
-  test("limits: the budget of all clusters together, and each cluster's own") {
+  test("limits: the budget of all clusters together, and that of each cluster") {
     val limits = new Limits(id => if (id == "slow") Some(5L) else None)
     val spans = IndexedSeq(span("fast", 1000), span("slow", 1000))
     assert(limits.grant(spans, ReadLimit.maxRows(Long.MaxValue), 0L, wait = true) == IndexedSeq(1000L, 5L))
@@ -84,23 +84,23 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(limits.grant(spans, both, 0L, wait = true).sum == 7L)
   }
 
-  test("limits: a batch is put off until there is enough, for as long as that may take") {
+  test("limits: a batch is delayed until there are enough records, up to the maximum delay") {
     val limits = new Limits(_ => None)
     val limit = Limits.limit(Some(10L), maxDelayMs = 1000L, Some(20L))
     def grant(lag: Long, now: Long, wait: Boolean = true) =
       limits.grant(IndexedSeq(span("a", lag), span("b", lag)), limit, now, wait).sum
-    assert(grant(2, now = 0L) == 4L, "the first one does not wait")
+    assert(grant(2, now = 0L) == 4L, "the first batch does not wait")
     assert(grant(2, now = 999L) == 0L)
     assert(grant(2, now = 999L, wait = false) == 4L, "AvailableNow")
     assert(grant(2, now = 1000L) == 0L)
     assert(grant(5, now = 1001L) == 10L)
     assert(grant(2, now = 2000L) == 0L)
-    assert(grant(2, now = 2001L) == 4L, "long enough")
+    assert(grant(2, now = 2001L) == 4L, "maximum delay")
     assert(grant(50, now = 2002L) == 20L)
     assert(Limits.limit(None, 1000L, None).isInstanceOf[ReadMaxRows], "Trigger.Once has a limit of its own")
   }
 
-  test("a topic that was read may be missing for a moment; lost records are decided on at once") {
+  test("a topic that was read may be missing for a moment; lost records are decided at once") {
     val gone = Loss.TopicGone("blue", "orders")
     val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
     policy.judge(Seq(gone), now = 0L, waitForTopics = true)
@@ -125,7 +125,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
   }
 
-  test("the checkpoint remembers how to reach what offsets name, and no secret") {
+  test("the checkpoint stores how to reach the clusters that offsets name, and no secret") {
     val secrets = Map(
       "bootstrap.servers" -> "b:1",
       "sasl.jaas.config" -> "pw",
@@ -162,7 +162,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     again.remember(second, CompositeOffset.empty)
     assert(
       new SourceCheckpoint(folder, new Configuration).cluster("blue").isEmpty,
-      "no offset names it any more"
+      "no offset names it now"
     )
     assert(new SourceCheckpoint(folder, new Configuration).cluster("green").isDefined)
   }
@@ -176,7 +176,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
   }
 
-  test("a folder where Spark's own Kafka source has been is refused") {
+  test("a folder of Spark's own Kafka source is refused") {
     val folder = Files.createTempDirectory("memory")
     Files.writeString(folder.resolve("0"), "v1\n{}")
     val e = intercept[DynamicKafkaRuntimeException](
@@ -185,7 +185,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(e.getCondition == "DYNAMIC_KAFKA.PLAIN_KAFKA_CHECKPOINT")
   }
 
-  test("metrics never throw and always have every key") {
+  test("metrics never throw, and always have every key") {
     val consumed = CompositeOffset(
       clusters =
         SortedMap("blue" -> positions(("t", 0, 5L), ("t", 1, 5L)), "gone" -> positions(("t", 0, 9L))),
@@ -202,7 +202,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
   }
 
-  test("what Spark's own reader counts is forwarded") {
+  test("the task metrics of Spark's own reader are forwarded") {
     final case class Count(name: String, value: Long) extends CustomTaskMetric
     val counts = Array[CustomTaskMetric](Count("dataLoss", 3L), Count("offsetOutOfRange", 2L))
     val inner = new PartitionReader[InternalRow] {
@@ -216,7 +216,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(new ClusterReader(partition, inner).currentMetricsValues.toSeq == counts.toSeq)
   }
 
-  test("the same partition of many clusters does not come to one executor") {
+  test("the same partition of many clusters is spread over executors") {
     val places = IndexedSeq("executor_a", "executor_b", "executor_c")
     val inner = new InputPartition {}
     val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
@@ -232,7 +232,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     ))
   }
 
-  test("the checkpoint remembers patterns, what matches, partitions and times") {
+  test("the checkpoint stores patterns, matched topics, partitions and timestamps") {
     val times = OffsetsPolicy.TimestampByPartition(Map("*" -> Map("orders" -> Map(0 -> 5L))))
     val matched = TopologyTopic("s", matched = true, startingOffsets = Some(times))
     val topology = Topology(SortedMap("blue" -> TopologyCluster(

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 import io.github.dynamickafka.testkit.Record
 
-/** Clusters and topics that leave and come back. */
+/** Clusters and topics that are removed and added again. */
 class ReturnSuite extends SourceTest {
 
   private def add(topic: String, n: Int, prefix: String) = {
@@ -14,7 +14,7 @@ class ReturnSuite extends SourceTest {
   private def both(topic: String) = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
   private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
 
-  test("a cluster that has left is not read, and resumes exactly where it was, over a restart too") {
+  test("a removed cluster is not read, and resumes exactly when added again, also after a restart") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       s.orders(both(topic): _*)
@@ -41,7 +41,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("flapping costs nothing: each answer of the service is another topology, under load") {
+  test("flapping has no effect: each answer of the service is another topology, under load") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       s.orders(both(topic): _*)
@@ -59,7 +59,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("a topic that leaves and comes back within its cluster resumes exactly") {
+  test("a topic that is removed and added again within its cluster resumes exactly") {
     scene { s =>
       val (kept, leaving) = (newTopicOn(2, blue), newTopicOn(2, blue))
       def produceBoth(prefix: String) =
@@ -95,7 +95,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("partitions that appear while a cluster is away are read from earliest when it comes back") {
+  test("partitions that are added while a cluster is removed are read from earliest when it returns") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.orders(both(topic): _*)
@@ -114,16 +114,16 @@ class ReturnSuite extends SourceTest {
 
   private def retention(ms: Long) = "streamMetadataRemovedClusterRetentionMs" -> ms.toString
 
-  /** More than a busy machine needs for a test. */
+  /** Longer than a busy machine needs for a test. */
   private val long = retention(600000L)
 
-  /** When blue was retired, which is in the offset. */
+  /** When blue was retired, as stored in the offset. */
   private def retired(s: Scene): Long = s.results.logged.retained("blue").since
 
   private def awaitExpiry(since: Long, retentionMs: Long): Unit =
     waitFor("the retention to end")(System.currentTimeMillis() - since >= retentionMs)
 
-  test("after its retention a cluster is new again, and only then") {
+  test("a cluster is new again after its retention, and not before") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       add(topic, 4, "a")
@@ -148,7 +148,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("the retention is counted over a restart") {
+  test("the retention continues over a restart") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       add2(topic)
@@ -165,7 +165,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("retention 0 forgets at once: the batch that retires a cluster does not keep its offsets") {
+  test("retention 0: the batch that retires a cluster drops its offsets") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       add2(topic)
@@ -181,7 +181,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("retention does not touch a cluster whose return is delayed by an outage") {
+  test("retention does not apply to a cluster whose return is delayed by an outage") {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       produce(red, topic, 1, Seq("a", "b"))

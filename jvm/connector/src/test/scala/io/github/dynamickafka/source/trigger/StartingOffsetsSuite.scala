@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.Trigger
 import io.github.dynamickafka.source.{Entry, Scene, Seen, SourceTest}
 import io.github.dynamickafka.testkit.KafkaCluster
 
-/** Where a query starts. */
+/** The start position of a query. */
 class StartingOffsetsSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
@@ -24,13 +24,13 @@ class StartingOffsetsSuite extends SourceTest {
     ()
   }
 
-  /** What is to be seen when partitions 0 and 1 of each cluster start at these offsets. */
+  /** The records to be read when partitions 0 and 1 of each cluster start at these offsets. */
   private def from(topic: String, starts: (String, KafkaCluster, Long, Long)*): Seq[Seen] =
     starts.flatMap { case (id, cluster, zero, one) =>
       stored(id, cluster, topic).filter(r => r.offset >= (if (r.partition == 0) zero else one))
     }
 
-  test("earliest is the default, and where partitions begin above 0") {
+  test("earliest is the default, also for partitions that begin above 0") {
     withTopic { (s, topic) =>
       blue.deleteRecords(topic, 0, 2)
       s.catchUp()
@@ -39,7 +39,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("latest: what comes after the start, and nothing before") {
+  test("latest: only records produced after the start") {
     withTopic { (s, topic) =>
       val query = s.start("startingOffsets" -> "latest")
       settle(query)
@@ -49,7 +49,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("JSON by cluster, with -1 and -2; partitions that are not named start at the earliest") {
+  test("JSON by cluster, with -1 and -2; partitions that it does not name start at earliest") {
     withTopic { (s, topic) =>
       s.catchUp(
         "startingOffsets" -> s"""{"blue": {"$topic": {"0": 3, "1": -1}}, "green": {"$topic": {"1": 4}}}"""
@@ -58,7 +58,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("JSON without clusters where there is one cluster, and an error where there are two") {
+  test("JSON without a cluster level: accepted with one cluster, an error with two") {
     withTopic { (s, topic) =>
       val json = s"""{"$topic": {"0": 3, "1": -2}}"""
       val e = refused(s.start(Trigger.AvailableNow(), "startingOffsets" -> json))
@@ -71,7 +71,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("a cluster's own: from the metadata, and from its option, which wins") {
+  test("a cluster's own start: in the metadata, and as its option, which takes precedence") {
     withTopic { (s, topic) =>
       s.orders(Entry("blue", blue, topic).startingAt("earliest"), Entry("green", green, topic))
       s.catchUp("startingOffsets" -> "latest")
@@ -87,7 +87,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("A earliest, B latest: all of A, and of B what comes later") {
+  test("A earliest, B latest: all records of A, and later ones of B") {
     withTopic { (s, topic) =>
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic).startingAt("latest"))
       val query = s.start()
@@ -98,13 +98,13 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("timestamps: the first record of that time, or the end; by partition too") {
+  test("timestamps: the first record of that time, or the end; also by partition") {
     withTopic { (s, topic) =>
-      // Between the records of before and those of later.
+      // A time between the earlier and the later records.
       val before = System.currentTimeMillis()
-      waitFor("the clock to go on")(System.currentTimeMillis() > before)
+      waitFor("the clock to advance")(System.currentTimeMillis() > before)
       val time = System.currentTimeMillis()
-      waitFor("the clock to go on")(System.currentTimeMillis() > time)
+      waitFor("the clock to advance")(System.currentTimeMillis() > time)
       produce(blue, topic, 2, values("later", 2))
       s.catchUp("startingTimestamp" -> time.toString)
       assertSame(s.seen, from(topic, ("blue", blue, 5, 5)))
@@ -128,7 +128,7 @@ class StartingOffsetsSuite extends SourceTest {
     } finally admin.close()
   }
 
-  test("committed: of the group, by cluster, and the fallback where there is none") {
+  test("committed: the group's offsets on each cluster, and the fallback for partitions without one") {
     withTopic { (s, topic) =>
       val group = s"group-$topic"
       commit(blue, group, topic, 0 -> 2L, 1 -> 3L)
@@ -141,7 +141,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("commitGroupId is read before kafka.group.id; without either it is an error at load") {
+  test("commitGroupId takes precedence over kafka.group.id; without either it is an error at load") {
     withTopic { (s, topic) =>
       commit(blue, s"group-$topic", topic, 0 -> 5L, 1 -> 5L)
       commit(green, s"group-$topic", topic, 0 -> 5L, 1 -> 1L)
@@ -156,7 +156,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("only a first start looks at startingOffsets: a restart goes on") {
+  test("startingOffsets applies to a first start only: a restart resumes") {
     withTopic { (s, topic) =>
       s.catchUp()
       produce(blue, topic, 2, values("more", 4))
@@ -165,7 +165,7 @@ class StartingOffsetsSuite extends SourceTest {
     }
   }
 
-  test("an offset that is not there is lost data, and names the place") {
+  test("a start offset that does not exist is data loss, and the error names the partition") {
     withTopic { (s, topic) =>
       val beyond = "startingOffsets" -> s"""{"blue": {"$topic": {"0": 77}}}"""
       val e = refused(s.start(Trigger.AvailableNow(), beyond))

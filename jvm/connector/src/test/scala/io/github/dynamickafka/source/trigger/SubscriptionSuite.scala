@@ -9,7 +9,7 @@ class SubscriptionSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  test("two streams name one (cluster, topic): read once, for the first stream in sorted order") {
+  test("two streams name the same topic of a cluster: read once, for the first stream in sorted order") {
     scene { s =>
       val (shared, own) = (newTopicOn(2, blue), newTopicOn(1, blue))
       produce(blue, shared, 2, values("s", 6))
@@ -21,7 +21,7 @@ class SubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a topic that one of two streams gives up is still read, exactly, and drains only when both drain it") {
+  test("a topic that one of two streams drops is still read exactly, and drains only if both drain it") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       val entry = Entry("blue", blue, topic)
@@ -58,11 +58,11 @@ class SubscriptionSuite extends SourceTest {
       s.orders(Entry("one", blue, topic), Entry("two", blue, topic))
       val e = failure(query)
       assert(condition(e) == "DUPLICATE_CLUSTER")
-      assert(s.results.logged.clusters.keySet == Set("one"), "and nothing of it was logged")
+      assert(s.results.logged.clusters.keySet == Set("one"), "nothing of the second id was logged")
     }
   }
 
-  test("allowDuplicateClusters reads it twice; ids that share no topic need no permission") {
+  test("allowDuplicateClusters reads the topic twice; ids that share no topic are always accepted") {
     scene { s =>
       val topic = newTopicOn(2, blue)
       produce(blue, topic, 2, values("v", 6))
@@ -79,7 +79,7 @@ class SubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a pattern is matched in full, and streams enter and leave as they match") {
+  test("a pattern is matched in full, and streams are added and removed as they match") {
     scene { s =>
       val topics = (1 to 4).map(_ => newTopicOn(1, blue))
       topics.foreach(produce(blue, _, 1, values("v", 2)))
@@ -123,7 +123,7 @@ class SubscriptionSuite extends SourceTest {
     }
   }
 
-  test("cluster ids are opaque: letter case, dots, options of the longer id") {
+  test("cluster ids are opaque: letter case, dots, options of a longer id") {
     scene { s =>
       val (one, two, three) = (newTopicOn(1, blue), newTopicOn(1, blue), newTopicOn(1, blue))
       Seq(one, two, three).foreach(produce(blue, _, 1, values("v", 3)))
@@ -133,7 +133,7 @@ class SubscriptionSuite extends SourceTest {
     }
   }
 
-  test("the same topic on two clusters, with a group id of the user: nothing is mixed up, every batch") {
+  test("the same topic on two clusters, with kafka.group.id: consumers are not mixed up in any batch") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -150,7 +150,7 @@ class SubscriptionSuite extends SourceTest {
     }
   }
 
-  test("single-cluster: the topics of one cluster are the streams") {
+  test("single-cluster: each topic of the cluster is a stream") {
     val (one, two) = (newTopicOn(2, blue), newTopicOn(1, blue))
     produce(blue, one, 2, values("v", 5))
     produce(blue, two, 1, values("w", 3))

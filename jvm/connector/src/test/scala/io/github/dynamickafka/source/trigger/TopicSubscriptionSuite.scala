@@ -2,12 +2,12 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.source.{Entry, Seen, SourceTest}
 
-/** Topics inside a cluster: by pattern, and some of their partitions. */
+/** Topics of a cluster: by pattern, and some of their partitions. */
 class TopicSubscriptionSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  /** Topics of a name of their own, `<prefix>-<suffix>`, with two partitions and six records each. */
+  /** Topics `<prefix>-<suffix>` with a unique prefix, two partitions and six records each. */
   private final class Topics {
     val prefix: String = newTopic("p")
     def pattern: String = s"$prefix-[a-z]{2}"
@@ -26,7 +26,7 @@ class TopicSubscriptionSuite extends SourceTest {
       Seq(Entry("blue", blue).matching(pattern), Entry("green", green).matching(pattern))
   }
 
-  test("a pattern is matched in full on each cluster, and topics come and go while the query runs") {
+  test("a pattern is matched in full on each cluster; topics are added and removed while the query runs") {
     scene { s =>
       val topics = new Topics
       topics.add("eu", "old", "x")
@@ -52,7 +52,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a pattern under AvailableNow and spark.read: the topics of the start") {
+  test("a pattern with AvailableNow and spark.read: the topics of the start") {
     scene { s =>
       val topics = new Topics
       topics.add("eu", "us")
@@ -70,7 +70,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a query that is started while the service is down goes on with the pattern of its checkpoint") {
+  test("a query that is started while the service is down continues with the pattern of its checkpoint") {
     scene { s =>
       val topics = new Topics
       topics.add("eu")
@@ -83,7 +83,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("interval -1: topics are looked for at the start only") {
+  test("interval -1: topics are listed at the start only") {
     scene { s =>
       val topics = new Topics
       topics.add("eu")
@@ -100,7 +100,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("a pattern on a cluster that cannot be reached: its topics stay, and a first start waits for them") {
+  test("a pattern on an unreachable cluster: its topics are kept, and a first start waits for them") {
     scene { s =>
       val topics = new Topics
       topics.add("eu")
@@ -130,7 +130,7 @@ class TopicSubscriptionSuite extends SourceTest {
     stored("blue", blue, topic).filter(r => blueParts(r.partition)) ++
       stored("green", green, topic).filter(r => greenParts(r.partition))
 
-  test("only these partitions, by each kind of trigger, with offsets for one of them") {
+  test("only the listed partitions, with each kind of trigger, and offsets for one of them") {
     scene { s =>
       val topic = newTopicOn(3, blue, green)
       Seq(blue, green).foreach(produce(_, topic, 3, values("v", 9)))
@@ -147,7 +147,7 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
-  test("partitions that are taken away are kept, and resume exactly; new ones are read from their beginning") {
+  test("removed partitions are retained and resume exactly; new ones are read from their beginning") {
     scene { s =>
       val topic = newTopicOn(3, blue, green)
       def produceAll(prefix: String) = Seq(blue, green).foreach(produce(_, topic, 3, values(prefix, 6)))
@@ -168,7 +168,7 @@ class TopicSubscriptionSuite extends SourceTest {
         of(topic, Set(0), Set(0, 1, 2)) ++
           stored("blue", blue, topic).filter(r => r.partition == 1 && r.offset < 2)
       )
-      // Nothing that was read stays; then all of it again.
+      // First none of the partitions that were read, then all of them again.
       s.change(entries(2): _*)
       settle(query)
       produceAll("c")

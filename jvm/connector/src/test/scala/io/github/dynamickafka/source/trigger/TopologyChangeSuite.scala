@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Logs, Results, SourceTest, StreamsFile}
 
-/** Clusters, topics and partitions that come, while a query runs. */
+/** Clusters, topics and partitions that are added while a query runs. */
 class TopologyChangeSuite extends SourceTest {
 
   private def values(prefix: String, from: Int, until: Int) = (from until until).map(i => s"$prefix$i")
@@ -19,7 +19,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("A, then A and B, then B: nothing lost, nothing twice, from a metadata file") {
+  test("A, then A and B, then B: no record is lost or duplicated, from a metadata file") {
     val topic = newTopicOn(2, blue, green)
     val folder = newFolder()
     val file = new StreamsFile(folder)
@@ -55,7 +55,7 @@ class TopologyChangeSuite extends SourceTest {
   }
 
   test(
-    "a cluster that appears is read from earliest, whatever startingOffsets says, in the batch that brings it"
+    "an added cluster is read from earliest, whatever startingOffsets is, in the batch that introduces it"
   ) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
@@ -68,12 +68,12 @@ class TopologyChangeSuite extends SourceTest {
       s.change(Entry("blue", blue, topic), Entry("green", green, topic))
       settle(query)
       assertSame(s.seen, stored("green", green, topic))
-      assert(s.results.sizes.filter(_ > 0) == Seq(6), "read by one batch, the one that introduces it")
+      assert(s.results.sizes.filter(_ > 0) == Seq(6), "read by the batch that introduces it")
       assert(s.results.logged.entered("green").of(topic).values.toSet == Set(0L))
     }
   }
 
-  test("newClusterStartingOffsets decides where a cluster enters, and its own starting_offsets win") {
+  test("newClusterStartingOffsets applies to an added cluster, and its starting_offsets take precedence") {
     scene { s =>
       val topic = newTopicOn(1, blue, green, red)
       Seq(blue, green, red).foreach(produce(_, topic, 1, values("before", 0, 3)))
@@ -99,7 +99,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("a topic that appears in a known cluster is read from earliest, also where that is above 0") {
+  test("a topic added to a known cluster is read from earliest, also if that is above 0") {
     scene { s =>
       val (first, second) = (newTopicOn(1, blue), newTopicOn(2, blue))
       produce(blue, second, 2, values("s", 0, 10))
@@ -114,7 +114,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("newTopicStartingOffsets decides where a topic of a known cluster enters, and only there") {
+  test("newTopicStartingOffsets applies to a topic added to a known cluster, and only there") {
     scene { s =>
       val (first, second) = (newTopicOn(1, blue, green), newTopicOn(1, blue, green))
       Seq(blue, green).foreach(produce(_, second, 1, values("s", 0, 3)))
@@ -129,7 +129,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("partitions that appear are read from earliest, whatever the options say") {
+  test("added partitions are read from earliest, whatever the options are") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
@@ -139,14 +139,14 @@ class TopologyChangeSuite extends SourceTest {
       blue.addPartitions(topic, 3)
       produce(blue, topic, 3, values("p", 0, 9))
       settle(query)
-      // The broker's metadata of a new partition can come a moment later than its first record.
+      // The broker's metadata of a new partition may arrive after its first record.
       eventually(assert(s.seen.size == 9))
       settle(query)
       assertSame(s.seen, stored("blue", blue, topic))
     }
   }
 
-  test("a change of the topology alone is logged, without a record") {
+  test("a change of the topology is logged even without records") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       s.orders(Entry("blue", blue, topic))
@@ -160,14 +160,14 @@ class TopologyChangeSuite extends SourceTest {
       settle(query)
       val text = s.results.loggedText
       val batches = query.lastProgress.batchId
-      // The same answer a few times more.
+      // The same answer several times more.
       s.service.awaitAnswers()
       settle(query)
-      assert(s.results.loggedText == text && query.lastProgress.batchId <= batches + 1, "and then it rests")
+      assert(s.results.loggedText == text && query.lastProgress.batchId <= batches + 1, "and then it is idle")
     }
   }
 
-  test("a cluster that takes no writes is read, and whether it takes them is no change of the topology") {
+  test("a cluster that takes no writes is read, and a change of write is not a change of the topology") {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       Seq(blue, green).foreach(produce(_, topic, 2, values("a", 0, 4)))
@@ -183,7 +183,7 @@ class TopologyChangeSuite extends SourceTest {
           settle(query)
         }
       }
-      assert(s.results.batchCount == before, "a change of the topology makes a batch by itself")
+      assert(s.results.batchCount == before, "a change of the topology would start a batch")
       assert(!lines.exists(_.startsWith("Topology change: ")), lines)
       Seq(blue, green).foreach(produce(_, topic, 2, values("b", 0, 4)))
       settle(query)
@@ -191,7 +191,7 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("the start is durable before the first batch: a crash in batch 0 replays from the same place") {
+  test("the start is durable before the first batch: a crash in batch 0 restarts at the same position") {
     scene { s =>
       val topic = newTopicOn(2, blue)
       produce(blue, topic, 2, values("before", 0, 4))
@@ -202,14 +202,14 @@ class TopologyChangeSuite extends SourceTest {
       produce(blue, topic, 2, values("after", 0, 4))
       s.results.unlog()
       s.results.forgetRows()
-      // As if the driver had died before it logged batch 0: only the source's own file tells where that was.
+      // As if the driver had died before it logged batch 0: only the source's own file has the position.
       assert(!s.results.files.keys.exists(f => f.startsWith("offsets/") && !f.contains(".")))
       s.catchUp("startingOffsets" -> "latest")
       assertSame(s.seen, stored("blue", blue, topic).filter(_.value.startsWith("after")))
     }
   }
 
-  test("two queries of one session over the same stream both see everything") {
+  test("two queries of one session over the same stream both read everything") {
     scene { one =>
       scene { two =>
         val topic = newTopicOn(2, blue, green)
@@ -230,12 +230,12 @@ class TopologyChangeSuite extends SourceTest {
     }
   }
 
-  test("each change is one line in the log: what enters, drains and leaves, and where; no secret") {
+  test("each change is one log line: what enters, drains and leaves, with positions and without secrets") {
     scene { s =>
       val (a, b) = (newTopicOn(1, blue, green), newTopicOn(1, red))
       produce(blue, a, 1, Seq("1", "2", "3"))
       produce(red, b, 1, Seq("1", "2"))
-      val secret = "pw-of-nobody"
+      val secret = "pw-unused"
       def on(entry: Entry) = entry.and("ssl.truststore.password", secret)
       s.orders(on(Entry("blue", blue, a)), on(Entry("red", red, b)))
       val query = s.start()
