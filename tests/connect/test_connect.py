@@ -78,6 +78,7 @@ def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders:
         assert "Did you mean 'streamIds'" in message
 
 
+@pytest.mark.test_all
 def test_jars_that_the_client_uploads(orders: Orders, tmp_path: Path) -> None:
     with ConnectServer(tmp_path / "server") as server:
         jars = map(str, connector_jars())

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from tests.harness.driver_process import DriverProcess
 from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
 
+@pytest.mark.test_all
 def test_new_settings_with_a_group_id_of_the_user(scene: Scene) -> None:
     """Executors cache consumers by group id and topic partition, which are equal for both clusters here."""
     topic = scene.topic("blue", "green")
@@ -41,6 +44,7 @@ def _logs(driver: DriverProcess, text: str, since: int) -> bool:
     return text in driver.log()[since:]
 
 
+@pytest.mark.test_all
 def test_a_cluster_leaves_with_lag_and_returns_to_another_driver(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
+import pytest
+
 from tests.harness.load import Load
 from tests.harness.query import Query
 from tests.harness.scene import PARTITIONS, Scene
@@ -68,6 +70,7 @@ def test_flapping_and_rewrites_in_place_have_no_effect(scene: Scene) -> None:
     assert query.run == 1
 
 
+@pytest.mark.test_all
 def test_too_many_failures_fail_the_query_and_nothing_is_lost(scene: Scene) -> None:
     topic = scene.topic("blue")
     metadata = scene.metadata("orders", "blue", topic=topic)
@@ -88,6 +91,7 @@ def test_too_many_failures_fail_the_query_and_nothing_is_lost(scene: Scene) -> N
     scene.await_exact(query, ("blue", topic))
 
 
+@pytest.mark.test_all
 def test_a_service_that_takes_30_seconds_does_not_delay_queries(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
@@ -16,6 +18,7 @@ PROPERTIES = {
 }
 
 
+@pytest.mark.test_all
 def test_no_secret_in_checkpoint_log_plan_or_error(scene: Scene) -> None:
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.harness.scene import Scene
 from tests.harness.waiting import until
 
 
+@pytest.mark.test_all
 def test_a_logged_batch_is_read_again_whatever_was_removed(scene: Scene) -> None:
     topic = scene.topic("blue", "green", "red")
     for cluster in ("blue", "green", "red"):

@@ -16,6 +16,7 @@ EVENTS = 22
 SINK_EVENTS = 8
 
 
+@pytest.mark.test_all
 def test_a_soak(scene: Scene, tmp_path: Path) -> None:
     print(soak(seed(), EVENTS, tmp_path / "soak", scene.brokers, scene.drivers))
 

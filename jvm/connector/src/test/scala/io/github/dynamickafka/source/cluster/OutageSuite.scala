@@ -9,6 +9,7 @@ import javax.management.ObjectName
 import org.apache.spark.sql.streaming.{StreamingQueryProgress, Trigger}
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Unreachable clusters. `red` is the one that fails. */
 class OutageSuite extends SourceTest {
@@ -124,7 +125,7 @@ class OutageSuite extends SourceTest {
   private def lookMs(progress: StreamingQueryProgress): Long =
     progress.durationMs.asScala.get("latestOffset").fold(0L)(_.longValue)
 
-  test("skip: after clusterFailureTimeoutMs the query fails") {
+  test("skip: after clusterFailureTimeoutMs the query fails", TestAll) {
     withTopic { (s, topic) =>
       val query = s.start(skip, soon, "clusterFailureTimeoutMs" -> "20000")
       settle(query)

@@ -276,7 +276,11 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   /** Fails well before `clusterRequestTimeoutMs`, and no text contains a secret. */
-  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(parts: String*): Unit =
+  private def refusedAtOnce(
+      expected: String,
+      entry: Entry,
+      options: (String, String)*
+  )(parts: String*): Unit =
     scene { s =>
       s.orders(entry)
       val from = System.nanoTime()
