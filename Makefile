@@ -68,7 +68,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
 
 # The checks and the other lines' jars are built in the same session, since each start of sbt takes half a minute.
-test-scala: ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
+test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
 	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars) "sparkLine $(FIRST_LINE)" test \
@@ -167,8 +167,13 @@ $(PUBLISHED): $(VENV)/ready $(SOURCES)
 	./sbt $(TO_HOME_OF_TESTS) connector/publishM2
 	touch $@
 
-$(VENV)/ready: requirements-dev.txt version.sbt python/pyproject.toml
+# First, because sbt's launcher is fetched with a jar of PySpark, and the rest of the environment can wait.
+$(VENV)/spark: requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep '^pyspark==' $<)"
+	touch $@
+
+$(VENV)/ready: $(VENV)/spark requirements-dev.txt version.sbt python/pyproject.toml
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile -r requirements-dev.txt
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e python
 	touch $@
