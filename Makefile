@@ -32,9 +32,7 @@ FIRST_LINE := $(shell awk -F'"' '/minor = / { print $$2; exit }' project/SparkLi
 LINES := 4.1 4.0
 LINE ?= 4.1
 # PySpark that runs the jars of a line: of the table, or PYSPARK=4.3.0.
-spark_of = $(shell awk -F'"' '/minor = "$(1)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
-PYSPARK ?= $(call spark_of,$(LINE))
-line_venv = target/venv-$(call spark_of,$(1))
+PYSPARK ?= $(shell awk -F'"' '/minor = "$(LINE)"/ { found = 1 } found && /spark = / { print $$2; exit }' project/SparkLines.scala)
 LINE_VENV := target/venv-$(PYSPARK)
 LINE_RUN := $(LINE_VENV)/bin/python
 ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
@@ -42,7 +40,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
-.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line smoke-lines \
+.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line \
   soak soak-sink bench coverage lint lint-python weights format docs docs-options \
   site jars published clean
 
@@ -56,7 +54,7 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 BESIDE_SBT := environments
 test: ## The tests
 	@$(MAKE) --no-print-directory -j2 test-scala $(BESIDE_SBT)
-	@$(MAKE) --no-print-directory test-python smoke-lines
+	@$(MAKE) --no-print-directory test-python
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
@@ -67,11 +65,11 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
 	  $(MAKE) --no-print-directory soak soak-sink SEED=$$seed
 
-# The checks and the other lines' jars are built in the same session, since each start of sbt takes half a minute.
+# The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
-	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars) "sparkLine $(FIRST_LINE)" test \
+	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars smoke/run) "sparkLine $(FIRST_LINE)" test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
@@ -82,15 +80,9 @@ test-python: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## Python and end-to-end tests, 
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests
 
-environments: $(VENV)/ready $(CLASS_DATA) $(foreach line,$(LINES),$(call line_venv,$(line))/ready)
+environments: $(VENV)/ready $(CLASS_DATA)
 
-smoke-lines: $(JARS) ## Each other Spark line: one read and one write on real brokers
-	@$(call TIMED,other lines) $(MAKE) --no-print-directory -j$(WORKERS) --output-sync=target $(LINES:%=smoke-%)
-
-smoke-%:
-	@$(MAKE) --no-print-directory smoke-line LINE=$*
-
-smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready
+smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## A read and a write in Python on one Spark line: LINE=4.1
 	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
 
 test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2

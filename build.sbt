@@ -163,3 +163,16 @@ lazy val benchmark = (project in file("jvm/benchmark"))
     dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql % Provided
   )
+
+/** What `make test` runs on each Spark line. */
+lazy val smoke = (project in file("jvm/smoke"))
+  .dependsOn(connector, testkit)
+  .settings(common)
+  .settings(
+    name := "dynamic-kafka-smoke",
+    publish / skip := true,
+    run / fork := true,
+    run / javaOptions ++= javaModuleOptions ++ Seq("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies += sparkSql
+  )

@@ -1,0 +1,73 @@
+package io.github.dynamickafka.smoke
+
+import java.nio.file.{Files, Path}
+
+import scala.util.Using
+
+import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.{DataFrame, SparkSession}
+
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
+
+/**
+ * Shows that the connector works on the Spark line of this build: a stream on two Kafka clusters is read in a batch and
+ * in a streaming query, and is written with each delivery guarantee.
+ */
+object Smoke {
+  private val Topic = "orders"
+  private val written = (1 to 40).map(i => s"record-$i")
+
+  def main(args: Array[String]): Unit = {
+    val folder = Files.createTempDirectory("dynamic-kafka-smoke-")
+    val clusters = KafkaClusters.start("blue", "green")
+    try {
+      clusters.foreach(_.createTopic(Topic, partitions = 2))
+      val metadata = Files.writeString(folder.resolve("streams.json"), document(clusters))
+      val session = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+      Using.resource(session)(run(_, folder, metadata, clusters))
+    } finally clusters.foreach(_.stop())
+  }
+
+  private def run(spark: SparkSession, folder: Path, metadata: Path, clusters: Seq[KafkaCluster]): Unit = {
+    import spark.implicits._
+    clusters.foreach(_.produce(Topic, written.zipWithIndex.map { case (v, i) => Record(i % 2, None, v) }))
+    val options = Map("metadataService" -> "file", "metadataService.path" -> metadata.toString)
+    def read(frame: DataFrame) = frame.select($"cluster", $"value".cast("string")).as[(String, String)]
+    val stored = clusters.flatMap(c => written.map(c.name -> _))
+
+    val batch = spark.read.format("dynamic-kafka").options(options).option("streamIds", Topic).load()
+    check("a batch read", read(batch).collect().toSeq, stored)
+
+    val stream = spark.readStream.format("dynamic-kafka").options(options).option("streamIds", Topic)
+    val query = read(stream.option("startingOffsets", "earliest").load())
+      .writeStream.format("memory").queryName("seen").trigger(Trigger.AvailableNow()).start()
+    query.awaitTermination()
+    check("a streaming read", spark.table("seen").as[(String, String)].collect().toSeq, stored)
+
+    val source = Files.writeString(Files.createDirectory(folder.resolve("in")).resolve("values.txt"), "written\n")
+    Seq("at-least-once", "exactly-once").foreach { guarantee =>
+      spark.readStream.text(source.getParent.toString)
+        .selectExpr(s"'$guarantee' AS value")
+        .writeStream.format("dynamic-kafka").options(options)
+        .option("streamId", Topic).option("deliveryGuarantee", guarantee)
+        .option("checkpointLocation", folder.resolve(guarantee).toString)
+        .trigger(Trigger.AvailableNow()).start().awaitTermination()
+      val found = clusters.flatMap(_.dump(Topic, committedOnly = true).map(_.value)).count(_ == guarantee)
+      check(s"a write, $guarantee", Seq.fill(found)(guarantee), Seq(guarantee))
+    }
+    println(s"Spark ${spark.version}: read and written")
+  }
+
+  private def check[A](what: String, found: Seq[A], expected: Seq[A]): Unit = {
+    val (lost, more) = (expected.diff(found), found.diff(expected))
+    if (lost.nonEmpty || more.nonEmpty)
+      throw new AssertionError(s"$what: missing ${lost.take(5)}, unexpected ${more.take(5)}")
+  }
+
+  private def document(clusters: Seq[KafkaCluster]): String = {
+    def entries(of: KafkaCluster => String) = clusters.map(of).mkString("{", ",", "}")
+    val addresses = entries(c => s""""${c.name}":{"properties":{"bootstrap.servers":"${c.bootstrapServers}"}}""")
+    val topics = entries(c => s""""${c.name}":{"topics":["$Topic"]}""")
+    s"""{"version":1,"clusters":$addresses,"streams":{"$Topic":{"clusters":$topics}}}"""
+  }
+}
