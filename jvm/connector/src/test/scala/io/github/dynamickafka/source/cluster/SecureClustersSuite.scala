@@ -276,11 +276,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   /** Fails well before `clusterRequestTimeoutMs`, and no text contains a secret. */
-  private def refusedAtOnce(
-      expected: String,
-      entry: Entry,
-      options: (String, String)*
-  )(parts: String*): Unit =
+  private def refusedAtOnce(expected: String, entry: Entry, options: (String, String)*)(says: String*): Unit =
     scene { s =>
       s.orders(entry)
       val from = System.nanoTime()
@@ -288,7 +284,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       val seconds = (System.nanoTime() - from) / 1000000000L
       assert(seconds < 30, "the default limit is a minute")
       assert(condition(e) == expected, text(e))
-      parts.foreach(part => assert(text(e).contains(part), text(e)))
+      says.foreach(part => assert(text(e).contains(part), text(e)))
       val out = new StringWriter
       e.asInstanceOf[Throwable].printStackTrace(new PrintWriter(out))
       val secrets = entry.properties.collect { case (k, v) if k.endsWith("password") => v }
