@@ -8,8 +8,6 @@ import java.util.concurrent.TimeUnit
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.kafka.common.Uuid
-
 /** The directory of one broker, and its process, at most one at a time. */
 private[testkit] final class BrokerProcess(name: String) {
   val folder: Path = Files.createTempDirectory(Reaper.FolderPrefix)
@@ -23,13 +21,13 @@ private[testkit] final class BrokerProcess(name: String) {
   def isAlive: Boolean = process.exists(_.isAlive)
 
   /** Formats an empty data directory. */
-  def format(config: BrokerConfig): Unit = {
+  def format(config: BrokerConfig, clusterId: String): Unit = {
     write(config)
     // The process is too short-lived for the C2 compiler.
-    val formatting = java(config.version, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool")(
+    val formatting = java(config, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool")(
       "format",
       "--cluster-id",
-      Uuid.randomUuid().toString,
+      clusterId,
       "--config",
       properties.toString
     )
@@ -41,7 +39,7 @@ private[testkit] final class BrokerProcess(name: String) {
     write(config)
     // The log must only contain the reason of this failure.
     Files.deleteIfExists(log)
-    val started = java(config.version, "kafka.Kafka")(properties.toString)
+    val started = java(config, "kafka.Kafka")(properties.toString)
     reaper.watch(started.pid)
     started.onExit().thenRun(() => reaper.forget(started.pid))
     process = Some(started)
@@ -86,15 +84,15 @@ private[testkit] final class BrokerProcess(name: String) {
     ()
   }
 
-  private def java(version: String, optionsAndClass: String*)(arguments: String*): Process = {
+  private def java(config: BrokerConfig, optionsAndClass: String*)(arguments: String*): Process = {
     val binary = Paths.get(System.getProperty("java.home"), "bin", "java").toString
     val command = Seq(
       binary,
-      "-Xmx512m",
+      s"-Xmx${config.heapMb}m",
       "-XX:+UseSerialGC",
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
       "-cp",
-      BrokerVersions.classpath(version)
+      BrokerVersions.classpath(config.version)
     ) ++ optionsAndClass ++ arguments
     new ProcessBuilder(command.asJava)
       .directory(folder.toFile)
