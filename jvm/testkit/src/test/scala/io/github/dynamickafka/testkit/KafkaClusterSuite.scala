@@ -140,66 +140,6 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     }
   }
 
-  BrokerVersions.all.foreach { version =>
-    test(s"$version: a cluster of three nodes serves while one of them is down or frozen") {
-      val start = () => KafkaCluster.start("three", version, nodes = 3, racks = Seq("a", "b", "c"))
-      Using.resource(start()) { three =>
-        assert(three.nodes.map(n => (n.id, n.rack)) === Seq((1, Some("a")), (2, Some("b")), (3, Some("c"))))
-        assert(three.bootstrapServers === three.nodes.map(n => s"127.0.0.1:${n.listenerPort}").mkString(","))
-        three.createTopic("replicated", partitions = 3)
-        assert(replicas(three, "replicated") === Map(0 -> Set(1, 2, 3), 1 -> Set(1, 2, 3), 2 -> Set(1, 2, 3)))
-        assert((0 to 2).map(three.leader("replicated", _)).flatten.toSet === Set(1, 2, 3))
-        val leader = three.node(three.leader("replicated", 0).get)
-        three.produce("replicated", Seq(Record(0, None, "all")))
-
-        leader.kill()
-        assert(!leader.isAlive && three.isAlive)
-        // All replicas in sync have it, so those without the leader do from now on.
-        assert(three.produce("replicated", Seq(Record(0, None, "two"))) === Seq(0 -> 1L))
-        // The brokers hear of it one after the other.
-        Poll.until("another leader")(three.leader("replicated", 0).exists(_ != leader.id))
-        Poll.until("a smaller set")(three.inSync("replicated", 0) == Set(1, 2, 3) - leader.id)
-        three.createTopic("meanwhile")
-        three.produce("meanwhile", Seq(Record(0, None, "alone")))
-
-        leader.restart()
-        assert(leader.isAlive)
-        Poll.until("all in sync")(three.inSync("replicated", 0) == Set(1, 2, 3))
-        val other = three.node(three.leader("replicated", 0).get)
-        other.freeze()
-        assert(other.isAlive)
-        assert(three.produce("replicated", Seq(Record(0, None, "three"))) === Seq(0 -> 2L))
-        Poll.until("another leader")(three.leader("replicated", 0).exists(_ != other.id))
-        leader.kill()
-        assert(intercept[IllegalStateException](three.topics()).getMessage === "three is frozen")
-        other.thaw()
-        leader.restart()
-        assert(three.dump("replicated").map(_.value) === Seq("all", "two", "three"))
-        assert(three.dump("meanwhile").map(_.value) === Seq("alone"))
-      }
-    }
-  }
-
-  test("several nodes are killed and come back together, and move with their data") {
-    Using.resource(KafkaCluster.start("two", nodes = 2)) { two =>
-      two.createTopic("kept", partitions = 2, replicas = Seq(2, 1))
-      assert((0 to 1).map(two.leader("kept", _)) === Seq(Some(2), Some(2)))
-      two.produce("kept", Seq(Record(0, None, "before")))
-      two.kill()
-      assert(!two.isAlive)
-      assert(intercept[IllegalStateException](two.topics()).getMessage === "two is down")
-      // Alone it cannot serve, and waits for the other one.
-      two.node(1).restart()
-      assert(intercept[IllegalStateException](two.topics()).getMessage === "two is down")
-      two.node(2).restart()
-      val address = two.bootstrapServers
-      two.restartOnNewPort()
-      assert(two.bootstrapServers !== address)
-      Poll.until("both in sync")(two.inSync("kept", 0) == Set(1, 2))
-      assert(two.dump("kept").map(_.value) === Seq("before"))
-    }
-  }
-
   test("a failed start tells the end of the broker's log") {
     val failure = intercept[BrokerFailure] {
       KafkaCluster.start("broken", properties = Map("num.io.threads" -> "none"))
@@ -220,14 +160,6 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     }
     assert(failure.getMessage === "no start")
     assert(lonely.exists(cluster => cluster.name == "cluster-1" && !cluster.isAlive))
-  }
-
-  private def replicas(cluster: KafkaCluster, topic: String): Map[Int, Set[Int]] = {
-    val properties = Map[String, AnyRef]("bootstrap.servers" -> cluster.bootstrapServers)
-    Using.resource(Admin.create(properties.asJava)) { admin =>
-      val found = admin.describeTopics(java.util.List.of(topic)).allTopicNames().get().get(topic)
-      found.partitions.asScala.map(p => p.partition -> p.replicas.asScala.map(_.id).toSet).toMap
-    }
   }
 
   /** The end offset of partition 0, as a client of its own sees it. */
