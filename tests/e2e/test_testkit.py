@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from dynamic_kafka_testkit import Cluster, Record, StoredRecord, Testkit, TestkitError
 
+from tests.harness.waiting import until
+
 
 @pytest.fixture(scope="module")
 def pair(testkit: Testkit) -> Iterator[list[Cluster]]:
@@ -70,6 +72,27 @@ def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
     cluster.restart_on_new_port()
     assert cluster.bootstrap_servers != address
     assert cluster.topics() == {"moved"}
+
+
+def test_a_node_of_several_is_killed_alone(testkit: Testkit) -> None:
+    with testkit.start("several", nodes=3, racks=("a", "b", "c")) as cluster:
+        assert [(node.id, node.rack) for node in cluster.nodes] == [(1, "a"), (2, "b"), (3, "c")]
+        cluster.create_topic("t")
+        led = cluster.leader("t", 0)
+        assert led is not None
+        leader = cluster.node(led)
+        pid = leader.pid
+        leader.kill()
+        assert cluster.is_alive()
+        assert not leader.is_alive()
+        assert cluster.produce("t", [Record(0, None, "x")]) == [(0, 0)]
+        until("another leader", lambda: cluster.leader("t", 0) not in (led, None))
+        leader.restart()
+        assert leader.pid != pid
+        until("all in sync", lambda: cluster.in_sync("t", 0) == {1, 2, 3})
+        leader.freeze()
+        leader.thaw()
+        assert [record.value for record in cluster.dump("t")] == ["x"]
 
 
 def test_requests_to_a_dead_server_fail() -> None:

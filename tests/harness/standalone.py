@@ -6,7 +6,7 @@ import os
 import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,22 +21,28 @@ _DEPLOY = "org.apache.spark.deploy"
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[str]:
+def standalone(folder: Path, environments: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str]:
     """Run a master, and a worker with one core for each host; yield the master's URL.
 
     Args:
         folder: For logs and files of the workers.
+        environments: Environment variables of a worker by host, which its executors inherit.
     """
     folder.mkdir()
     processes: list[subprocess.Popen[bytes]] = []
 
-    def start(name: str, *arguments: str) -> Path:
+    def start(name: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Path:
         log = folder / f"{name}.log"
         with log.open("wb") as errors:
             processes.append(
                 subprocess.Popen(
                     [str(_SPARK_CLASS), *arguments],
-                    env={**os.environ, "SPARK_DAEMON_MEMORY": "256m", "SPARK_NO_DAEMONIZE": "1"},
+                    env={
+                        **os.environ,
+                        "SPARK_DAEMON_MEMORY": "256m",
+                        "SPARK_NO_DAEMONIZE": "1",
+                        **(environment or {}),
+                    },
                     stdout=errors,
                     stderr=errors,
                     start_new_session=True,
@@ -56,6 +62,7 @@ def standalone(folder: Path) -> Iterator[str]:
                 *("--host", host, "--webui-port", "0", "--cores", "1", "--memory", "1g"),
                 *("--work-dir", str(folder / host)),
                 url,
+                environment=(environments or {}).get(host),
             )
             for host in HOSTS
         ]

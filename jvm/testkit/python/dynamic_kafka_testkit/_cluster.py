@@ -11,11 +11,68 @@ from ._records import Record, StoredRecord
 from ._server import Server
 
 
-class Cluster:
-    """A Kafka cluster with one broker, which is a separate process.
+class Node:
+    """One broker of a cluster, which is a separate process.
 
-    Every method returns when its effect is visible to all clients. Methods that send requests to the broker fail
-    immediately while it is down or frozen. They bypass a proxy, so it may be paused or cut.
+    If there are several, each one is a controller too, and the cluster serves as long as more than half of them run.
+    """
+
+    def __init__(self, cluster: Cluster, id: int) -> None:
+        self._cluster = cluster
+        self._id = id
+
+    @property
+    def id(self) -> int:
+        """Kafka's `node.id`: 1, 2, ..."""
+        return self._id
+
+    @property
+    def rack(self) -> str | None:
+        """Kafka's `broker.rack`."""
+        found = self._cluster.describe_node(self._id)["rack"]
+        return None if found is None else str(found)
+
+    @property
+    def pid(self) -> int:
+        """The id of the current or last process."""
+        return int(self._cluster.describe_node(self._id)["pid"])
+
+    def is_alive(self) -> bool:
+        """Whether the process exists, even if it is frozen."""
+        return bool(self._cluster.describe_node(self._id)["isAlive"])
+
+    def kill(self) -> None:
+        """Send SIGKILL: the broker does not shut down gracefully.
+
+        The other nodes notice this when its session expires, after `broker.session.timeout.ms`.
+        """
+        self._cluster.change("kill", node=self._id)
+
+    def freeze(self) -> None:
+        """Send SIGSTOP: the broker keeps its connections but does not respond. Its session expires."""
+        self._cluster.change("freeze", node=self._id)
+
+    def thaw(self) -> None:
+        """Send SIGCONT: end `freeze`. Return when the broker is in sync, or at once if the cluster does not serve."""
+        self._cluster.change("thaw", node=self._id)
+
+    def restart(self) -> None:
+        """Restart the broker with the same data and ports.
+
+        A running broker is shut down first, and hands its partitions over to other nodes. Return when the broker is in
+        sync, or at once if the cluster does not serve.
+        """
+        self._cluster.change("restart", node=self._id)
+
+    def __repr__(self) -> str:
+        return f"Node({self._cluster.name!r}, {self._id})"
+
+
+class Cluster:
+    """A Kafka cluster with one broker or several, each a separate process.
+
+    Every method returns when its effect is visible to all clients. Methods that send requests fail immediately while
+    the broker is down or frozen, or half of several brokers are. They bypass a proxy.
     """
 
     def __init__(self, server: Server, description: Mapping[str, Any]) -> None:
@@ -39,15 +96,57 @@ class Cluster:
 
     @property
     def pid(self) -> int:
-        """The id of the current or last process."""
+        """The id of the current or last process, of the first one if there are several."""
         return int(self._description["pid"])
 
+    @property
+    def nodes(self) -> list[Node]:
+        """The brokers, by id."""
+        return [Node(self, node["id"]) for node in self._description["nodes"]]
+
+    def node(self, id: int) -> Node:
+        """Return a broker; ids start with 1."""
+        return next(node for node in self.nodes if node.id == id)
+
+    def leader(self, topic: str, partition: int) -> int | None:
+        """Return the id of the node that leads a partition, or None if the partition has no leader.
+
+        A node that was killed or frozen leads until its session has expired.
+        """
+        found = self._call("leader", topic=topic, partition=partition)
+        return None if found is None else int(found)
+
+    def in_sync(self, topic: str, partition: int) -> set[int]:
+        """Return the ids of the nodes whose replica of a partition is in sync."""
+        return set(self._call("inSync", topic=topic, partition=partition))
+
+    def controller(self) -> int:
+        """Return the id of the active controller; wait for the election of another one if it was killed or frozen."""
+        return int(self._call("controller"))
+
     def is_alive(self) -> bool:
-        """Whether the process exists, even if it is frozen."""
+        """Whether any process exists, even if it is frozen."""
         return bool(self._call("describe")["isAlive"])
 
-    def create_topic(self, topic: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
-        self._call("createTopic", topic=topic, partitions=partitions, configs=dict(configs or {}))
+    def create_topic(
+        self,
+        topic: str,
+        partitions: int = 1,
+        configs: Mapping[str, str] | None = None,
+        replicas: Iterable[int] = (),
+    ) -> None:
+        """Create a topic.
+
+        `replicas` are the ids of the nodes that store each partition; the first one that runs leads them. By default
+        Kafka chooses the nodes.
+        """
+        self._call(
+            "createTopic",
+            topic=topic,
+            partitions=partitions,
+            configs=dict(configs or {}),
+            replicas=list(replicas),
+        )
 
     def delete_topic(self, topic: str) -> None:
         self._call("deleteTopic", topic=topic)
@@ -114,24 +213,27 @@ class Cluster:
         self._call("addAcl", user=user, topic=topic, operations=list(operations))
 
     def kill(self) -> None:
-        """Send SIGKILL: the broker does not shut down gracefully."""
-        self._change("kill")
+        """Send SIGKILL to all nodes: they do not shut down gracefully."""
+        self.change("kill")
 
     def freeze(self) -> None:
-        """Send SIGSTOP: the broker keeps its connections but does not respond."""
-        self._change("freeze")
+        """Send SIGSTOP to all nodes: they keep their connections but do not respond."""
+        self.change("freeze")
 
     def thaw(self) -> None:
         """Send SIGCONT: end `freeze`."""
-        self._change("thaw")
+        self.change("thaw")
 
     def restart(self) -> None:
-        """Restart the broker with the same data and ports. A running broker is shut down first."""
-        self._change("restart")
+        """Restart all nodes with the same data and ports.
+
+        A running broker is shut down first; if there are several, they are killed.
+        """
+        self.change("restart")
 
     def restart_on_new_port(self) -> None:
         """Move the cluster to a new address with the same data. No process listens on the old address afterwards."""
-        self._change("restartOnNewPort")
+        self.change("restartOnNewPort")
 
     def pause_network(self) -> None:
         """Stop forwarding and keep the connections open. Requires a proxy, like the next two methods."""
@@ -146,7 +248,7 @@ class Cluster:
         self._call("resumeNetwork")
 
     def stop(self) -> None:
-        """End the broker and delete its data. The cluster cannot be used again."""
+        """End all brokers and delete their data. The cluster cannot be used again."""
         self._call("stop")
 
     def __enter__(self) -> Cluster:
@@ -163,11 +265,17 @@ class Cluster:
     def __repr__(self) -> str:
         return f"Cluster({self.name!r}, {self.bootstrap_servers!r})"
 
+    def change(self, method: str, **params: Any) -> None:
+        """Call a method that can change the address or a process; `Node` uses it."""
+        self._description = self._call(method, **params)
+
+    def describe_node(self, id: int) -> Mapping[str, Any]:
+        """Return the current description of a node; `Node` uses it."""
+        nodes: list[Mapping[str, Any]] = self._call("describe")["nodes"]
+        return next(node for node in nodes if node["id"] == id)
+
     def _call(self, method: str, **params: Any) -> Any:
         return self._server.call(method, cluster=self._name, **params)
-
-    def _change(self, method: str) -> None:
-        self._description = self._call(method)
 
 
 def _by_partition(offsets: Mapping[str, int]) -> dict[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +46,8 @@ class Testkit:
         port: int | None = None,
         round_trip_ms: float | None = None,
         security: Scram | MutualTls | None = None,
+        nodes: int = 1,
+        racks: Sequence[str] = (),
     ) -> Cluster:
         """Start a cluster and return when it is ready.
 
@@ -53,6 +55,9 @@ class Testkit:
         one. With `round_trip_ms` (0 is allowed) clients connect through a proxy, which delays them and which
         `Cluster.cut_network` and related methods control. `security` applies to clients; the testkit uses another
         listener.
+
+        With several `nodes`, a topic has as many replicas by default, at most three, and `min.insync.replicas` is
+        one less. `racks` are the racks of the nodes, or none.
         """
         description = self._server.call(
             "start",
@@ -62,6 +67,8 @@ class Testkit:
             port=port,
             roundTripMs=round_trip_ms,
             security=request(security),
+            nodes=nodes,
+            racks=list(racks),
         )
         return Cluster(self._server, description)
 

@@ -115,6 +115,31 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(config.getString("client.id") == sys.env("PATH"))
   }
 
+  test(
+    "a rack by reference is resolved by consumers alone, and an unset variable fails none of the clients"
+  ) {
+    def resolved(variable: String) =
+      resolve(
+        Seq("kafka.client.rack" -> reference(s"env:$variable")),
+        properties = Map("bootstrap.servers" -> "localhost:1")
+      )
+    val bytes = classOf[ByteArrayDeserializer].getName
+    val deserializers = Map("key.deserializer" -> bytes, "value.deserializer" -> bytes)
+    def rack(of: ClusterProperties) = {
+      val properties = (of.client ++ deserializers).asJava.asInstanceOf[java.util.Map[String, AnyRef]]
+      new KafkaConsumer[Array[Byte], Array[Byte]](properties).close()
+      new ConsumerConfig(properties).getString("client.rack")
+    }
+    val unset = "DYNAMIC_KAFKA_UNSET"
+    assert(!sys.env.contains(unset))
+    assert(resolved("PATH").client("client.rack") == reference("env:PATH"))
+    assert(rack(resolved("PATH")) == sys.env("PATH"))
+    assert(rack(resolved(unset)) == reference(s"env:$unset"))
+    val admin = resolved(unset).admin
+    assert(!admin.contains("client.rack"))
+    Admin.create(admin.asJava.asInstanceOf[java.util.Map[String, AnyRef]]).close()
+  }
+
   test("Kafka's config providers are set if a value refers to one, unless the user has set them") {
     val reference = "kafka.sasl.jaas.config" -> Options.reference("env:JAAS")
     assert(!client().keys.exists(_.startsWith("config.providers")))

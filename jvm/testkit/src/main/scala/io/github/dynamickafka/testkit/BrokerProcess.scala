@@ -8,8 +8,6 @@ import java.util.concurrent.TimeUnit
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.kafka.common.Uuid
-
 /** The directory of one broker, and its process, at most one at a time. */
 private[testkit] final class BrokerProcess(name: String) {
   val folder: Path = Files.createTempDirectory(Reaper.FolderPrefix)
@@ -23,14 +21,14 @@ private[testkit] final class BrokerProcess(name: String) {
   def isAlive: Boolean = process.exists(_.isAlive)
 
   /** Formats an empty data directory. */
-  def format(config: BrokerConfig): Unit = {
+  def format(config: BrokerConfig, clusterId: String): Unit = {
     write(config)
     // The process is too short-lived for the C2 compiler.
-    val formatting = java(config.version, sharing(config.version) :+ "-XX:TieredStopAtLevel=1")(
+    val formatting = java(config, sharing(config.version) :+ "-XX:TieredStopAtLevel=1")(
       "kafka.tools.StorageTool",
       "format",
       "--cluster-id",
-      Uuid.randomUuid().toString,
+      clusterId,
       "--config",
       properties.toString
     )
@@ -44,7 +42,7 @@ private[testkit] final class BrokerProcess(name: String) {
     Files.deleteIfExists(log)
     val options =
       BrokerArchive.toWrite.fold(sharing(config.version))(a => Seq(s"-XX:ArchiveClassesAtExit=$a"))
-    val started = java(config.version, options)("kafka.Kafka", properties.toString)
+    val started = java(config, options)("kafka.Kafka", properties.toString)
     reaper.watch(started.pid)
     started.onExit().thenRun(() => reaper.forget(started.pid))
     process = Some(started)
@@ -95,15 +93,15 @@ private[testkit] final class BrokerProcess(name: String) {
     if (Files.exists(archive)) Seq(s"-XX:SharedArchiveFile=$archive", "-Xlog:cds*=off") else Nil
   }
 
-  private def java(version: String, options: Seq[String])(classAndArguments: String*): Process = {
+  private def java(config: BrokerConfig, options: Seq[String])(classAndArguments: String*): Process = {
     val binary = Paths.get(System.getProperty("java.home"), "bin", "java").toString
     val command = Seq(
       binary,
-      "-Xmx512m",
+      s"-Xmx${config.heapMb}m",
       "-XX:+UseSerialGC",
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
       "-cp",
-      BrokerVersions.classpath(version)
+      BrokerVersions.classpath(config.version)
     ) ++ options ++ classAndArguments
     new ProcessBuilder(command.asJava)
       .directory(folder.toFile)

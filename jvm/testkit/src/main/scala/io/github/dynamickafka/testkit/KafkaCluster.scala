@@ -2,19 +2,21 @@ package io.github.dynamickafka.testkit
 
 import java.util.concurrent.{ConcurrentLinkedQueue, TimeoutException}
 
+import scala.concurrent.ExecutionContext.Implicits.global
 import scala.concurrent.duration._
+import scala.concurrent.{Await, Future, blocking}
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
-import org.apache.kafka.common.IsolationLevel
 import org.apache.kafka.common.acl.AclOperation
 import org.apache.kafka.common.resource.{PatternType, ResourceType}
+import org.apache.kafka.common.{IsolationLevel, Uuid}
 
 /**
- * A Kafka cluster with one broker, which is a separate process.
+ * A Kafka cluster with one broker or several, each a separate process.
  *
- * Every method returns when its effect is visible to all clients. Methods that send requests to the broker fail
- * immediately while it is down or frozen. They bypass a proxy, so it may be paused or cut. Thread-safe.
+ * Every method returns when its effect is visible to all clients. Methods that send requests fail immediately while the
+ * broker is down or frozen, or half of several brokers are. They bypass a proxy, so it may be paused or cut. Thread-safe.
  *
  * [[stop]] ends the broker and deletes its data. This also happens when the JVM exits in any way without it.
  *
@@ -26,33 +28,62 @@ final class KafkaCluster private (
     extraProperties: Map[String, String],
     fixedPort: Option[Int],
     fixedAdvertisedPort: Option[Int],
-    security: Security
+    security: Security,
+    nodeCount: Int,
+    racks: Seq[String]
 ) extends AutoCloseable {
-  private val process = new BrokerProcess(name)
-  @volatile private var config: BrokerConfig = newConfig()
-  @volatile private var frozen = false
+
+  /** The brokers, by id. */
+  val nodes: Seq[KafkaNode] = makeNodes()
 
   // Lazy, because clients would try to connect before the broker has started.
   private val clients = new ConcurrentLinkedQueue[AutoCloseable]
-  private lazy val topicAdmin = opened(new Topics(directServers))
+  private lazy val topicAdmin = opened(new Topics(directServers, () => running))
   private lazy val records = opened(new Records(directServers))
   private lazy val access = opened(new Access(directServers))
   private lazy val listener = new SecureListener(security, makeCertificates())
 
   /** The bootstrap servers for clients: those of the proxy, if there is one. */
-  def bootstrapServers: String = s"127.0.0.1:${config.advertisedPort}"
+  def bootstrapServers: String = nodes.map(n => s"127.0.0.1:${n.config.advertisedPort}").mkString(",")
 
-  /** The address of the client listener of the broker. */
-  def listenerPort: Int = config.port
+  /** The port of the client listener of the broker, of the first one if there are several. */
+  def listenerPort: Int = nodes.head.listenerPort
 
-  /** The id of the current or last process. */
-  def pid: Long = process.pid
+  /** The id of the current or last process, of the first one if there are several. */
+  def pid: Long = nodes.head.pid
 
-  /** Whether the process exists, even if it is frozen. */
-  def isAlive: Boolean = process.isAlive
+  /** Whether any process exists, even if it is frozen. */
+  def isAlive: Boolean = nodes.exists(_.isAlive)
 
-  def createTopic(topic: String, partitions: Int = 1, configs: Map[String, String] = Map.empty): Unit =
-    admin.create(topic, partitions, configs)
+  /** @param id 1, 2, ... */
+  def node(id: Int): KafkaNode =
+    nodes.find(_.id == id).getOrElse(throw new IllegalArgumentException(s"$name has no node $id"))
+
+  /**
+   * The id of the node that leads a partition, or None if the partition has no leader. A node that was killed or frozen
+   * leads until its session has expired.
+   */
+  def leader(topic: String, partition: Int): Option[Int] = admin.placement(topic, partition).leader
+
+  /** The ids of the nodes whose replica of a partition is in sync. */
+  def inSync(topic: String, partition: Int): Set[Int] = admin.placement(topic, partition).inSync
+
+  /** The id of the active controller. Waits for the election of another one if that node was killed or frozen. */
+  def controller(): Int = admin.controller()
+
+  /**
+   * @param replicas the ids of the nodes that store each partition; the first one that runs leads them. By default Kafka
+   *                 chooses the nodes
+   */
+  def createTopic(
+      topic: String,
+      partitions: Int = 1,
+      configs: Map[String, String] = Map.empty,
+      replicas: Seq[Int] = Nil
+  ): Unit = {
+    replicas.foreach(node)
+    admin.create(topic, partitions, configs, replicas)
+  }
 
   def deleteTopic(topic: String): Unit = admin.delete(topic)
 
@@ -150,30 +181,28 @@ final class KafkaCluster private (
     access.add(user, ResourceType.TRANSACTIONAL_ID, prefix, operations, PatternType.PREFIXED)
   }
 
-  /** Sends SIGKILL: the broker does not shut down gracefully. */
-  def kill(): Unit = synchronized {
-    process.kill()
-    frozen = false
-  }
+  /** Sends SIGKILL to all nodes: they do not shut down gracefully. */
+  def kill(): Unit = synchronized(nodes.foreach(_.kill()))
 
-  /** Sends SIGSTOP: the broker keeps its connections but does not respond. */
+  /** Sends SIGSTOP to all nodes: they keep their connections but do not respond. */
   def freeze(): Unit = synchronized {
     requireServing()
-    frozen = true
-    process.freeze()
+    running.foreach(_.freeze())
   }
 
   /** Sends SIGCONT: ends [[freeze]]. */
   def thaw(): Unit = synchronized {
-    process.thaw()
-    frozen = false
-    topicAdmin.awaitAll()
+    nodes.filter(_.isFrozen).foreach(_.resume())
+    awaitServing()
   }
 
-  /** Restarts the broker with the same data and ports. A running broker is shut down first. */
+  /**
+   * Restarts all nodes with the same data and ports. A running broker is shut down first; if there are several, they are
+   * killed, because the last ones could not hand their partitions over.
+   */
   def restart(): Unit = synchronized {
-    endProcess()
-    startProcess()
+    endAll()
+    startAll()
   }
 
   /**
@@ -183,15 +212,17 @@ final class KafkaCluster private (
    */
   def restartOnNewPort(): Unit = synchronized {
     if (fixedAdvertisedPort.nonEmpty) throw new IllegalStateException(s"the port of $name is a proxy's")
-    endProcess()
-    val port = Ports.free()
-    config = config.copy(port = port, advertisedPort = port)
-    startProcess()
+    endAll()
+    nodes.foreach { node =>
+      val port = Ports.free()
+      node.config = node.config.copy(port = port, advertisedPort = port)
+    }
+    startAll()
   }
 
-  /** Ends the broker and deletes its data. The cluster cannot be used again. */
+  /** Ends all brokers and deletes their data. The cluster cannot be used again. */
   def stop(): Unit = synchronized {
-    process.delete()
+    nodes.foreach(_.delete())
     clients.forEach(_.close())
   }
 
@@ -201,35 +232,54 @@ final class KafkaCluster private (
 
   private def address: (String, String) = "bootstrap.servers" -> bootstrapServers
 
-  private def directServers: String = s"127.0.0.1:${config.directPort}"
+  private def directServers: String = nodes.map(_.directAddress).mkString(",")
+
+  private def running: Seq[KafkaNode] = nodes.filter(_.isServing)
 
   private def admin: Topics = {
     requireServing()
     topicAdmin
   }
 
-  private def requireServing(): Unit = {
-    if (!isAlive) throw new IllegalStateException(s"$name is down")
-    if (frozen) throw new IllegalStateException(s"$name is frozen")
+  private def requireServing(): Unit = if (!serves) {
+    if (nodes.exists(node => node.isAlive && node.isFrozen))
+      throw new IllegalStateException(s"$name is frozen")
+    throw new IllegalStateException(s"$name is down")
   }
 
-  private def newConfig(): BrokerConfig = {
-    val port = fixedPort.getOrElse(Ports.free())
-    BrokerConfig(
-      version = version,
-      port = port,
-      directPort = Ports.free(),
-      controllerPort = Ports.free(),
-      advertisedPort = fixedAdvertisedPort.getOrElse(port),
-      protocol = security.protocol,
-      properties = extraProperties
-    )
+  /** A majority of controllers is required for any change. */
+  private def serves: Boolean = running.size * 2 > nodes.size
+
+  private def makeNodes(): Seq[KafkaNode] = {
+    val controllerPorts = Seq.fill(nodeCount)(Ports.free())
+    (1 to nodeCount).map { id =>
+      val port = fixedPort.getOrElse(Ports.free())
+      val config = BrokerConfig(
+        version = version,
+        id = id,
+        rack = racks.lift(id - 1),
+        port = port,
+        directPort = Ports.free(),
+        controllerPorts = controllerPorts,
+        advertisedPort = fixedAdvertisedPort.getOrElse(port),
+        protocol = security.protocol,
+        properties = extraProperties
+      )
+      new KafkaNode(this, id, if (nodeCount == 1) name else s"$name-$id", config)
+    }
   }
 
   private def formatAndStart(): Unit = {
-    if (security != Security.Open) config = config.copy(properties = listener.broker ++ extraProperties)
-    process.format(config)
-    startProcess()
+    if (security != Security.Open) {
+      val properties = listener.broker ++ extraProperties
+      nodes.foreach(node => node.config = node.config.copy(properties = properties))
+    }
+    val clusterId = Uuid.randomUuid().toString
+    // All have ended before one of them fails, because their directories are deleted then.
+    nodes.map(node => Future(blocking(node.format(clusterId))))
+      .map(Await.ready(_, Duration.Inf))
+      .foreach(_.value.foreach(_.get))
+    startAll()
     security match {
       case Security.Scram(users, _) => users.foreach { case (user, password) =>
           alterPassword(user, password)
@@ -240,29 +290,38 @@ final class KafkaCluster private (
 
   private def makeCertificates(): Certificates = {
     if (security == Security.Open) throw new IllegalStateException(s"$name is open to all")
-    Certificates.make(process.folder.resolve("tls"), clients = security.isInstanceOf[Security.MutualTls])
+    Certificates.make(nodes.head.folder.resolve("tls"), clients = security.isInstanceOf[Security.MutualTls])
   }
 
-  private def startProcess(): Unit = {
-    process.start(config)
+  private def startAll(): Unit = {
+    nodes.foreach(_.start())
+    awaitServing()
+  }
+
+  private def endAll(): Unit = nodes match {
+    case Seq(only) => only.end()
+    case several => several.foreach(_.kill())
+  }
+
+  /** Returns when all running nodes are in sync, or at once if they are too few to serve. */
+  private[testkit] def awaitServing(): Unit = if (serves) {
+    val started = running
     // A broker that cannot start exits; on a busy machine, the start may take long.
-    Poll.until(process.failure("did not listen").getMessage, patience = 3.minutes) {
-      if (!isAlive) throw process.failure("ended while it started")
-      Ports.accepts(config.port) && Ports.accepts(config.directPort)
+    def requireAlive(): Unit =
+      started.find(!_.isAlive).foreach(node => throw node.failure("ended while it started"))
+    Poll.until(started.map(_.failure("did not listen").getMessage).mkString("\n"), patience = 3.minutes) {
+      requireAlive()
+      started.forall(_.isListening)
     }
     try topicAdmin.awaitAll()
-    catch { case NonFatal(e) => throw process.failure("did not serve").initCause(e) }
+    catch { case NonFatal(e) => throw started.head.failure("did not serve").initCause(e) }
+    // Another process may listen on a port of a broker that has not exited yet.
+    requireAlive()
   }
 
   private def opened[A <: AutoCloseable](client: A): A = {
     clients.add(client)
     client
-  }
-
-  private def endProcess(): Unit = {
-    // A stopped process does not receive SIGTERM.
-    if (frozen) process.kill() else process.end()
-    frozen = false
   }
 }
 
@@ -272,13 +331,18 @@ object KafkaCluster {
   val TlsUser: String = Certificates.ClientName
 
   /**
-   * Starts a broker and returns when it is ready.
+   * Starts a cluster and returns when it is ready.
    *
    * @param version one of [[BrokerVersions.all]]
-   * @param properties additional lines of server.properties, which take precedence over those of the testkit
+   * @param properties additional lines of server.properties, which take precedence over those of the testkit. By default
+   *                   the internal topics have one partition: its leader is the coordinator of all groups, or of all
+   *                   transactions
    * @param port the port of the client listener; by default, a free port
    * @param advertisedPort the advertised port for clients, if it is not that of the broker, such as the port of a proxy
    * @param security the security of the client listener; the testkit uses another listener
+   * @param nodes the number of brokers. By default a topic has as many replicas, at most three, and `min.insync.replicas`
+   *              is one less. Several brokers have free ports and no security
+   * @param racks the rack of each broker, or none. Consumers with a `client.rack` read from the replica in their rack
    */
   def start(
       name: String,
@@ -286,10 +350,16 @@ object KafkaCluster {
       properties: Map[String, String] = Map.empty,
       port: Option[Int] = None,
       advertisedPort: Option[Int] = None,
-      security: Security = Security.Open
+      security: Security = Security.Open,
+      nodes: Int = 1,
+      racks: Seq[String] = Nil
   ): KafkaCluster = {
+    require(nodes > 0, s"$nodes nodes")
+    require(racks.isEmpty || racks.size == nodes, s"$nodes nodes and ${racks.size} racks")
+    require(nodes == 1 || port.orElse(advertisedPort).isEmpty, "several nodes cannot have one port")
+    require(nodes == 1 || security == Security.Open, "several nodes have no security")
     def attempt(): KafkaCluster =
-      started(new KafkaCluster(name, version, properties, port, advertisedPort, security))
+      started(new KafkaCluster(name, version, properties, port, advertisedPort, security, nodes, racks))
     try attempt()
     catch {
       // Another process took one of the ports before the broker started.

@@ -12,7 +12,10 @@ private[testkit] final class Params(node: JsonNode) {
   def boolean(key: String): Boolean = required(key).asBoolean
   def texts(key: String): Map[String, String] = texts(required(key))
 
-  def strings(key: String): Seq[String] = required(key).elements.asScala.map(_.asText).toSeq
+  /** Empty if it is missing. */
+  def strings(key: String): Seq[String] = optional(key).toSeq.flatMap(_.elements.asScala.map(_.asText))
+
+  def ints(key: String): Seq[Int] = strings(key).map(_.toInt)
 
   /** Open by default. */
   def security: Security = optional("security").fold[Security](Security.Open) { node =>

@@ -21,8 +21,9 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
       ProducerConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
       ProducerConfig.ACKS_CONFIG -> "all",
       ProducerConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
-      ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG -> "30000",
-      ProducerConfig.MAX_BLOCK_MS_CONFIG -> "30000"
+      // Includes the failover of a leader.
+      ProducerConfig.DELIVERY_TIMEOUT_MS_CONFIG -> AdminClients.CallMs.toString,
+      ProducerConfig.MAX_BLOCK_MS_CONFIG -> AdminClients.CallMs.toString
     ).asJava,
     new StringSerializer,
     new StringSerializer
@@ -59,6 +60,8 @@ private[testkit] final class Records(bootstrapServers: String) extends AutoClose
         ConsumerConfig.BOOTSTRAP_SERVERS_CONFIG -> bootstrapServers,
         ConsumerConfig.ISOLATION_LEVEL_CONFIG -> isolation,
         ConsumerConfig.AUTO_OFFSET_RESET_CONFIG -> "none",
+        ConsumerConfig.REQUEST_TIMEOUT_MS_CONFIG -> "10000",
+        ConsumerConfig.DEFAULT_API_TIMEOUT_MS_CONFIG -> AdminClients.CallMs.toString,
         // A pending fetch without more records would delay close().
         ConsumerConfig.FETCH_MAX_WAIT_MS_CONFIG -> "20"
       ).asJava,

@@ -30,12 +30,18 @@ private[testkit] final class Requests extends AutoCloseable {
   private def answer(method: String, params: Params, on: Started): Any = {
     def topic: String = params.string("topic")
     val cluster = on.cluster
+    val node = params.optional("node").map(id => cluster.node(id.asInt))
     method match {
       case "describe" => Description.of(cluster)
-      case "createTopic" => cluster.createTopic(topic, params.int("partitions"), params.texts("configs"))
+      case "createTopic" =>
+        val replicas = params.ints("replicas")
+        cluster.createTopic(topic, params.int("partitions"), params.texts("configs"), replicas)
       case "deleteTopic" => cluster.deleteTopic(topic)
       case "addPartitions" => cluster.addPartitions(topic, params.int("total"))
       case "topics" => cluster.topics().toSeq.sorted
+      case "leader" => cluster.leader(topic, params.int("partition"))
+      case "inSync" => cluster.inSync(topic, params.int("partition")).toSeq.sorted
+      case "controller" => cluster.controller()
       case "produce" => cluster.produce(topic, params.records("records"))
       case "load" => cluster.load(topic, params.long("records"), params.int("recordBytes"))
       case "dump" => cluster.dump(topic, params.boolean("committedOnly"))
@@ -50,10 +56,10 @@ private[testkit] final class Requests extends AutoCloseable {
       case "addAcl" =>
         val operations = params.strings("operations").map(AclOperation.fromString)
         cluster.addAcl(params.string("user"), topic, operations: _*)
-      case "kill" => changed(cluster)(cluster.kill())
-      case "freeze" => changed(cluster)(cluster.freeze())
-      case "thaw" => changed(cluster)(cluster.thaw())
-      case "restart" => changed(cluster)(cluster.restart())
+      case "kill" => changed(cluster)(node.fold(cluster.kill())(_.kill()))
+      case "freeze" => changed(cluster)(node.fold(cluster.freeze())(_.freeze()))
+      case "thaw" => changed(cluster)(node.fold(cluster.thaw())(_.thaw()))
+      case "restart" => changed(cluster)(node.fold(cluster.restart())(_.restart()))
       case "restartOnNewPort" => changed(cluster)(cluster.restartOnNewPort())
       case "pauseNetwork" => on.network.pause()
       case "cutNetwork" => on.network.cut()
@@ -73,7 +79,9 @@ private[testkit] final class Requests extends AutoCloseable {
         params.texts("properties"),
         port = params.optional("port").map(_.asInt),
         advertisedPort = proxy.map(_.port),
-        security = params.security
+        security = params.security,
+        nodes = params.optional("nodes").fold(1)(_.asInt),
+        racks = params.strings("racks")
       )
       proxy.foreach(_.connectTo(cluster.listenerPort))
       if (started.putIfAbsent(name, Started(cluster, proxy)).nonEmpty) {
@@ -113,12 +121,24 @@ private[testkit] object Requests {
       version: String,
       bootstrapServers: String,
       pid: Long,
-      isAlive: Boolean
+      isAlive: Boolean,
+      nodes: Seq[NodeDescription]
   )
 
+  private final case class NodeDescription(id: Int, rack: Option[String], pid: Long, isAlive: Boolean)
+
   private object Description {
-    def of(cluster: KafkaCluster): Description =
-      Description(cluster.name, cluster.version, cluster.bootstrapServers, cluster.pid, cluster.isAlive)
+    def of(cluster: KafkaCluster): Description = {
+      val nodes = cluster.nodes.map(node => NodeDescription(node.id, node.rack, node.pid, node.isAlive))
+      Description(
+        cluster.name,
+        cluster.version,
+        cluster.bootstrapServers,
+        cluster.pid,
+        cluster.isAlive,
+        nodes
+      )
+    }
   }
 
   private final case class Started(cluster: KafkaCluster, proxy: Option[DelayProxy]) {

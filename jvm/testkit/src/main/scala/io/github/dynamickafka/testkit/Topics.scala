@@ -1,34 +1,58 @@
 package io.github.dynamickafka.testkit
 
+import java.util.Optional
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin._
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
-import org.apache.kafka.common.errors.{InvalidReplicationFactorException, UnknownTopicOrPartitionException}
-import org.apache.kafka.common.{IsolationLevel, TopicPartition}
+import org.apache.kafka.common.errors._
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
 
-/** The topics of one cluster. Methods that change something return when the change is visible to clients. */
-private[testkit] final class Topics(bootstrapServers: String) extends AutoCloseable {
+/**
+ * The topics of one cluster. Methods that change something return when the change is visible to clients of every running
+ * node.
+ *
+ * @param running the nodes that are expected to respond
+ */
+private[testkit] final class Topics(bootstrapServers: String, running: () => Seq[KafkaNode])
+    extends AutoCloseable {
   import AdminClients.result
+  import Topics._
 
   private val admin = AdminClients.open(bootstrapServers)
 
-  def create(name: String, partitions: Int, configs: Map[String, String]): Unit = {
-    val topic = new NewTopic(name, partitions, 1.toShort).configs(configs.asJava)
+  /** @param replicas the ids of the nodes that store each partition, or none if Kafka chooses them */
+  def create(name: String, partitions: Int, configs: Map[String, String], replicas: Seq[Int]): Unit = {
+    val topic = newTopic(name, partitions, replicas).configs(configs.asJava)
+    val existed = names().contains(name)
     // A broker that has just started, or whose heartbeats were late on a busy machine, is fenced temporarily.
-    Poll.until(s"a broker that takes topic $name")(isCreated(topic))
+    Poll.until(s"a broker that takes topic $name")(isCreated(topic, existed))
     awaitPartitions(name, partitions)
   }
 
-  private def isCreated(topic: NewTopic): Boolean =
+  private def newTopic(name: String, partitions: Int, replicas: Seq[Int]): NewTopic =
+    if (replicas.isEmpty)
+      new NewTopic(name, Optional.of(Int.box(partitions)), Optional.empty[java.lang.Short])
+    else {
+      val nodes = replicas.map(Int.box).asJava
+      new NewTopic(name, (0 until partitions).map(p => Int.box(p) -> nodes).toMap.asJava)
+    }
+
+  private def isCreated(topic: NewTopic, existed: Boolean): Boolean =
     try {
       result(admin.createTopics(Seq(topic).asJava).all())
       true
-    } catch { case _: InvalidReplicationFactorException => false }
+    } catch {
+      case _: InvalidReplicationFactorException | _: InvalidReplicaAssignmentException => false
+      // The client repeats a request whose response it did not receive, as in the failover of a controller.
+      case _: TopicExistsException if !existed => true
+    }
 
   def delete(name: String): Unit = {
     result(admin.deleteTopics(Seq(name).asJava).all())
-    Poll.until(s"topic $name is deleted")(!names().contains(name))
+    awaitAgreement(s"topic $name is deleted", _ == name)(_.isEmpty)
+    ()
   }
 
   def addPartitions(name: String, total: Int): Unit = {
@@ -40,7 +64,7 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
   def names(): Set[String] = result(admin.listTopics().names()).asScala.toSet
 
   def partitions(name: String): Seq[TopicPartition] =
-    describe(Seq(name))(name).partitions.asScala.map(p => new TopicPartition(name, p.partition)).toSeq
+    describe(name).partitions.asScala.map(p => new TopicPartition(name, p.partition)).toSeq
 
   def offsets(
       name: String,
@@ -48,25 +72,27 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
       isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
   ): Map[Int, Long] = {
     val asked = partitions(name).map(_ -> spec).toMap
-    result(admin.listOffsets(asked.asJava, new ListOffsetsOptions(isolation)).all()).asScala.map {
-      case (partition, found) =>
-        partition.partition -> found.offset
+    val options = new ListOffsetsOptions(isolation).timeoutMs(AttemptMs)
+    repeated(admin.listOffsets(asked.asJava, options).all()).asScala.map { case (partition, found) =>
+      partition.partition -> found.offset
     }.toMap
   }
 
   def deleteRecords(name: String, partition: Int, beforeOffset: Long): Unit = {
     val asked = Map(new TopicPartition(name, partition) -> RecordsToDelete.beforeOffset(beforeOffset))
-    result(admin.deleteRecords(asked.asJava).all())
+    repeated(admin.deleteRecords(asked.asJava, new DeleteRecordsOptions().timeoutMs(AttemptMs)).all())
     ()
   }
 
   def commitOffsets(group: String, topic: String, offsets: Map[Int, Long]): Unit = {
     val positions = offsets.map { case (p, o) => new TopicPartition(topic, p) -> new OffsetAndMetadata(o) }
-    val _ = result(admin.alterConsumerGroupOffsets(group, positions.asJava).all())
+    val options = new AlterConsumerGroupOffsetsOptions().timeoutMs(AttemptMs)
+    val _ = repeated(admin.alterConsumerGroupOffsets(group, positions.asJava, options).all())
   }
 
-  def committedOffsets(group: String): Map[String, Map[Int, Long]] =
-    result(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata()).asScala.toSeq
+  def committedOffsets(group: String): Map[String, Map[Int, Long]] = {
+    val options = new ListConsumerGroupOffsetsOptions().timeoutMs(AttemptMs)
+    repeated(admin.listConsumerGroupOffsets(group, options).partitionsToOffsetAndMetadata()).asScala.toSeq
       .collect { case (partition, committed) if committed != null => partition -> committed.offset }
       .groupMap { case (partition, _) => partition.topic } { case (partition, offset) =>
         partition.partition -> offset
@@ -74,33 +100,95 @@ private[testkit] final class Topics(bootstrapServers: String) extends AutoClosea
       .view
       .mapValues(_.toMap)
       .toMap
+  }
 
-  /** Returns when the broker serves all its partitions, including those of internal topics. */
+  /** Where a partition is, as all running nodes know it. */
+  def placement(name: String, partition: Int): Placement =
+    awaitAgreement(s"placement of $name", _ == name)(_ => true).getOrElse(
+      new TopicPartition(name, partition),
+      throw new UnknownTopicOrPartitionException(s"$name-$partition")
+    )
+
+  /** The id of the active controller. */
+  def controller(): Int = {
+    var leader = -1
+    Poll.until(s"one of the nodes ${running().mkString(", ")} is the active controller") {
+      try {
+        leader = result(admin.describeMetadataQuorum().quorumInfo()).leaderId
+        running().exists(_.id == leader)
+      } catch { case _: RetriableException => false }
+    }
+    leader
+  }
+
+  /**
+   * Returns when the running nodes have joined the cluster, and serve and replicate all partitions of which one of them has
+   * a complete replica, including those of internal topics.
+   */
   def awaitAll(): Unit = {
-    Poll.until(s"a broker at $bootstrapServers")(!result(admin.describeCluster().nodes()).isEmpty)
-    val all = result(admin.listTopics(new ListTopicsOptions().listInternal(true)).names()).asScala.toSeq
-    Poll.until(s"all partitions at $bootstrapServers have a leader")(describe(all).values.forall(isServed))
+    Poll.until(s"the nodes ${running().mkString(", ")} are registered") {
+      val registered = result(admin.describeCluster().nodes()).asScala.map(_.id).toSet
+      running().forall(node => registered(node.id))
+    }
+    awaitAgreement("all partitions have a leader, and running replicas are in sync", _ => true) {
+      _.values.forall(p => (p.inSync & ids).isEmpty || isServed(p))
+    }
+    ()
   }
 
   override def close(): Unit = admin.close()
 
   private def awaitPartitions(name: String, count: Int): Unit = {
-    Poll.until(s"topic $name has $count partitions") {
-      try {
-        val topic = describe(Seq(name))(name)
-        topic.partitions.size == count && isServed(topic)
-      } catch {
-        case _: UnknownTopicOrPartitionException => false
-      }
+    awaitAgreement(s"topic $name has $count partitions", _ == name) { found =>
+      found.size == count && found.values.forall(isServed)
     }
     // The metadata is updated before the logs are created.
     offsets(name, OffsetSpec.latest())
     ()
   }
 
-  private def isServed(topic: TopicDescription): Boolean =
-    topic.partitions.asScala.forall(p => p.leader != null && !p.leader.isEmpty)
+  private def isServed(p: Placement): Boolean =
+    p.leader.exists(ids) && (p.replicas & ids).subsetOf(p.inSync)
 
-  private def describe(names: Seq[String]): Map[String, TopicDescription] =
-    result(admin.describeTopics(names.asJava).allTopicNames()).asScala.toMap
+  private def ids: Set[Int] = running().map(_.id).toSet
+
+  /** Waits until all running nodes know the same partitions of the chosen topics, and these satisfy a condition. */
+  private def awaitAgreement(what: String, topics: String => Boolean)(
+      condition: Partitions => Boolean
+  ): Partitions = {
+    var known = Map.empty[Int, Partitions]
+    Poll.until(s"$what; known by each node: $known") {
+      try {
+        known = running().map { node =>
+          node.id -> NodeMetadata.of(node.directAddress).filter { case (p, _) => topics(p.topic) }
+        }.toMap
+        known.values.toSet.size == 1 && condition(known.head._2)
+      } catch { case _: TimeoutException => false }
+    }
+    known.head._2
+  }
+
+  /**
+   * Repeats a request to the leader of a partition or to a coordinator: after a failover Kafka's admin client still waits
+   * for the former node until the time limit of the call.
+   */
+  private def repeated[A](call: => KafkaFuture[A]): A = {
+    var response: Option[A] = None
+    Poll.until(s"a response from the nodes ${running().mkString(", ")}") {
+      try {
+        response = Some(result(call))
+        true
+      } catch { case _: TimeoutException => false }
+    }
+    response.get
+  }
+
+  private def describe(name: String): TopicDescription =
+    result(admin.describeTopics(Seq(name).asJava).allTopicNames()).get(name)
+}
+
+private[testkit] object Topics {
+  private val AttemptMs = 15000
+
+  private type Partitions = Map[TopicPartition, Placement]
 }

@@ -58,7 +58,7 @@ class DelayProxySuite extends AnyFunSuite with TimeLimit {
       proxy.connectTo(cluster.listenerPort)
       assert(cluster.bootstrapServers === s"127.0.0.1:${proxy.port}")
       cluster.createTopic("t")
-      val client = use(new Topics(cluster.bootstrapServers))
+      val client = use(new Topics(cluster.bootstrapServers, () => cluster.nodes))
       client.names()
       assert(time(client.names()) >= 40.millis)
       proxy.pause()
