@@ -41,6 +41,7 @@ def zones(testkit: Testkit) -> Iterator[Cluster]:
         yield cluster
 
 
+@pytest.mark.test_all
 def test_executors_read_from_the_brokers_of_their_rack(zones: Cluster, tmp_path: Path) -> None:
     chance = random.Random(9)
     values = [chance.randbytes(RECORD_BYTES // 2).hex() for _ in range(RECORDS)]

@@ -142,7 +142,9 @@ object SourceTest {
    */
   private def checkpointFileManager: String =
     Seq("checkpointing.", "")
-      .map(folder => s"org.apache.spark.sql.execution.streaming.${folder}FileSystemBasedCheckpointFileManager")
+      .map(folder =>
+        s"org.apache.spark.sql.execution.streaming.${folder}FileSystemBasedCheckpointFileManager"
+      )
       .find(name => Try(Class.forName(name)).isSuccess)
       .getOrElse(throw new IllegalStateException("this Spark has no FileSystemBasedCheckpointFileManager"))
 

@@ -10,7 +10,7 @@ import org.apache.kafka.common.serialization.StringSerializer
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach, Tag}
 
-/** A cluster with three nodes, of which one fails after the other. */
+/** A cluster with three nodes, of which one fails after the other. Sessions of nodes expire in most tests, which takes time. */
 class FailoverSuite extends FailoverTests(BrokerVersions.all.head)
 
 class OldBrokersFailoverSuite extends FailoverTests(BrokerVersions.all.last, TestAll)
@@ -46,7 +46,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assertThrows[IllegalArgumentException](cluster.createTopic("impossible", replicas = Seq(4)))
   }
 
-  test("internal topics have one partition and a replica on every node", chosen: _*) {
+  test("internal topics have one partition and a replica on every node", TestAll) {
     cluster.createTopic("internal")
     cluster.commitOffsets("readers", "internal", Map(0 -> 7L))
     Using.resource(transactional("internal")) { producer =>
@@ -77,7 +77,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(values("killed") === Seq("before", "meanwhile"))
   }
 
-  test("while a leader is frozen another node leads, and no record is duplicated", chosen: _*) {
+  test("while a leader is frozen another node leads, and no record is duplicated", TestAll) {
     cluster.createTopic("frozen")
     produce("frozen", "before")
     val leader = leaderOf("frozen")
@@ -91,7 +91,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(values("frozen") === Seq("before", "meanwhile"))
   }
 
-  test("after the kill of the active controller another one creates topics", chosen: _*) {
+  test("after the kill of the active controller another one creates topics", TestAll) {
     cluster.createTopic("former")
     val controller = cluster.controller()
     cluster.node(controller).kill()
@@ -104,7 +104,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(cluster.inSync("meanwhile", 0) === all)
   }
 
-  test("after the kill of a coordinator the offsets of its groups are known", chosen: _*) {
+  test("after the kill of a coordinator the offsets of its groups are known", TestAll) {
     cluster.createTopic("consumed")
     cluster.commitOffsets("members", "consumed", Map(0 -> 7L))
     val coordinator = leaderOf("__consumer_offsets")
@@ -115,7 +115,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(cluster.committedOffsets("members") === Map("consumed" -> Map(0 -> 8L)))
   }
 
-  test("the nodes are restarted one after the other", chosen: _*) {
+  test("the nodes are restarted one after the other", TestAll) {
     cluster.createTopic("rolling", partitions = 3)
     cluster.nodes.foreach { node =>
       val pid = node.pid
@@ -127,7 +127,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(values("rolling") === cluster.nodes.map(_.toString))
   }
 
-  test("a partition has no leader while its only replica is down, and other nodes serve", chosen: _*) {
+  test("a partition has no leader while its only replica is down, and other nodes serve", TestAll) {
     cluster.createTopic("only", configs = Map("min.insync.replicas" -> "1"), replicas = Seq(2))
     produce("only", "before")
     cluster.node(2).kill()
@@ -144,9 +144,13 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(values("only") === Seq("before"))
   }
 
-  test("an unclean election loses records, and without it a partition waits for its leader", chosen: _*) {
+  test("an unclean election loses records, and without it a partition waits for its leader", TestAll) {
     val one = Map("min.insync.replicas" -> "1")
-    cluster.createTopic("unclean", configs = one + ("unclean.leader.election.enable" -> "true"), replicas = Seq(1, 2))
+    cluster.createTopic(
+      "unclean",
+      configs = one + ("unclean.leader.election.enable" -> "true"),
+      replicas = Seq(1, 2)
+    )
     cluster.createTopic("clean", configs = one, replicas = Seq(1, 2))
     val topics = Seq("unclean", "clean")
     topics.foreach(produce(_, "replicated"))
@@ -167,7 +171,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(values("clean") === Seq("replicated", "on one node"))
   }
 
-  test("all nodes are killed and restart, and move with their data", chosen: _*) {
+  test("all nodes are killed and restart, and move with their data", TestAll) {
     cluster.createTopic("kept")
     produce("kept", "before")
     cluster.kill()
