@@ -150,6 +150,8 @@ lazy val testkit = (project in file("jvm/testkit"))
   .settings(
     name := "dynamic-kafka-testkit",
     publish / skip := true,
+    // The brokers, which are processes of their own, have a later library than the compiler of the older Spark lines.
+    allowUnsafeScalaLibUpgrade := true,
     libraryDependencies ++= Seq(kafkaClients, jackson, brokerLogging % Runtime, scalaTest % Test)
   )
 
@@ -172,7 +174,13 @@ lazy val smoke = (project in file("jvm/smoke"))
     name := "dynamic-kafka-smoke",
     publish / skip := true,
     run / fork := true,
-    run / javaOptions ++= javaModuleOptions ++ Seq("-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+    run / javaOptions ++= javaModuleOptions ++ Seq(
+      "-Xmx1g",
+      "-XX:+UseSerialGC",
+      "-XX:TieredStopAtLevel=1",
+      "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
+    ),
+    run / outputStrategy := Some(StdoutOutput),
     dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql
   )
