@@ -23,7 +23,8 @@ object Smoke {
     try {
       clusters.foreach(_.createTopic(Topic, partitions = 2))
       val metadata = Files.writeString(folder.resolve("streams.json"), document(clusters))
-      val session = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+      val session = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false")
+        .config("spark.log.level", "WARN").getOrCreate()
       Using.resource(session)(run(_, folder, metadata, clusters))
     } finally clusters.foreach(_.stop())
   }
