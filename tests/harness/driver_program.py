@@ -16,7 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from dynamic_kafka import DynamicKafka, FileMetadataService, _artifact
+from dynamic_kafka import DynamicKafka, FileMetadataService
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
@@ -176,12 +176,6 @@ def _whole(error: Exception) -> str:
     return str(error) if origin is None else f"{error}\n{origin}"
 
 
-def _checkpoint_file_manager() -> str:
-    """Spark's default starts processes (`readlink`) for each file of a checkpoint on a local disk."""
-    folder = "" if _artifact.spark_line() == "4.0" else "checkpointing."
-    return f"org.apache.spark.sql.execution.streaming.{folder}FileSystemBasedCheckpointFileManager"
-
-
 def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
     log = Path(__file__).with_name("log4j2.properties")
     builder = SparkSession.builder.master("local[2]").appName("dynamic-kafka-e2e")
@@ -196,7 +190,6 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": _made(folder.resolve() / "events").as_uri(),
         "spark.sql.streaming.stopTimeout": "30s",
-        "spark.sql.streaming.checkpointFileManagerClass": _checkpoint_file_manager(),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "spark"),
     }
