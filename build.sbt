@@ -92,7 +92,7 @@ val common = Seq(
 )
 
 lazy val root = (project in file("."))
-  .aggregate(connector, testkit, benchmark)
+  .aggregate(connector, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
 
 /** The artifact for users. */

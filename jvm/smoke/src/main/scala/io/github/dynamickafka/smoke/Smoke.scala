@@ -45,7 +45,8 @@ object Smoke {
     query.awaitTermination()
     check("a streaming read", spark.table("seen").as[(String, String)].collect().toSeq, stored)
 
-    val source = Files.writeString(Files.createDirectory(folder.resolve("in")).resolve("values.txt"), "written\n")
+    val source =
+      Files.writeString(Files.createDirectory(folder.resolve("in")).resolve("values.txt"), "written\n")
     Seq("at-least-once", "exactly-once").foreach { guarantee =>
       spark.readStream.text(source.getParent.toString)
         .selectExpr(s"'$guarantee' AS value")
@@ -67,7 +68,8 @@ object Smoke {
 
   private def document(clusters: Seq[KafkaCluster]): String = {
     def entries(of: KafkaCluster => String) = clusters.map(of).mkString("{", ",", "}")
-    val addresses = entries(c => s""""${c.name}":{"properties":{"bootstrap.servers":"${c.bootstrapServers}"}}""")
+    val addresses =
+      entries(c => s""""${c.name}":{"properties":{"bootstrap.servers":"${c.bootstrapServers}"}}""")
     val topics = entries(c => s""""${c.name}":{"topics":["$Topic"]}""")
     s"""{"version":1,"clusters":$addresses,"streams":{"$Topic":{"clusters":$topics}}}"""
   }
