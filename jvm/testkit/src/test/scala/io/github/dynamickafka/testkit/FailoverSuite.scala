@@ -64,31 +64,27 @@ abstract class FailoverTests(version: String, chosen: Tag*)
   }
 
   test("after the kill of a leader another node leads, with all records", chosen: _*) {
-    cluster.createTopic("killed")
-    produce("killed", "before")
-    val leader = leaderOf("killed")
-    leader.kill()
-    assert(!leader.isAlive && cluster.isAlive)
-    produce("killed", "meanwhile")
-    assert(leaderOf("killed") !== leader)
-    assert(cluster.inSync("killed", 0) === all - leader.id)
-    leader.restart()
-    assert(cluster.inSync("killed", 0) === all)
-    assert(values("killed") === Seq("before", "meanwhile"))
+    leaderFails("killed", _.kill(), _.restart())
   }
 
   test("while a leader is frozen another node leads, and no record is duplicated", TestAll) {
-    cluster.createTopic("frozen")
-    produce("frozen", "before")
-    val leader = leaderOf("frozen")
-    leader.freeze()
-    assert(leader.isAlive)
-    produce("frozen", "meanwhile")
-    assert(leaderOf("frozen") !== leader)
-    assert(cluster.inSync("frozen", 0) === all - leader.id)
-    leader.thaw()
-    assert(cluster.inSync("frozen", 0) === all)
-    assert(values("frozen") === Seq("before", "meanwhile"))
+    leaderFails("frozen", _.freeze(), _.thaw())
+  }
+
+  /** Produces before and after the leader of a new topic fails, and expects each record once when it is back. */
+  private def leaderFails(topic: String, fail: KafkaNode => Unit, recover: KafkaNode => Unit): Unit = {
+    cluster.createTopic(topic)
+    produce(topic, "before")
+    val leader = leaderOf(topic)
+    fail(leader)
+    assert(cluster.isAlive)
+    produce(topic, "meanwhile")
+    assert(leaderOf(topic) !== leader)
+    assert(cluster.inSync(topic, 0) === all - leader.id)
+    recover(leader)
+    assert(cluster.inSync(topic, 0) === all)
+    assert(values(topic) === Seq("before", "meanwhile"))
+    ()
   }
 
   test("after the kill of the active controller another one creates topics", TestAll) {
