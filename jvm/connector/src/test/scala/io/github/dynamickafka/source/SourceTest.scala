@@ -136,22 +136,9 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
 object SourceTest {
   lazy val clusters: Seq[KafkaCluster] = KafkaClusters.start("blue", "green", "red")
 
-  /**
-   * Spark's default, which renames with Hadoop's FileContext, starts processes (`readlink`) for each file of a checkpoint on
-   * a local disk: that took a fifth of the CPU of all suites.
-   */
-  private def checkpointFileManager: String =
-    Seq("checkpointing.", "")
-      .map(folder =>
-        s"org.apache.spark.sql.execution.streaming.${folder}FileSystemBasedCheckpointFileManager"
-      )
-      .find(name => Try(Class.forName(name)).isSuccess)
-      .getOrElse(throw new IllegalStateException("this Spark has no FileSystemBasedCheckpointFileManager"))
-
   lazy val spark: SparkSession = SparkSession.builder()
     .master("local[2]")
     .appName("dynamic-kafka-test")
-    .config("spark.sql.streaming.checkpointFileManagerClass", checkpointFileManager)
     // Suites that test the UI use the defaults of users.
     .config("spark.ui.port", "0")
     .config("spark.ui.showConsoleProgress", "false")
