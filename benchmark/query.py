@@ -147,7 +147,7 @@ def used_heap_mib(spark: SparkSession) -> float:
     for _ in range(3):
         collect_garbage(spark)
         lowest = min(lowest, (runtime.totalMemory() - runtime.freeMemory()) / 2**20)
-        # Running work may end meanwhile.
+        # Garbage collection does not report which work of other threads it counted, so it is repeated after a pause.
         time.sleep(0.05)
     return lowest
 

@@ -59,6 +59,7 @@ def serve() -> None:
         OWNER.write_text(own)
         print(READY, flush=True)
         while OWNER.exists() and OWNER.read_text() == own:
+            # Polling is necessary, because Python has no notification for a file that is removed.
             time.sleep(0.2)
 
 
@@ -71,6 +72,7 @@ def stop() -> None:
     while any(accepts(port) for port in PORTS.values()):
         if time.monotonic() > deadline:
             sys.exit(f"the clusters still run after {STOP_TIMEOUT_S} s")
+        # Polling is necessary, because the brokers are not children of this process.
         time.sleep(0.2)
 
 

@@ -73,7 +73,7 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
             time.sleep(quiet + (number + rng.random()) / bench.sizes.changes * POLL_MS / 1e3)
             added = _at(lambda: file.write([stays, new]))
             wait(query, lambda: _knows(query, new), "the new cluster")
-            # A fixed time, for the silence of the other cluster after each change.
+            # Fixed times here and below: the silence of the other cluster after each change is measured over them.
             time.sleep(quiet)
             removed = _at(lambda: file.write([stays]))
             time.sleep(quiet)

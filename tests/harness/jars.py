@@ -24,7 +24,7 @@ def connector_jars() -> list[Path]:
     jars = sorted(folder.glob("*.jar"))
     if not jars:
         raise FileNotFoundError(
-            f"no jar in {folder}: run 'make jars', or for another line 'make line-jars LINE={line}'"
+            f"no jar in {folder}: run 'make jars', or for another line './sbt -DsparkLine={line} connector/localJars'"
         )
     return jars
 

@@ -20,8 +20,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * Ranges of one cluster that are read with a single consumer, at most one range per partition. A task reads one
- * bundle, or several as a [[SharedTask]].
+ * Ranges of one cluster for one consumer, with at most one range for each partition. A task reads one bundle, or several as
+ * a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
  */

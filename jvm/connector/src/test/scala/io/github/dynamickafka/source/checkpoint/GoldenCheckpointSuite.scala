@@ -28,8 +28,8 @@ class GoldenCheckpointSuite extends SourceTest {
     }
 
   /**
-   * `blue` was read to 3 in both partitions, `green` was removed at 2, `red` drains up to 2. The batch that
-   * reads one more of each partition of blue and red is logged and not committed.
+   * The position in both partitions is 3 for `blue` and 2 for `green`, which was removed; the drain target of `red` is 2. The
+   * last batch, which reads one record from each partition of blue and red, is logged and not committed.
    */
   private def make(target: Path): Unit = scene { s =>
     likeThen(6, 4, 0)
