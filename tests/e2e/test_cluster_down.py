@@ -23,7 +23,8 @@ OUTAGES: dict[str, tuple[Callable[[Cluster], None], Callable[[Cluster], None]]] 
 }
 
 
-@pytest.mark.parametrize("outage", ["killed", pytest.param("frozen", marks=pytest.mark.test_all)])
+@pytest.mark.test_all
+@pytest.mark.parametrize("outage", OUTAGES)
 def test_skip_continues_and_fail_names_the_cluster(scene: Scene, outage: str) -> None:
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))

@@ -6,6 +6,8 @@ import random
 from functools import partial
 from typing import Any
 
+import pytest
+
 from tests.harness.query import Query
 from tests.harness.scene import Scene, positions, since
 from tests.harness.seed import seed
@@ -46,6 +48,7 @@ def test_between_offset_log_and_commit_log(scene: Scene) -> None:
         assert first == second
 
 
+@pytest.mark.test_all
 def test_a_start_at_latest_is_kept_when_batch_0_is_not(scene: Scene) -> None:
     topic = scene.topic("blue")
     metadata = scene.metadata("orders", "blue", topic=topic)
@@ -96,6 +99,7 @@ def test_a_group_is_never_ahead_of_finished_batches(scene: Scene) -> None:
     until("the group is at the end", lambda: committed() == positions(query.checkpoint.last()))
 
 
+@pytest.mark.test_all
 def test_while_a_cluster_is_discovered(scene: Scene) -> None:
     """Five queries are at different steps of the discovery when their driver is killed."""
     topic = scene.topic("blue", "green")

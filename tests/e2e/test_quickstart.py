@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 from dynamic_kafka_testkit import Record, Testkit
 
@@ -16,6 +17,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TIMEOUT_S = 400
 
 
+@pytest.mark.test_all
 def test_quickstart_counts_the_orders_of_both_clusters(testkit: Testkit, tmp_path: Path) -> None:
     document = yaml.safe_load((EXAMPLES / "streams.yaml").read_text())
     for number, name in enumerate(document["clusters"], start=1):

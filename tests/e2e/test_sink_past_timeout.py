@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.harness.driver_process import DriverProcess
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import PATIENCE_S, SinkQuery
@@ -22,6 +24,7 @@ DECIDED = {"step": "decided", "batch": BATCH}
 MOST_RETRIES = 5
 
 
+@pytest.mark.test_all
 def test_a_lost_part_is_reported_and_written_again_and_a_lost_batch_starts_again(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     partial = pipelines.writer("partial", "mapped", **SHORT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from dynamic_kafka import DynamicKafka, _artifact, _jvm
 from pyspark.sql import SparkSession
 
@@ -13,6 +14,7 @@ from tests.harness.orders import Orders
 from tests.packaging import job
 
 
+@pytest.mark.test_all
 def test_batch_and_stream(orders: Orders) -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     builder = builder.config("spark.driver.host", "localhost").config("spark.sql.shuffle.partitions", 1)
