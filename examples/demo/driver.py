@@ -40,6 +40,8 @@ def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Pa
         .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         # The end of the demo waits for progress without records.
         .config("spark.sql.streaming.noDataProgressEventInterval", "500ms")
+        # The default of 10 ms keeps a core busy while a query is idle.
+        .config("spark.sql.streaming.pollingDelay", "100ms")
     )
     queries = PROGRAMS[program](spark, streams, folder, checkpoint)
     _report(queries, progress, ended)

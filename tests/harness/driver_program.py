@@ -190,6 +190,8 @@ def _session(folder: Path, conf: dict[str, str]) -> SparkSession:
         "spark.eventLog.compress": "false",
         "spark.eventLog.dir": _made(folder.resolve() / "events").as_uri(),
         "spark.sql.streaming.stopTimeout": "30s",
+        # The default of 10 ms keeps a core busy while a query is idle.
+        "spark.sql.streaming.pollingDelay": "100ms",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "spark"),
     }

@@ -153,5 +153,7 @@ object SourceTest {
     // Queries read few records: compiling their plans takes longer than running them.
     .config("spark.sql.codegen.wholeStage", "false")
     .config("spark.sql.streaming.ui.enabled", "false")
+    // The default of 10 ms keeps a core busy while a query is idle.
+    .config("spark.sql.streaming.pollingDelay", "100ms")
     .getOrCreate()
 }
