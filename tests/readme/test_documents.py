@@ -46,6 +46,15 @@ def test_links_have_a_target(document: Path) -> None:
             assert anchor in docs.anchors(linked), target
 
 
+def test_the_site_has_every_page() -> None:
+    """`make site` fails otherwise. Decisions are linked from their index."""
+    folder = docs.ROOT / "docs"
+    pages = {str(page.relative_to(folder)) for page in folder.glob("**/*.md")}
+    decisions = {page for page in pages if re.fullmatch(r"dev/decisions/0.*", page)}
+    listed = re.findall(r"^ +- (?:.+: )?(\S+\.md)$", (docs.ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(pages - decisions)
+
+
 # The blocks of the quickstart are run.
 @pytest.mark.parametrize("block", [b for b in docs.blocks("bash") if b not in docs.quickstart()], ids=str)
 def test_commands_exist(block: docs.Block) -> None:

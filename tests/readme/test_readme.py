@@ -65,6 +65,7 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     streams = (docs.ROOT / "examples" / "streams.yaml").read_text()
     more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
     more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
+    more += "".join(f"  orders-{id}: {{clusters: {{{id}: {{topics: [orders]}}}}}}\n" for id in ADDRESSES)
     (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + more)
     return tmp_path
 
