@@ -74,7 +74,6 @@ private[source] final class DynamicBatch(
     }.filter(_._2.nonEmpty)
     planner.partitions(
       SortedMap.from(ranges),
-      topology.clusters.keys.toSeq,
       streams(_),
       (id, topic) => topology.clusters(id).topics(topic).stream
     )

@@ -152,7 +152,7 @@ private[source] final class DynamicMicroBatchStream(
         val ranges = OffsetRange.between(batch._1, batch._2)
         val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
         val partitions =
-          planner.partitions(readable, batch._2.clusters.keys.toSeq, streams(_), memory.streamOf)
+          planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
         planned = Some(batch -> partitions)
         partitions

@@ -221,12 +221,21 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     val inner = new InputPartition {}
     val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
     def at(id: String, place: String) = ClusterPartition(id, "h:1", "s", Set("t"), inner, reader, Seq(place))
-    val ids = IndexedSeq("a", "b", "c")
-    val planned = ids.map(at(_, places(0))) ++ ids.map(at(_, places(1))) ++ ids.map(at(_, places(2)))
-    val rotated = SparkPlanner.rotate(planned, ids)
-    assert(rotated.take(3).flatMap(_.preferredLocations).toSet == places.toSet)
-    assert(rotated.filter(_.toString.contains("(a,")).flatMap(_.preferredLocations) == places)
-    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
+    def located(ids: Seq[String]) =
+      SparkPlanner.rotate(places.flatMap(place => ids.map(at(_, place)))).collect {
+        case p: ClusterPartition =>
+          (p.cluster, p.locations)
+      }.groupMap(_._1)(_._2.head)
+    val ids = (0 until 30).map(i => s"c$i")
+    val found = located(ids)
+    assert(
+      found.values.forall(_.toSet == places.toSet),
+      "each partition of a cluster is on an executor of its own"
+    )
+    val first = found.values.groupBy(_.head).values.map(_.size)
+    assert(first.size == 3 && first.forall(_ >= 5), first)
+    assert(located("a" +: ids).removed("a") == found, "a new cluster moves no other one")
+    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one"))).flatMap(_.preferredLocations) == Seq(
       "one",
       "one"
     ))
