@@ -4,13 +4,16 @@ import java.nio.file.Files
 import java.util.concurrent.CompletableFuture
 
 import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.util.Random
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, ReadMaxRows}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{CompositeOffset, Loss, Positions, Retained, Span, TopicEnds}
@@ -29,7 +32,7 @@ import io.github.dynamickafka.topology.{
 }
 
 /** Decisions of the source that need no broker. */
-class PurePartsSuite extends AnyFunSuite with TimeLimit {
+class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
   private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
@@ -82,6 +85,45 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(limits.grant(spans, ReadLimit.maxRows(100), 0L, wait = true)(1) <= 5L)
     val both = ReadLimit.compositeLimit(Array(ReadLimit.minRows(1, 10), ReadLimit.maxRows(7)))
     assert(limits.grant(spans, both, 0L, wait = true).sum == 7L)
+  }
+
+  test("limits: with any limits, each partition with records is served within a bounded number of batches") {
+    val clusters =
+      Gen.choose(1, 4).flatMap(Gen.listOfN(_, Gen.zip(Gen.choose(1, 20), Gen.option(Gen.choose(1L, 25L)))))
+    forAll(clusters, Gen.choose(1L, 50L), Gen.choose(0L, Long.MaxValue)) { (clusters, budget, seed) =>
+      val random = new Random(seed)
+      val limits = new Limits(id => clusters(id.toInt)._2)
+      val partitions = clusters.indices.flatMap(c => (0 until clusters(c)._1).map(p => (c.toString, p)))
+      var waiting = Map.empty[(String, Int), Int].withDefaultValue(0)
+      (0 until 3 * partitions.size).foreach { _ =>
+        val spans = partitions.map { case (c, p) =>
+          // Partition 0 always has records, the others come and go.
+          Span(
+            c,
+            "t",
+            p,
+            10L,
+            if (p == 0 || random.nextBoolean()) 10L + random.nextInt(9) + 1L else 10L,
+            false
+          )
+        }
+        val granted = limits.grant(spans, ReadLimit.maxRows(budget), 0L, wait = false)
+        assert(granted.sum > 0)
+        spans.indices.foreach { i =>
+          waiting += partitions(i) -> (if (granted(i) > 0 || spans(i).lag == 0) 0
+                                       else waiting(partitions(i)) + 1)
+          assert(waiting(partitions(i)) < partitions.size, s"${partitions(i)} waits")
+        }
+      }
+    }
+  }
+
+  test("limits: two levels of limits of half of the partitions serve all of them in turn") {
+    val limits = new Limits(_ => Some(50L))
+    val spans = for (c <- Vector("a", "b"); p <- 0 until 100) yield Span(c, "t", p, 0L, 1000L, enters = false)
+    val granted = (0 until 4).map(_ => limits.grant(spans, ReadLimit.maxRows(50), 0L, wait = false))
+    assert(granted.forall(_.sum == 50L))
+    assert(granted.transpose.forall(_.sum == 1L), "200 partitions in four batches of 50")
   }
 
   test("limits: a batch is delayed until there are enough records, up to the maximum delay") {
