@@ -25,7 +25,7 @@ private[source] object RememberedTopology {
       topology: Topology,
       end: CompositeOffset
   ): RememberedTopology = {
-    val current = Topology(topology.clusters.map { case (id, cluster) =>
+    val current = topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
       id -> cluster.copy(properties = Redaction.safe(cluster.properties))
     })
     val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.config.option.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.CompositeOffsetJson
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /** The codec of the files of [[SourceCheckpoint]], version 1. Rejects any other version. */
 private[source] object SourceCheckpointJson {
@@ -36,12 +36,34 @@ private[source] object SourceCheckpointJson {
     val root = versioned()
     write(root.putObject("current"), topology.current)
     write(root.putObject("former"), topology.former)
+    if (topology.current.removals.nonEmpty) writeRemovals(root.putObject("removed"), topology.current)
     root.toString
   }
 
   def readTopology(text: String): RememberedTopology = reading(text) { root =>
-    RememberedTopology(current = topology(root.path("current")), former = topology(root.path("former")))
+    RememberedTopology(
+      current = topology(root.path("current")).copy(removals = removals(root.path("removed"))),
+      former = topology(root.path("former"))
+    )
   }
+
+  private def writeRemovals(node: ObjectNode, topology: Topology): Unit =
+    topology.removals.foreach { case (id, removal) =>
+      val entry = node.putObject(id).put("all", removal.all)
+      val topics = entry.putArray("topics")
+      removal.topics.foreach(topics.add)
+      val patterns = entry.putArray("patterns")
+      removal.patterns.toSeq.sorted.foreach(patterns.add)
+    }
+
+  private def removals(node: JsonNode): SortedMap[String, Removal] =
+    SortedMap.from(fields(node).map { case (id, entry) =>
+      id -> Removal(
+        SortedSet.from(entry.path("topics").elements.asScala.map(_.asText)),
+        entry.path("patterns").elements.asScala.map(_.asText).toSet,
+        entry.path("all").asBoolean(false)
+      )
+    })
 
   private def write(node: ObjectNode, topology: Topology): Unit =
     topology.clusters.foreach { case (id, cluster) =>

@@ -56,7 +56,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
     val matching = open.map { case (id, cluster) =>
       id -> cluster.matching(listings.get(id).fold(start.position(id).topics)(_.topics))
     }
-    (Topology(topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
+    (topology.copy(clusters = topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
   }
 
   private def isOld(listing: Listing) = intervalMs >= 0 && clock.monotonicMs() - listing.at >= intervalMs

@@ -48,8 +48,9 @@ private[source] final class TopologyFeed(
 
   private def resume(): Unit = {
     started = true
-    if (watcher.awaitFirstAttempt().isEmpty) {
-      fallback = remembered()
+    val before = remembered()
+    if (watcher.awaitFirstAttempt(before).isEmpty) {
+      fallback = before
       if (fallback.isDefined) {
         log.warn(
           "The metadata service is unavailable; the query continues with the topology in its checkpoint"

@@ -25,6 +25,7 @@ import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
+  Removal,
   Topology,
   TopologyCluster,
   TopologyPattern,
@@ -183,8 +184,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
         cluster("red", Map("bootstrap.servers" -> "r:1"), "old" -> TopologyTopic("s", draining = true))
       )
     )
-    val second =
-      Topology(SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))))
+    val second = Topology(
+      SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))),
+      SortedMap("blue" -> Removal.OfCluster, "green" -> Removal(SortedSet("old"), Set("x.*")))
+    )
     val end = CompositeOffset(
       clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
       retained = SortedMap("red" -> Retained(1L, positions(("old", 0, 2L))))
