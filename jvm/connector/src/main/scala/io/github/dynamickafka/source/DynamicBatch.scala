@@ -65,7 +65,7 @@ private[source] final class DynamicBatch(
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)
       }
     }
-    new LossPolicy(
+    val _ = new LossPolicy(
       options.failOnDataLoss,
       graceMs = 0L
     ).judge(advance.losses, now = 0L, waitForTopics = false)

@@ -17,6 +17,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{CompositeOffset, Loss, Positions, Retained, Span, TopicEnds}
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounts, Outage}
 import io.github.dynamickafka.source.plan.SparkPlanner
@@ -146,10 +147,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
   test("a topic that was read may be missing for a moment; lost records are decided at once") {
     val gone = Loss.TopicGone("blue", "orders")
     val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
-    policy.judge(Seq(gone), now = 0L, waitForTopics = true)
-    policy.judge(Nil, now = 4000L, waitForTopics = true)
-    policy.judge(Seq(gone), now = 6000L, waitForTopics = true)
-    policy.judge(Seq(gone), now = 10999L, waitForTopics = true)
+    assert(policy.judge(Seq(gone), now = 0L, waitForTopics = true))
+    assert(!policy.judge(Nil, now = 4000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 6000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 10999L, waitForTopics = true))
     val late =
       intercept[DynamicKafkaRuntimeException](policy.judge(Seq(gone), now = 11000L, waitForTopics = true))
     assert(
@@ -165,7 +166,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
       Seq("blue", "orders", "partition 3", "offset to read is 7", "9").forall(e.getMessage.contains),
       e.getMessage
     )
-    new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
+    assert(!new LossPolicy(
+      failOnDataLoss = false,
+      0L
+    ).judge(Seq(gone, expired), now = 0L, waitForTopics = false))
   }
 
   test("the checkpoint stores how to reach the clusters that offsets name, and no secret") {
@@ -219,6 +223,27 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(memory.initial.isEmpty)
     memory.writeInitial(initial)
     assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
+  }
+
+  test("losses are logged once for each partition and kind, and again after a while") {
+    val policy = new LossPolicy(failOnDataLoss = false, graceMs = 0L)
+    def logged(now: Long, losses: Loss*) =
+      Logs.during(classOf[LossPolicy])(policy.judge(losses, now, waitForTopics = false)).size
+    def expired(partition: Int, known: Long) = Loss.Expired("blue", "orders", partition, known, known + 5)
+    assert(logged(0L, expired(0, 7L), expired(1, 7L), Loss.TopicGone("blue", "other")) == 3)
+    assert((1 to 50).map(i => logged(i * 1000L, expired(0, 7L + i))).sum == 0)
+    assert(logged(51000L, Loss.Truncated("blue", "orders", 0, 8L)) == 1)
+    assert(logged(60000L, expired(0, 99L)) == 1)
+  }
+
+  test("a missing topic is waited for, other losses are not") {
+    val policy = new LossPolicy(failOnDataLoss = false, graceMs = 5000L)
+    val gone = Loss.PartitionGone("blue", "orders", 1, 7L)
+    val expired = Loss.Expired("blue", "orders", 0, 7L, 9L)
+    assert(policy.judge(Seq(gone, expired), now = 0L, waitForTopics = true))
+    assert(!policy.judge(Seq(expired), now = 1000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 4000L, waitForTopics = true))
+    assert(!policy.judge(Seq(gone), now = 9000L, waitForTopics = true))
   }
 
   test("a folder of Spark's own Kafka source is refused") {
