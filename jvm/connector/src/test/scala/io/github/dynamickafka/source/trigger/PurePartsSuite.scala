@@ -176,7 +176,8 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     val secrets = Map(
       "bootstrap.servers" -> "b:1",
       "sasl.jaas.config" -> "pw",
-      "ssl.key.password" -> ("$" + "{file:/x:y}")
+      "ssl.key.password" -> ("$" + "{file:/x:y}"),
+      "my.own" -> "not known to Kafka"
     )
     val first = Topology(
       SortedMap(
@@ -202,7 +203,8 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     memory.remember(second, end)
     val again = new SourceCheckpoint(folder, new Configuration)
     assert(again.topology.exists(_.current == second))
-    assert(again.cluster("blue").map(_.properties).contains(Map("bootstrap.servers" -> "b:1")))
+    assert(again.cluster("blue").map(_.properties).contains(secrets -- Seq("sasl.jaas.config", "my.own")))
+    assert(again.cluster("blue").map(_.withheld).contains(Set("sasl.jaas.config")))
     assert(
       again.cluster("blue").flatMap(_.topics.get("orders")) == first.clusters("blue").topics.get("orders")
     )
@@ -223,6 +225,48 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(memory.initial.isEmpty)
     memory.writeInitial(initial)
     assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
+  }
+
+  test(
+    "a damaged file is named; without the newest topology the one before is used, and the next one is written"
+  ) {
+    val folder = Files.createTempDirectory("memory")
+    def open() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
+    def file(name: String) = folder.resolve("dynamic-kafka").resolve(name)
+    def damage(name: String, text: String): Unit = {
+      Files.writeString(file(name), text)
+      val _ = Files.deleteIfExists(file(name).resolveSibling(s".${file(name).getFileName}.crc"))
+    }
+    def of(id: String) =
+      Topology(SortedMap(cluster(id, Map("bootstrap.servers" -> s"$id:1"), "t" -> TopologyTopic("s"))))
+    val memory = open()
+    memory.remember(of("blue"), CompositeOffset.empty)
+    memory.remember(of("green"), CompositeOffset.empty)
+    memory.writeInitial(InitialOffset(CompositeOffset.empty, Set.empty))
+    for (
+      text <- Seq(
+        "{\"version\":1,\"cur",
+        "",
+        "[1]",
+        "{\"version\":1,\"current\":{\"blue\":{\"topics\":{\"t\":{\"startingOffsets\":\"x\"}}}}}"
+      )
+    ) {
+      damage("topology/1.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().newestTopology)
+      assert(e.getMessage.contains(file("topology/1.json").toString), e.getMessage)
+      assert(open().cluster("blue").isDefined && open().cluster("green").isEmpty)
+    }
+    open().remember(of("blue"), CompositeOffset.empty)
+    assert(open().newestTopology.exists(_.current == of("blue")) && Files.exists(file("topology/2.json")))
+    damage("topology/2.json", "{\"version\":9}")
+    assert(
+      intercept[DynamicKafkaRuntimeException](open().topology).getCondition.endsWith("UNKNOWN_OFFSET_VERSION")
+    )
+    for (text <- Seq("{", "{\"version\":1}", "{\"version\":1,\"offset\":{\"version\":1,\"x\":1}}")) {
+      damage("initial.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().initial)
+      assert(e.getMessage.contains(file("initial.json").toString), e.getMessage)
+    }
   }
 
   test("losses are logged once for each partition and kind, and again after a while") {
