@@ -11,7 +11,7 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
@@ -62,7 +62,13 @@ private[source] final class DynamicKafkaScan(
 
   private def watcher(hadoop: Configuration, options: SourceOptions) = {
     val service = MetadataServices.create(options.service, hadoop)
-    MetadataWatcher(service, options.subscription, options.discovery, options.service.name)
+    MetadataWatcher(
+      service,
+      options.subscription,
+      options.discovery,
+      options.service.name,
+      check = new TopologyCheck(options)
+    )
   }
 
   private def open(source: SparkKafkaSource, path: String) =

@@ -72,6 +72,30 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
   def checkEnding(): Unit =
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
 
+  /**
+   * Checks that each cluster whose metadata specifies `committed` has a consumer group in this query.
+   *
+   * @throws DynamicKafkaIllegalArgumentException METADATA_INVALID
+   */
+  def checkGroups(topology: Topology): Unit =
+    for {
+      cluster <- topology.clusters.values
+      topic <- cluster.topics.values ++ cluster.patterns.map(_.topic)
+      (key, forms, policy) <- Seq(
+        ("starting_offsets", StartingForms, topic.startingOffsets),
+        ("stopping_offsets", EndingForms, topic.stoppingOffsets)
+      )
+      if own(cluster.id, forms, None).isEmpty && policy.exists(_.isInstanceOf[OffsetsPolicy.Committed])
+      if this(cluster.id, cluster.properties).committedGroup.isEmpty
+    } throw Errors.metadataInvalid(
+      s"stream '${topic.stream}', cluster '${cluster.id}', key '$key'",
+      "it is 'committed', but the query has no consumer group to read the offsets of: set 'commitGroupId' or " +
+        "'kafka.group.id'"
+    )
+
+  /** `cluster.*` options that apply to none of the clusters. */
+  def unmatched: Seq[String] = scope.unmatched
+
   def maxOffsetsPerTrigger(id: String): Option[Long] =
     scope.value(id, SourceOptionSpecs.MaxOffsetsPerTrigger)
 
