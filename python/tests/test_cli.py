@@ -237,6 +237,11 @@ def test_differences(file: Path) -> None:
     }
 
 
+def test_a_removed_cluster_in_differences(file: Path) -> None:
+    removed = changed(file, ("state: draining", "state: removed"))
+    assert run("diff", file, removed).stdout == "~ stream orders, cluster blue is removed\n"
+
+
 def test_offsets_that_are_added_or_removed(file: Path) -> None:
     other = changed(file, (", starting_offsets: {orders: {0: 42}}", ""))
     assert run("diff", other, file).stdout == (

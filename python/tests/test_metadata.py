@@ -118,7 +118,7 @@ def test_a_cluster_that_takes_no_writes() -> None:
 def test_invalid_models() -> None:
     with pytest.raises(TypeError, match="not the str 'orders'"):
         ClusterMetadata("orders", SERVERS)
-    with pytest.raises(ValueError, match="'active' or 'draining'"):
+    with pytest.raises(ValueError, match="'active', 'draining' or 'removed'"):
         ClusterMetadata(["orders"], SERVERS, state="gone")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="write must be True or False, not 'no'"):
         ClusterMetadata(["orders"], SERVERS, write="no")  # type: ignore[arg-type]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from dynamic_kafka._values import option_text
 from dynamic_kafka.offsets import OffsetsInitializer
 
-State = Literal["active", "draining"]
+State = Literal["active", "draining", "removed"]
+STATES: tuple[State, ...] = get_args(State)
 SUBSCRIPTIONS = ("topics", "topic_pattern", "partitions")
 
 
@@ -29,8 +30,9 @@ class ClusterMetadata:
             the options of the query apply.
         stopping_offsets: Where reading ends, in the same forms except ``earliest``. None: the options of the query
             apply.
-        state: ``active`` (default) or ``draining``. A draining cluster is read up to the end that it has when its
-            state changes, and is then removed.
+        state: ``active`` (default), ``draining`` or ``removed``. A draining cluster is read up to the end that it
+            has when its state changes, and is then removed. A removed cluster is not read from the next batch on,
+            and its offsets are retained.
         topic_pattern: A Java regular expression that whole names of topics match. Topics are added and removed as
             they are created and deleted.
         partitions: Partition numbers, from 0, by topic.
@@ -68,8 +70,8 @@ class ClusterMetadata:
             raise ValueError(
                 f"specify only one of 'topics', 'topic_pattern' and 'partitions', not {' and '.join(given)}"
             )
-        if self.state not in ("active", "draining"):
-            raise ValueError(f"state must be 'active' or 'draining', not {self.state!r}")
+        if self.state not in STATES:
+            raise ValueError(f"state must be 'active', 'draining' or 'removed', not {self.state!r}")
         if not isinstance(self.write, bool):
             raise TypeError(f"write must be True or False, not {self.write!r}")
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from dynamic_kafka.model import ClusterMetadata, KafkaStream
+from dynamic_kafka.model import ClusterMetadata, KafkaStream, State
 
 Streams = Mapping[str, KafkaStream]
 What = Literal[
@@ -21,7 +21,17 @@ What = Literal[
     "write",
     "offsets",
 ]
-How = Literal["enters", "leaves", "changes", "drains", "is active again", "takes no writes", "takes writes again"]
+How = Literal[
+    "enters",
+    "leaves",
+    "changes",
+    "drains",
+    "is removed",
+    "is active again",
+    "takes no writes",
+    "takes writes again",
+]
+_STATES: dict[State, How] = {"draining": "drains", "removed": "is removed", "active": "is active again"}
 
 
 @dataclass(frozen=True)
@@ -92,10 +102,9 @@ def _streams(old: Streams, new: Streams) -> Iterator[Change]:
 
 def _entry(stream: str, cluster: str, old: ClusterMetadata, new: ClusterMetadata) -> Iterator[Change]:
     if old.state != new.state:
-        how: How = "drains" if new.state == "draining" else "is active again"
-        yield Change("state", how, stream, cluster, None, old.state, new.state)
+        yield Change("state", _STATES[new.state], stream, cluster, None, old.state, new.state)
     if old.write != new.write:
-        how = "takes writes again" if new.write else "takes no writes"
+        how: How = "takes writes again" if new.write else "takes no writes"
         yield Change("write", how, stream, cluster, None, *(str(w).lower() for w in (old.write, new.write)))
     before, now = _topics(old), _topics(new)
     for topic in sorted(before.keys() | now.keys()):

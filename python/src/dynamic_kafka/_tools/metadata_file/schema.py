@@ -112,7 +112,7 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
         case "enum" if schema["title"] == "version":
             yield path, unknown_version(tree.text(path))
         case "enum":
-            text, valid = tree.text(path), " or ".join(f"'{value}'" for value in wanted)
+            text, valid = tree.text(path), _listed([f"'{value}'" for value in wanted])
             yield path, f"'{text}' is not a valid {schema['title']}, use {valid}.{did_you_mean(text, wanted)}"
         case _ if schema.get("title") == "position":
             pass  # `checks` reports this as well.
@@ -124,10 +124,12 @@ def _explained(error: ValidationError, tree: Tree) -> Iterator[tuple[Path, str]]
 
 def _wrong_type(types: str | list[str], shape: str) -> str:
     wanted = [types] if isinstance(types, str) else types
-    words = [_TYPES[name] for name in wanted]
-    listed = " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
     quotes = ": put it in quotes" if wanted == ["string"] and shape in ("a number", "true or false") else ""
-    return f"must be {listed}, but is {shape}{quotes}"
+    return f"must be {_listed([_TYPES[name] for name in wanted])}, but is {shape}{quotes}"
+
+
+def _listed(words: list[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _wrong_value(text: str, schema: Mapping[str, Any]) -> str:

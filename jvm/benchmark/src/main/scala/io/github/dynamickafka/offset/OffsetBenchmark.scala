@@ -67,7 +67,7 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     "reconcile" -> (() => Reconcile(start, topology, 0L, rules)),
     "advance" -> { () =>
       val advance = NextOffset(start, transition, views)
-      advance.offset(BudgetShare(advance.spans.map(_.lag), size.toLong * 5, 1L))
+      advance.offset(BudgetShare(advance.spans.map(_.lag), size.toLong * 5))
     },
     "between" -> (() => OffsetRange.between(start, end))
   )

@@ -162,6 +162,26 @@ private[dynamickafka] object SourceOptionSpecs {
       "`drain` reads it up to its latest offsets at the time of the removal."
   )
 
+  val MaxRemovedClusters: OptionSpec[Int] = OptionSpec(
+    "maxRemovedClustersPerChange",
+    int(min = 0),
+    None,
+    "half of the clusters that the query reads, rounded down, at least 1",
+    "The maximum number of clusters that the answer of the metadata service may lack, compared to the clusters that the " +
+      "query reads. An answer that lacks more counts as a failure of the service, and nothing is removed. Clusters with " +
+      "`state: removed` in the metadata, and clusters that the service reports as inactive, do not count."
+  )
+
+  val RemovalConfirmations: OptionSpec[Int] = OptionSpec(
+    "removalConfirmations",
+    int(min = 1),
+    Some(2),
+    "`2`",
+    "The number of consecutive valid answers of the metadata service that have to lack a cluster or topic before it is " +
+      "removed. An answer that contains it starts the count again. Clusters with `state: removed` in the metadata, clusters " +
+      "that the service reports as inactive, and partitions are removed by the first answer."
+  )
+
   val AllowMissingStreams: OptionSpec[Boolean] = OptionSpec(
     "allowMissingStreams",
     boolean,
@@ -204,7 +224,7 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1),
     Some(60000L),
     "`60000`",
-    "The time limit for all requests of the driver to one cluster in a trigger, and for one poll of the metadata " +
+    "The time limit for all requests of the driver to one cluster in a trigger, and for one call of the metadata " +
       "service. The timeouts of the driver's Kafka clients are derived from it. Tasks do not use it: a task of the " +
       "source fails if a cluster returns no data for `spark.network.timeout` (120 s by default), and a task of the sink " +
       "uses the timeouts of the Kafka producer."
@@ -336,6 +356,8 @@ private[dynamickafka] object SourceOptionSpecs {
     DiscoveryFailureThreshold,
     RemovedClusterRetentionMs,
     RemovedClusterPolicy,
+    MaxRemovedClusters,
+    RemovalConfirmations,
     AllowMissingStreams,
     AllowDuplicateClusters,
     ClusterFailurePolicy,

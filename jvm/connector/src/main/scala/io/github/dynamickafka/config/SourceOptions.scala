@@ -59,13 +59,17 @@ private[dynamickafka] object Subscription {
  *
  * @param intervalMs the interval between polls; -1: the metadata is read only at the start of the query
  * @param failureThreshold the number of consecutive failures that are tolerated
- * @param callTimeoutMs the time limit of one poll, with all its calls of the service
+ * @param callTimeoutMs the time limit of one call of the service
+ * @param maxRemovedClusters the number of clusters that an answer may lack; None: half of those in use, at least one
+ * @param removalConfirmations the number of consecutive answers that have to lack a cluster or topic to remove it
  */
 private[dynamickafka] final case class DiscoveryOptions(
     intervalMs: Long,
     failureThreshold: Int,
     callTimeoutMs: Long,
-    allowMissingStreams: Boolean
+    allowMissingStreams: Boolean,
+    maxRemovedClusters: Option[Int] = None,
+    removalConfirmations: Int = 2
 )
 
 /**

@@ -26,7 +26,9 @@ private[dynamickafka] object SourceOptionsParser {
         intervalMs = raw.get(DiscoveryIntervalMs),
         failureThreshold = raw.get(DiscoveryFailureThreshold),
         callTimeoutMs = raw.get(ClusterRequestTimeoutMs),
-        allowMissingStreams = raw.get(AllowMissingStreams)
+        allowMissingStreams = raw.get(AllowMissingStreams),
+        maxRemovedClusters = raw.find(MaxRemovedClusters),
+        removalConfirmations = raw.get(RemovalConfirmations)
       ),
       offsets = offsets,
       clusters = ClusterOptions(

@@ -6,7 +6,11 @@ import io.github.dynamickafka.time.Clock
 
 /**
  * Kafka clients between two uses, of all queries of this JVM. An idle client is closed when it has been idle for too
- * long, or when there are too many: the one that has been idle for longest first. Thread-safe.
+ * long, or when there are too many. Thread-safe.
+ *
+ * If more clients are used in turn than fit in, closing the one that has been idle for longest would always close the one
+ * that is required next. Therefore a full pool closes the client that is returned, and keeps the others for as long as
+ * they may be in turn: until [[IdlePool.Rounds]] times as many others as fit in have been returned.
  *
  * Not a pool of commons-pool2: which of several idle clients serves best depends on the records that it has fetched
  * already, and a `KeyedObjectPool` hands out any.
@@ -21,9 +25,12 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
     clock: Clock,
     close: C => Unit
 ) {
+  import IdlePool._
+
   // The client that has been idle for longest comes first.
-  private var idle = Vector.empty[(C, Long)]
+  private var idle = Vector.empty[Idle[C]]
   private var sweeping = false
+  private var puts = 0L
 
   /**
    * Removes a client, which is then the caller's until it is given back or closed.
@@ -31,20 +38,22 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
    * @param choose one of the idle clients, the one that has been idle for longest first; runs under the pool's lock
    */
   def take(choose: Vector[C] => Option[C]): Option[C] = synchronized {
-    val chosen = choose(idle.map(_._1))
-    chosen.foreach(client => idle = idle.filterNot(_._1 eq client))
+    val chosen = choose(idle.map(_.client))
+    chosen.foreach(client => idle = idle.filterNot(_.client eq client))
     chosen
   }
 
   def put(client: C): Unit = {
     val over = synchronized {
-      idle = idle :+ (client -> clock.monotonicMs())
-      val (out, kept) = idle.splitAt(idle.size - capacity)
-      idle = kept
+      puts += 1
+      val returned = Idle(client, clock.monotonicMs(), puts)
+      val full = idle.size >= capacity
+      val outdated = idle.headOption.filter(_ => full).filter(puts - _.put > Rounds * capacity.toLong)
+      if (!full || outdated.isDefined) idle = idle.drop(outdated.size) :+ returned
       sweepLater()
-      out
+      if (full) Some(outdated.getOrElse(returned)) else None
     }
-    over.foreach { case (old, _) => close(old) }
+    over.foreach(old => close(old.client))
   }
 
   def size: Int = synchronized(idle.size)
@@ -53,17 +62,24 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
   def sweep(): Unit = {
     val over = synchronized {
       val now = clock.monotonicMs()
-      val (out, kept) = idle.partition { case (_, since) => now - since >= idleMs }
+      val (out, kept) = idle.partition(now - _.sinceMs >= idleMs)
       idle = kept
       sweeping = false
       if (idle.nonEmpty) sweepLater()
       out
     }
-    over.foreach { case (old, _) => close(old) }
+    over.foreach(old => close(old.client))
   }
 
   private def sweepLater(): Unit = if (!sweeping) {
     sweeping = true
     CompletableFuture.delayedExecutor(idleMs, TimeUnit.MILLISECONDS).execute(() => sweep())
   }
+}
+
+private object IdlePool {
+  val Rounds = 16
+
+  /** @param put the number of clients that had been returned, with this one */
+  private final case class Idle[C](client: C, sinceMs: Long, put: Long)
 }

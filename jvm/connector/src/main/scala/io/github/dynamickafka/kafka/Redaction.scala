@@ -42,6 +42,28 @@ private[dynamickafka] object Redaction {
   def safe(properties: Map[String, String]): Map[String, String] =
     properties.filter { case (name, value) => isSafe(name, value) }
 
+  /**
+   * The properties that may be stored: the safe ones, and those whose secrets are references such as `${file:...}`, which
+   * are resolved by the clients. They are not printed, because they show where secrets are.
+   */
+  def storable(properties: Map[String, String]): Map[String, String] =
+    properties.filter { case (name, value) =>
+      isSafe(name, value) || isReference(value) || isReferringJaas(value)
+    }
+
+  private val reference = """\$\{[^{}$]+\}"""
+  private val jaasModule = """\s*[\w.$]+\s+(?:required|requisite|sufficient|optional)"""
+  private val jaasOptions = """(?:\s+[\w.]+\s*=\s*(?:"[^"\\]*"|'[^'\\]*'|[^\s;"']+))*\s*;\s*"""
+
+  private def isReference(value: String): Boolean = value.trim.matches(reference)
+
+  /** One log-in module, of which each option is a reference or harmless. */
+  private def isReferringJaas(value: String): Boolean =
+    value.matches(jaasModule + jaasOptions) && JaasOption.findAllMatchIn(value).forall { m =>
+      val text = m.subgroups.drop(1).filter(_ != null).mkString
+      isReference(text) || harmlessJaasOptions(m.group(1).toLowerCase(Locale.ROOT))
+    }
+
   /** All properties in order of their names, with the values of unsafe properties redacted. */
   def show(properties: Map[String, String]): String =
     properties.toSeq.sorted

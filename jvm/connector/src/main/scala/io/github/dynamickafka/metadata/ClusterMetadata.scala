@@ -16,7 +16,8 @@ import scala.jdk.CollectionConverters._
  *                        `startingOffsets`; null: the option of the query applies
  * @param stoppingOffsets the stopping offsets, in a text form of the option `endingOffsets`; null: the option of the
  *                        query applies
- * @param state `active` or `draining`. A draining cluster is read up to its current latest offsets, and takes no writes
+ * @param state `active`, `draining` or `removed`. A draining cluster is read up to its current latest offsets; a removed
+ *              cluster is not read from the next batch on, and its offsets are retained. Neither takes writes
  * @param topicPattern a Java regular expression that selects every topic whose whole name matches, including topics
  *                     that are created later; null: none
  * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream; null:
@@ -115,6 +116,9 @@ final class ClusterMetadata(
 object ClusterMetadata {
   val Active = "active"
   val Draining = "draining"
+  val Removed = "removed"
+
+  private[dynamickafka] val States: Seq[String] = Seq(Active, Draining, Removed)
 
   /** Selects every topic whose whole name matches this Java regular expression. */
   def ofPattern(topicPattern: String, properties: ju.Map[_, _]): ClusterMetadata =

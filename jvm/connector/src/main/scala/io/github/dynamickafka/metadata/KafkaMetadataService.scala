@@ -7,14 +7,15 @@ import java.{util => ju}
  *
  * The names and their meaning are those of Flink's `KafkaMetadataService` (FLIP-246). The connector polls the service
  * every `streamMetadataDiscoveryIntervalMs` (default 30000) on a dedicated thread, never concurrently and never on the
- * thread of the query. A poll, with all its calls, that takes longer than `clusterRequestTimeoutMs` (default 60000)
- * counts as a failure, and no further call is made until it returns. The connector keeps the last valid metadata.
+ * thread of the query. A call that takes longer than `clusterRequestTimeoutMs` (default 60000) counts as a failure, and
+ * no further call is made until it returns. The connector keeps the last valid metadata.
  *
  * An implementation must throw an exception if it cannot determine the complete answer. Any exception counts as a
  * failure: nothing is removed, and more than `streamMetadataDiscoveryFailureThreshold` (default 10) consecutive
  * failures fail the query with METADATA_UNAVAILABLE. An empty answer and a missing subscribed stream id also count as
  * failures, unless `allowMissingStreams` is true. A partial answer is not recognized in all cases: clusters and topics
- * that it omits, and streams that only `streamPattern` selects, count as removed.
+ * that `removalConfirmations` (default 2) consecutive answers omit, and streams that only `streamPattern` selects, count
+ * as removed. An answer that omits more clusters than `maxRemovedClustersPerChange` is a failure.
  *
  * An implementation that is set by its class name in the option `metadataService` must have a public constructor that
  * takes a `java.util.Map[String, String]` (the options `metadataService.*` without that prefix, keys as the user wrote
@@ -37,7 +38,8 @@ trait KafkaMetadataService extends AutoCloseable with Serializable {
 
   /**
    * Returns whether the cluster is active. Called for each cluster of the subscribed streams. If false, the cluster
-   * counts as removed for reads, even if a stream contains it, and its offsets are retained. It takes no writes.
+   * counts as removed for reads at once, even if a stream contains it: it is not contacted, and its offsets are
+   * retained. It takes no writes.
    */
   def isClusterActive(clusterId: String): Boolean
 }

@@ -4,22 +4,22 @@ package io.github.dynamickafka.offset
  * Distributes the budget of a trigger over all partitions of all clusters in proportion to their lag. Pure.
  *
  * The result never exceeds the budget or the lag, and no partition starves: each partition with lag gets at least one
- * record if the budget allows, otherwise the partitions take turns from trigger to trigger.
+ * record if the budget allows, otherwise those that were served longest ago come first.
  */
 private[dynamickafka] object BudgetShare {
 
   /**
    * @param lags the number of unread records of each partition, in a stable order; at least 0
    * @param budget the maximum number of records of all partitions
-   * @param turn a number that increases from trigger to trigger
+   * @param served when a partition was served last: a number that increases from trigger to trigger
    * @return the number of records to read of each partition, in the same order
    */
-  def apply(lags: IndexedSeq[Long], budget: Long, turn: Long): IndexedSeq[Long] = {
+  def apply(lags: IndexedSeq[Long], budget: Long, served: Int => Long = _ => 0L): IndexedSeq[Long] = {
     val waiting = lags.indices.filter(lags(_) > 0)
     val total = waiting.iterator.map(i => BigInt(lags(i))).sum
     if (total <= budget) lags
     else if (budget <= 0) lags.map(_ => 0L)
-    else if (budget <= waiting.size) oneEach(lags, waiting, budget.toInt, turn)
+    else if (budget <= waiting.size) oneEach(lags, waiting, budget.toInt, served)
     else byLag(lags, waiting, budget, total)
   }
 
@@ -27,12 +27,10 @@ private[dynamickafka] object BudgetShare {
       lags: IndexedSeq[Long],
       waiting: IndexedSeq[Int],
       budget: Int,
-      turn: Long
+      served: Int => Long
   ): IndexedSeq[Long] = {
-    // Turn n starts at the partition after the last one of turn n - 1, as long as the same partitions have lag.
-    val first = (BigInt(turn) * budget).mod(waiting.size).toInt
-    val served = Iterator.tabulate(budget)(k => waiting((first + k) % waiting.size)).toSet
-    lags.indices.map(i => if (served(i)) 1L else 0L)
+    val first = waiting.sortBy(served).iterator.take(budget).toSet
+    lags.indices.map(i => if (first(i)) 1L else 0L)
   }
 
   /** One record for each partition, the rest in proportion to the lag, with the largest remainders rounded up. */

@@ -119,10 +119,10 @@ private[dynamickafka] object CompositeOffsetJson {
       catch { case NonFatal(e) => throw Errors.invalidOffset(s"not JSON: ${shorten(text)}", e) }
     if (!root.isObject) throw Errors.invalidOffset(s"not a JSON object: ${shorten(text)}")
     root.get("version") match {
-      case null if looksLikePlainKafka(root) => throw Errors.plainKafkaCheckpoint("this query's checkpoint")
+      case null if looksLikePlainKafka(root) => throw Errors.plainKafkaCheckpoint("of this query")
       case null => throw Errors.invalidOffset(s"field 'version' is missing: ${shorten(text)}")
       // A topic named "version" in an offset of Spark's Kafka source.
-      case topic if topic.isObject => throw Errors.plainKafkaCheckpoint("this query's checkpoint")
+      case topic if topic.isObject => throw Errors.plainKafkaCheckpoint("of this query")
       case version if version.isInt && version.intValue == CompositeOffset.Version => ()
       case other => throw Errors.unknownOffsetVersion(other.asText, CompositeOffset.Version)
     }

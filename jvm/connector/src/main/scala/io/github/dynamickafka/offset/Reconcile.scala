@@ -53,7 +53,9 @@ private[dynamickafka] object Reconcile {
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
     // left the metadata with `drainRemoved`, is read up to its drain target.
-    def toItsEnd(topic: String) = isDraining(topic) || (!named.contains(topic) && rules.drainRemoved)
+    def leavesByDrain(topic: String) =
+      rules.drainRemoved && !named.contains(topic) && !topology.removes(id, topic)
+    def toItsEnd(topic: String) = isDraining(topic) || leavesByDrain(topic)
     def reachedTarget(topic: String) = {
       val target = oldTargets.of(topic)
       target.nonEmpty && live.of(topic).forall { case (p, at) => target.get(p).forall(at >= _) }

@@ -28,6 +28,9 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
 
   override def name(): String = "dynamic-kafka"
 
+  /** The description of the sink in the progress of a query. */
+  override def toString: String = name()
+
   override def schema(): StructType = tableSchema
 
   override def capabilities(): ju.Set[TableCapability] = ju.EnumSet.of(

@@ -65,7 +65,7 @@ private[source] final class DynamicBatch(
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)
       }
     }
-    new LossPolicy(
+    val _ = new LossPolicy(
       options.failOnDataLoss,
       graceMs = 0L
     ).judge(advance.losses, now = 0L, waitForTopics = false)
@@ -74,7 +74,6 @@ private[source] final class DynamicBatch(
     }.filter(_._2.nonEmpty)
     planner.partitions(
       SortedMap.from(ranges),
-      topology.clusters.keys.toSeq,
       streams(_),
       (id, topic) => topology.clusters(id).topics(topic).stream
     )

@@ -11,7 +11,7 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
@@ -32,7 +32,11 @@ private[source] final class DynamicKafkaScan(
     val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
     val memory = new SourceCheckpoint(checkpointLocation, hadoop)
-    val feed = new TopologyFeed(watcher(hadoop, options), () => memory.topology.map(_.current))
+    val feed = new TopologyFeed(
+      watcher(hadoop, options),
+      () => memory.newestTopology.map(_.current),
+      ClusterConfigs.incomplete(options, _)
+    )
     val streams = open(source, checkpointLocation)
     val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(options, feed, streams, memory, BatchPlanner(options, source), watch, clock)
@@ -58,7 +62,13 @@ private[source] final class DynamicKafkaScan(
 
   private def watcher(hadoop: Configuration, options: SourceOptions) = {
     val service = MetadataServices.create(options.service, hadoop)
-    MetadataWatcher(service, options.subscription, options.discovery, options.service.name)
+    MetadataWatcher(
+      service,
+      options.subscription,
+      options.discovery,
+      options.service.name,
+      check = new TopologyCheck(options)
+    )
   }
 
   private def open(source: SparkKafkaSource, path: String) =

@@ -38,7 +38,7 @@ import io.github.dynamickafka.source.trigger.{
   TriggerSnapshot
 }
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.
@@ -66,6 +66,7 @@ private[source] final class DynamicMicroBatchStream(
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
   private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
+  private var resolved: Option[(Topology, ClusterConfigs)] = None
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
   private var last: Option[TriggerSnapshot] = None
@@ -92,7 +93,7 @@ private[source] final class DynamicMicroBatchStream(
         throw Errors.topicNotFound(id, topic, look.topology.clusters(id).topics(topic).stream)
       }
     }
-    losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = false)
+    val _ = losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = false)
     val offset = look.advance.offset(look.advance.spans.map(_ => 0L)).copy(entered = SortedMap.empty)
     val unresolved = look.views.collect { case (id, ClusterView.Unreachable) => id }.toSet
     val initial = InitialOffset(offset, unresolved)
@@ -117,17 +118,28 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     if (availableNow && pinned.isEmpty) feed.pin()
-    val look = step.look(start, entering, pinned)
+    val look = lookAt(start)
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
     watch.looked(start, look)
-    losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = !availableNow)
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
     val end = if (next.sameAs(start)) start else next
     if (end ne start) OffsetChangeText.describe(start, end).foreach(text => log.info(text))
     made = Some(end)
     end
+  }
+
+  /** With `AvailableNow`, a topic that is missing for a moment is waited for, because the run would end without it. */
+  @annotation.tailrec
+  private def lookAt(start: CompositeOffset): TriggerSnapshot = {
+    val look = step.look(start, entering, pinned)
+    if (!losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = true) || !availableNow)
+      look
+    else {
+      Thread.sleep(DynamicMicroBatchStream.MissingTopicPauseMs)
+      lookAt(start)
+    }
   }
 
   /** With `AvailableNow`, no more records will arrive, so a batch does not wait for `minOffsetsPerTrigger`. */
@@ -152,7 +164,7 @@ private[source] final class DynamicMicroBatchStream(
         val ranges = OffsetRange.between(batch._1, batch._2)
         val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
         val partitions =
-          planner.partitions(readable, batch._2.clusters.keys.toSeq, streams(_), memory.streamOf)
+          planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
         planned = Some(batch -> partitions)
         partitions
@@ -191,9 +203,18 @@ private[source] final class DynamicMicroBatchStream(
   private def entering(id: String, topic: TopologyTopic, clusterIsKnown: Boolean): OffsetsPolicy =
     currentConfigs().entering(id, topic, clusterIsKnown, unresolvedAtStart(id))
 
-  private def currentConfigs(): ClusterConfigs = configs(feed.current().clusters.keySet.toSet)
+  /** Resolved once for each topology, because it is used for each topic. */
+  private def currentConfigs(): ClusterConfigs = {
+    val topology = feed.current()
+    resolved.filter(_._1 eq topology).fold {
+      val made = configs(topology.clusters.keySet.toSet)
+      resolved = Some(topology -> made)
+      made
+    }(_._2)
+  }
 }
 
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
+  private val MissingTopicPauseMs = 200L
 }

@@ -2,18 +2,52 @@ package io.github.dynamickafka.topology
 
 import java.util.regex.Pattern
 
-import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
 
 /**
  * The clusters and topics that a subscription resolves to at one moment. Immutable. Equal topologies have the same
  * effect.
  *
  * @param clusters by cluster id
+ * @param removals what the metadata removes explicitly, by cluster id
  */
-private[dynamickafka] final case class Topology(clusters: SortedMap[String, TopologyCluster])
+private[dynamickafka] final case class Topology(
+    clusters: SortedMap[String, TopologyCluster],
+    removals: SortedMap[String, Removal] = TreeMap.empty[String, Removal]
+) {
+
+  /** Whether the metadata removes this topic explicitly, so that it is not drained. */
+  def removes(cluster: String, topic: String): Boolean = removals.get(cluster).exists(_(topic))
+
+  /** The same clusters and topics, with the properties of the clusters that `other` has too. */
+  def withPropertiesOf(other: Topology): Topology = copy(clusters = clusters.map { case (id, cluster) =>
+    id -> other.clusters.get(id).fold(cluster)(o =>
+      cluster.copy(properties = o.properties, withheld = o.withheld)
+    )
+  })
+}
 
 private[dynamickafka] object Topology {
   val empty: Topology = Topology(SortedMap.empty)
+}
+
+/**
+ * What the metadata removes explicitly from a cluster, by `state: removed` or because the cluster is inactive: reading it
+ * ends at once, in contrast to what is only missing in the metadata.
+ *
+ * @param patterns Java regular expressions for whole names of topics
+ * @param all whether the whole cluster is removed
+ */
+private[dynamickafka] final case class Removal(
+    topics: SortedSet[String],
+    patterns: Set[String],
+    all: Boolean = false
+) {
+  def apply(topic: String): Boolean = all || topics(topic) || patterns.exists(topic.matches)
+}
+
+private[dynamickafka] object Removal {
+  val OfCluster: Removal = Removal(SortedSet.empty[String], Set.empty, all = true)
 }
 
 /**
@@ -23,12 +57,14 @@ private[dynamickafka] object Topology {
  * @param properties the Kafka client properties of the metadata, without the prefix `kafka.`. They may contain secrets:
  *                   `toString` shows only the bootstrap servers
  * @param patterns topics that are selected by a pattern; `topics` has those that are known to match
+ * @param withheld the names of properties that are missing because the topology is from a checkpoint, which has no secrets
  */
 private[dynamickafka] final case class TopologyCluster(
     id: String,
     topics: SortedMap[String, TopologyTopic],
     properties: Map[String, String],
-    patterns: Seq[TopologyPattern] = Nil
+    patterns: Seq[TopologyPattern] = Nil,
+    withheld: Set[String] = Set.empty
 ) {
   def bootstrapServers: String = properties.getOrElse("bootstrap.servers", "")
 

@@ -56,6 +56,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "streamMetadataRemovedClusterRetentionMs" -> "7d",
       "removedClusterPolicy" -> "Drain",
       "allowMissingStreams" -> "TRUE",
+      "maxRemovedClustersPerChange" -> "0",
+      "removalConfirmations" -> "5",
       "allowDuplicateClusters" -> "true",
       "clusterFailurePolicy" -> "skip",
       "clusterFailureTimeoutMs" -> "5min",
@@ -68,7 +70,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "metadataService.path" -> "streams.yaml"
     )
     assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
-    assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true))
+    assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true, Some(0), 5))
     assert(options.clusters.skipUnreachable && options.clusters.skipUnreachableReplay)
     assert(options.clusters.failureTimeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
     assert(options.clusters.groupIdPrefix.contains("team-a"))

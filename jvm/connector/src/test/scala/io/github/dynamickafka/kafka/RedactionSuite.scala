@@ -31,6 +31,30 @@ class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(Redaction.safe(properties) == properties -- secret)
   }
 
+  test(
+    "references may be stored: whole values, and a JAAS configuration whose options are references or harmless"
+  ) {
+    def ref(text: String) = "$" + s"{$text}"
+    val module = "org.apache.kafka.common.security.scram.ScramLoginModule required"
+    val stored = Map(
+      "bootstrap.servers" -> ref("env:SERVERS"),
+      "ssl.key.password" -> s" ${ref("file:/etc/x.properties:pw")} ",
+      "sasl.jaas.config" -> s"""$module username="svc" password="${ref("file:/etc/x:pw")}";""",
+      "some.vendors.token" -> ref("dir:/run/secrets:token")
+    )
+    assert(Redaction.storable(properties ++ stored) == Redaction.safe(properties) ++ stored)
+    Seq(
+      s"""$module username="${ref("env:USER")}" password="pw-${ref("env:X")}";""",
+      s"""$module username="svc" password="secret" serviceName="${ref("env:X")}";""",
+      s"""$module username="svc" secret password="${ref("env:X")}";""",
+      s"""$module password="${ref("env:X")}"; $module password="secret";""",
+      s"""$module password=secret;""",
+      s"secret ${ref("env:X")}",
+      s"${ref("env:X")}secret",
+      ref(s"env:X${ref("secret")}")
+    ).foreach(value => assert(Redaction.storable(Map("sasl.jaas.config" -> value)).isEmpty, value))
+  }
+
   test("all names are shown in order, without secret values") {
     val shown = Redaction.show(properties)
     secret.foreach(name => assert(shown.contains(s"$name=(redacted)") && !shown.contains(properties(name))))

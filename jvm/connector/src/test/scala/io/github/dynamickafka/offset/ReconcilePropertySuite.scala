@@ -107,7 +107,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       assert(advance.losses.isEmpty)
       turn += 1
       val lags = advance.spans.map(_.lag)
-      val next = advance.offset(budget.fold(lags)(BudgetShare(lags, _, turn)))
+      val next = advance.offset(budget.fold(lags)(BudgetShare(lags, _, i => (i + turn) % 7L)))
       val changed = !next.sameAs(committed)
       val end = if (changed) next else committed
       val logged = CompositeOffsetJson.read(end.json)

@@ -32,6 +32,7 @@ class WriteSuite extends SinkTest {
           settle(query)
           produce(blue, from, 2, (50 until 100).map(_.toString))
           settle(query)
+          assert(query.lastProgress.sink.description == "dynamic-kafka")
           eventually(assert(
             (values(blue, topic) ++ values(green, topic)).sorted == (0 until 100).map(_.toString).sorted
           ))

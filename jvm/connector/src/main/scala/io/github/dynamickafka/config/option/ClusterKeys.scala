@@ -10,6 +10,8 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  * dots, so a key belongs to the longest known id that it starts with.
  */
 private[dynamickafka] object ClusterKeys {
+  val Rule = "a cluster id has 1 to 128 letters, digits, '.', '_' and '-'"
+
   private val ClusterId = "[A-Za-z0-9._-]{1,128}".r
 
   def isClusterId(text: String): Boolean = ClusterId.matches(text)
@@ -29,6 +31,12 @@ private[dynamickafka] object ClusterKeys {
         name,
         table
       ).isDefined)
+
+  /** For keys of unknown clusters: what the user probably means as the id. Every id of the key begins like it. */
+  def probableId(key: String, table: OptionTable): String = {
+    val kafka = key.indexOf(s".${OptionName.Kafka}")
+    if (kafka >= 0) key.take(kafka) else endsWithOption(key, table).fold(key.takeWhile(_ != '.'))(_._1)
+  }
 
   /** For keys of unknown clusters: the id and the option, if the key ends with the name of an option. */
   def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] = {

@@ -85,12 +85,11 @@ private[dynamickafka] object RawOptions {
     def refuse(reason: String) = throw Errors.invalidOption(w.name, placeholder(w.value), reason)
     if (!key.drop(1).dropRight(1).contains('.'))
       refuse("the name does not have the form 'cluster.<id>.kafka.<property>' or 'cluster.<id>.<option>'.")
+    val id = ClusterKeys.probableId(key, table)
+    if (id.nonEmpty && !ClusterKeys.isClusterId(id))
+      refuse(s"'$id' is not a valid cluster id: ${ClusterKeys.Rule}.")
     table.unsupported.checkPerCluster(key, w.name, w.value)
     ClusterKeys.endsWithOption(key, table).flatMap { case (id, spec) =>
-      if (!ClusterKeys.isClusterId(id))
-        refuse(
-          s"'$id' is not a valid cluster id: a cluster id has 1 to 128 letters, digits, '.', '_' and '-'."
-        )
       if (!spec.perCluster)
         refuse(
           s"'${spec.name}' applies to the whole query. Options of one cluster: ${table.perCluster.map(_.name).mkString(", ")}."

@@ -92,11 +92,11 @@ private[metadata] object DocumentV1 {
   }
 
   private def state(node: DocumentNode): String = {
-    val known = Seq(ClusterMetadata.Active, ClusterMetadata.Draining)
     val found = node.scalar
-    if (known.contains(found)) found
+    if (ClusterMetadata.States.contains(found)) found
     else node.fail(
-      s"'$found' is not a valid state, use 'active' or 'draining'.${Names.didYouMean(found, known)}"
+      s"'$found' is not a valid state, use 'active', 'draining' or 'removed'." +
+        Names.didYouMean(found, ClusterMetadata.States)
     )
   }
 

@@ -27,11 +27,14 @@ private[metadata] object AnswerCheck {
       topics: Map[String, Option[SortedSet[Int]]],
       pattern: Option[String],
       properties: Map[String, String],
-      draining: Boolean,
+      state: String,
       starting: Option[OffsetsPolicy],
       stopping: Option[OffsetsPolicy],
       write: Boolean
-  )
+  ) {
+    def draining: Boolean = state == ClusterMetadata.Draining
+    def removed: Boolean = state == ClusterMetadata.Removed
+  }
 
   /** Checks the stream that the answer contains under this id. */
   def stream(id: String, stream: KafkaStream): KafkaStream = {
@@ -73,7 +76,7 @@ private[metadata] object AnswerCheck {
       topics(where, cluster),
       Option(cluster.topicPattern),
       properties,
-      draining(where, cluster.state),
+      state(where, cluster.state),
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
       cluster.write
@@ -107,11 +110,12 @@ private[metadata] object AnswerCheck {
     (all.map(_ -> None) ++ some.map { case (topic, numbers) => topic -> Some(numbers) }).toMap
   }
 
-  private def draining(where: String, state: String): Boolean = state match {
-    case ClusterMetadata.Active => false
-    case ClusterMetadata.Draining => true
-    case other => fail(s"$where, key 'state'", s"'$other' is not a valid state, use 'active' or 'draining'")
-  }
+  private def state(where: String, state: String): String =
+    if (ClusterMetadata.States.contains(state)) state
+    else fail(
+      s"$where, key 'state'",
+      s"'$state' is not a valid state, use 'active', 'draining' or 'removed'"
+    )
 
   private def offsets(
       where: String,

@@ -5,7 +5,7 @@ import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /**
  * Resolves a subscription and the answer of the metadata service to a topology. Pure, except for the calls of `active`.
@@ -16,8 +16,8 @@ private[dynamickafka] object Resolution {
 
   /**
    * @param streams the answer of the service, by stream id; streams that are not subscribed are ignored
-   * @param active called once for each cluster of the subscribed streams; inactive clusters are omitted, so that a
-   *               topology without clusters is possible
+   * @param active called once for each cluster of the subscribed streams that is not removed; inactive clusters are
+   *               treated as removed, so that a topology without clusters is possible
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
   def resolve(
@@ -28,16 +28,31 @@ private[dynamickafka] object Resolution {
   ): Topology = {
     val subscribed = select(subscription, allowMissingStreams, streams)
     val entries = subscribed.flatMap(AnswerCheck.entries)
-    val clusters = entries.groupBy(_.cluster).map { case (id, ofCluster) =>
+    val byCluster = entries.groupBy(_.cluster).to(TreeMap)
+    val clusters = byCluster.map { case (id, ofCluster) =>
+      val properties = AnswerCheck.sameProperties(ofCluster)
+      val read = ofCluster.filterNot(_.removed)
       id -> TopologyCluster(
         id,
-        topics(ofCluster),
-        AnswerCheck.sameProperties(ofCluster),
-        ofCluster.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true))))
+        topics(read),
+        properties,
+        read.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true))))
       )
-    }
+    }.filter { case (_, cluster) => cluster.topics.nonEmpty || cluster.patterns.nonEmpty }
     // Called only after the rest is validated, because it may be a remote call.
-    Topology(clusters.to(TreeMap).filter { case (id, _) => active(id) })
+    val found = clusters.filter { case (id, _) => active(id) }
+    Topology(
+      found,
+      byCluster.flatMap { case (id, of) => removal(of, all = !found.contains(id)).map(id -> _) }
+    )
+  }
+
+  private def removal(entries: Seq[AnswerCheck.Entry], all: Boolean): Option[Removal] = {
+    val removed = entries.filter(_.removed)
+    if (all) Some(Removal.OfCluster)
+    else Option.when(removed.nonEmpty)(
+      Removal(SortedSet.from(removed.flatMap(_.topics.keys)), removed.flatMap(_.pattern).toSet)
+    )
   }
 
   /** The subscribed streams, sorted by id. */

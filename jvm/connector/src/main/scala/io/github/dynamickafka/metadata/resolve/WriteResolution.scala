@@ -62,6 +62,7 @@ private[metadata] object WriteResolution {
     val closed =
       if (!e.write) Some("'write' is false in the metadata")
       else if (e.draining) Some("it is draining")
+      else if (e.removed) Some("its state in the metadata is 'removed'")
       else if (!isActive(e.cluster)) Some("it is not active according to the metadata service")
       else None
     WriteEntry(

@@ -17,14 +17,20 @@ private[metadata] final class MetadataQuery(service: KafkaMetadataService, subsc
   /**
    * Returns the topology for reading.
    *
+   * @param next runs before each call of the service after the first one
    * @throws Throwable the exception of the service, or METADATA_INVALID if its answer is invalid
    */
-  def topology(allowMissingStreams: Boolean): Topology =
-    Resolution.resolve(subscription, allowMissingStreams, streams(), service.isClusterActive)
+  def topology(allowMissingStreams: Boolean, next: () => Unit): Topology =
+    Resolution.resolve(subscription, allowMissingStreams, streams(), isActive(next))
 
   /** Like [[topology]], for writing. */
-  def writeTopology(): WriteTopology =
-    WriteResolution.resolve(subscription, streams(), service.isClusterActive)
+  def writeTopology(next: () => Unit): WriteTopology =
+    WriteResolution.resolve(subscription, streams(), isActive(next))
+
+  private def isActive(next: () => Unit)(cluster: String): Boolean = {
+    next()
+    service.isClusterActive(cluster)
+  }
 
   private def streams(): Map[String, KafkaStream] = subscription match {
     case Subscription.Ids(ids) =>

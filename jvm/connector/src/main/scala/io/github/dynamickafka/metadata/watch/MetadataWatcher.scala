@@ -24,7 +24,8 @@ import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, W
  */
 private[dynamickafka] final class MetadataWatcher[T] private (
     service: KafkaMetadataService,
-    poll: () => T,
+    poll: (() => Unit) => T,
+    guard: Guard[T],
     change: (Long, Option[T], T) => String,
     discovery: DiscoveryOptions,
     name: String,
@@ -39,6 +40,9 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   private val started = new AtomicBoolean(false)
   private val closed = new AtomicBoolean(false)
   @volatile private var firstStart = false
+
+  // Only the thread that polls accesses it: whether the first answers of this run have to confirm a removal.
+  private var confirming = true
 
   private val pollsOn = discovery.intervalMs > 0
   private val polling = new PollLoop[T](
@@ -57,16 +61,19 @@ private[dynamickafka] final class MetadataWatcher[T] private (
    * @throws InterruptedException immediately when the waiting thread is interrupted
    */
   def awaitFirst(): T = {
-    start(first = true)
+    start(first = true, None)
     await(firstAnswer)
   }
 
   /**
    * For the restart of a query, whose checkpoint has a topology: waits for the end of the first attempt or, without
-   * polling, for the first success or the last attempt. Returns None after a failure; polling continues.
+   * polling, for the first success or the last attempt. If the answer removes something from the topology in the
+   * checkpoint, waits for its confirmation. Returns None after a failure; polling continues.
+   *
+   * @param before the topology in the checkpoint
    */
-  def awaitFirstAttempt(): Option[T] = {
-    start(first = false)
+  def awaitFirstAttempt(before: Option[T] = None): Option[T] = {
+    start(first = false, before)
     await(firstAttempt)
     current.topology
   }
@@ -97,14 +104,19 @@ private[dynamickafka] final class MetadataWatcher[T] private (
       ()
     }
 
-  private def start(first: Boolean): Unit =
+  private def start(first: Boolean, before: Option[T]): Unit =
     if (started.compareAndSet(false, true)) {
       firstStart = first
+      before.foreach(guard.begin)
       polling.start()
     }
 
-  private def ended(result: Try[T]): Option[Long] = result match {
-    case Success(topology) =>
+  private def ended(result: Try[T]): Option[Long] = result.flatMap(answer => Try(guard(answer))) match {
+    case Success(Guarded(_, true)) if confirming =>
+      answered()
+      Some(if (pollsOn) math.min(discovery.intervalMs, timing.confirmMs) else timing.confirmMs)
+    case Success(Guarded(topology, _)) =>
+      confirming = false
       succeeded(topology)
       Option.when(pollsOn)(discovery.intervalMs)
     case Failure(cause) =>
@@ -117,16 +129,22 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
 
   private def succeeded(topology: T): Unit = {
+    answered()
     val before = known.get
     val changed = !before.topology.contains(topology)
     val version = if (changed) before.version + 1 else before.version
     known.set(Known(Some(topology), version, timing.clock.nanoTime(), 0, None))
     if (changed) log.info(change(version, before.topology, topology))
-    if (before.failures > 0)
-      log.info(s"Metadata service '$name' recovered after ${before.failures} consecutive failures")
     firstAnswer.complete(topology)
     firstAttempt.complete(())
     ()
+  }
+
+  private def answered(): Unit = {
+    val before = known.get
+    if (before.failures > 0)
+      log.info(s"Metadata service '$name' recovered after ${before.failures} consecutive failures")
+    known.set(before.copy(answeredAt = timing.clock.nanoTime(), failures = 0, fatal = None))
   }
 
   private def failed(cause: Throwable): Unit = {
@@ -159,18 +177,28 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 private[dynamickafka] object MetadataWatcher {
   private val CloseWaitMs = 1000L
 
-  /** A watcher for a query that reads. */
+  /**
+   * A watcher for a query that reads.
+   *
+   * @param check throws an exception if the query cannot use a topology; runs after each answer
+   */
   def apply(
       service: KafkaMetadataService,
       subscription: Subscription,
       discovery: DiscoveryOptions,
       name: String,
-      timing: WatcherTiming = WatcherTiming.Default
+      timing: WatcherTiming = WatcherTiming.Default,
+      check: Topology => Unit = _ => ()
   ): MetadataWatcher[Topology] = {
     val poll = new MetadataQuery(service, subscription)
     new MetadataWatcher[Topology](
       service,
-      () => poll.topology(discovery.allowMissingStreams),
+      { next =>
+        val topology = poll.topology(discovery.allowMissingStreams, next)
+        check(topology)
+        topology
+      },
+      new RemovalGuard(name, discovery.maxRemovedClusters, discovery.removalConfirmations),
       TopologyText.change(name, _, _, _),
       discovery,
       name,
@@ -188,7 +216,8 @@ private[dynamickafka] object MetadataWatcher {
     val poll = new MetadataQuery(service, subscription)
     new MetadataWatcher[WriteTopology](
       service,
-      () => poll.writeTopology(),
+      poll.writeTopology,
+      new Guard.AcceptAll[WriteTopology],
       (version, _, now) => WriteTopologyText.change(name, version, now),
       discovery,
       name,

@@ -7,16 +7,17 @@ import java.util.concurrent.{Future, ScheduledThreadPoolExecutor, ThreadFactory,
 import scala.util.{Failure, Try}
 
 /**
- * The polling loop: one attempt at a time, each of which ends with its result or at the time limit. The result of an
- * attempt after the time limit is dropped, because it is outdated.
+ * The polling loop: one attempt at a time, each of which ends with its result, or when one of its calls exceeds the time
+ * limit. The result of an attempt after the time limit is dropped, because it is outdated.
  *
  * Only the single thread of the scheduler accesses the fields.
  *
+ * @param poll one attempt; runs its argument before each call after the first one, which restarts the time limit
  * @param ended called on the scheduler's thread at the end of each attempt; returns the pause in milliseconds before
  *              the next attempt, or None to stop
  */
 private[metadata] final class PollLoop[T](
-    poll: () => T,
+    poll: (() => Unit) => T,
     callTimeoutMs: Long,
     schedulerThread: ThreadFactory,
     callThread: ThreadFactory,
@@ -44,10 +45,19 @@ private[metadata] final class PollLoop[T](
     else {
       attempts += 1
       val number = attempts
-      val limit = scheduler.schedule((() => expire(number)): Runnable, callTimeoutMs, MILLISECONDS)
-      open = Some(Attempt(number, limit))
-      caller.call(poll())(result => scheduler.execute(() => end(number, result)))
+      open = Some(Attempt(number, limit(number)))
+      caller.call(poll(() => scheduler.execute(() => renew(number)))) { result =>
+        scheduler.execute(() => end(number, result))
+      }
     }
+
+  private def limit(number: Long): Future[_] =
+    scheduler.schedule((() => expire(number)): Runnable, callTimeoutMs, MILLISECONDS)
+
+  private def renew(number: Long): Unit = open.filter(_.number == number).foreach { attempt =>
+    attempt.limit.cancel(false)
+    open = Some(Attempt(number, limit(number)))
+  }
 
   private def expire(number: Long): Unit =
     end(number, Failure(new TimeoutException(s"no response within $callTimeoutMs ms")))

@@ -8,11 +8,13 @@ import io.github.dynamickafka.time.Clock
  * @param retryCapMs the longest pause between the attempts of a first start
  * @param triesWithoutPolling the number of attempts if the discovery interval is -1
  * @param spacingWithoutPollingMs the pause between these attempts
+ * @param confirmMs the longest pause between the first answers of a run, if they have to confirm a removal
  */
 private[metadata] final case class WatcherTiming(
     retryCapMs: Long = 5000L,
     triesWithoutPolling: Int = 5,
     spacingWithoutPollingMs: Long = 1000L,
+    confirmMs: Long = 1000L,
     clock: Clock = Clock.System
 )
 

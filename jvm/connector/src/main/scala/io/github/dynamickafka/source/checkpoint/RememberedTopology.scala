@@ -2,13 +2,13 @@ package io.github.dynamickafka.source.checkpoint
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.kafka.{KafkaProperties, Redaction}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
- * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list are stored, so
- * that no secret is among them.
+ * The clusters in the checkpoint that a composite offset can contain. Only properties on an allow-list and references to
+ * secrets are stored, so that no secret is among them.
  *
  * @param current the topology of the last batch
  * @param former clusters and topics that are no longer in `current` but in the offsets
@@ -16,6 +16,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 private[source] final case class RememberedTopology(current: Topology, former: Topology)
 
 private[source] object RememberedTopology {
+  val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)
 
   /**
    * The state after a batch with this topology and end offset, without clusters and topics that are in neither of them.
@@ -25,8 +26,13 @@ private[source] object RememberedTopology {
       topology: Topology,
       end: CompositeOffset
   ): RememberedTopology = {
-    val current = Topology(topology.clusters.map { case (id, cluster) =>
-      id -> cluster.copy(properties = Redaction.safe(cluster.properties))
+    val current = topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
+      val kept = Redaction.storable(cluster.properties)
+      val left = cluster.properties.keySet -- kept.keySet
+      id -> cluster.copy(
+        properties = kept,
+        withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
+      )
     })
     val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
     val named = end.clusters.keySet ++ end.retained.keySet ++ end.draining.keySet

@@ -2,10 +2,13 @@ package io.github.dynamickafka.source.checkpoint
 
 import java.io.IOException
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
+import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
@@ -31,26 +34,59 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
 
   private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
+  private var damaged: Option[Throwable] = None
 
   /** @throws DynamicKafkaRuntimeException `PLAIN_KAFKA_CHECKPOINT` if the checkpoint belongs to Spark's Kafka source */
   def refusePlainKafka(): Unit =
     // Spark's Kafka source stores its initial offsets as batch 0 of a log in the same directory.
     if (fs.exists(new Path(root, "0")) && !fs.exists(home)) throw Errors.plainKafkaCheckpoint(location)
 
-  def initial: Option[InitialOffset] = files.read(initialFile).map(SourceCheckpointJson.readInitial)
+  def initial: Option[InitialOffset] =
+    files.read(initialFile).map(SourceCheckpointJson.readInitial(_, initialFile.toString))
 
   def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
 
-  /** The newest topology that this run or an earlier one stored. */
+  /** The newest topology that this run or an earlier one stored; if its file is damaged, the newest one that is not. */
   def topology: Option[RememberedTopology] = {
     if (!topologyRead) {
-      lastTopology =
-        numbered().lastOption.flatMap(n =>
-          files.read(file(n)).map(text => n -> SourceCheckpointJson.readTopology(text))
-        )
+      read()
       topologyRead = true
     }
     lastTopology.map(_._2)
+  }
+
+  /**
+   * The newest topology, for a restart without the metadata service.
+   *
+   * @throws DynamicKafkaRuntimeException `INVALID_OFFSET` if its file is damaged
+   */
+  def newestTopology: Option[RememberedTopology] = {
+    val found = topology
+    damaged.foreach(throw _)
+    found
+  }
+
+  private def read(): Unit = {
+    val newest = numbered().reverse
+    val read = newest.iterator.flatMap { n =>
+      files.read(file(n)).map(text => Try(SourceCheckpointJson.readTopology(text, file(n).toString)))
+    }.tapEach(_.failed.filter(e => !isDamage(e)).foreach(throw _))
+    val (bad, good) = read.span(_.isFailure)
+    damaged = bad.nextOption().flatMap(_.failed.toOption)
+    damaged.foreach { e =>
+      log.warn(
+        "Part of the checkpoint is damaged; it is not required while the metadata service responds: {}",
+        e.getMessage
+      )
+    }
+    val topology = good.nextOption().flatMap(_.toOption)
+    // The next file has the next number, even if no file can be read.
+    lastTopology = newest.headOption.map(_ -> topology.getOrElse(RememberedTopology.empty))
+  }
+
+  private def isDamage(e: Throwable) = e match {
+    case e: DynamicKafkaRuntimeException => e.getCondition.endsWith(".INVALID_OFFSET")
+    case _ => false
   }
 
   /**
@@ -74,10 +110,11 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
       .headOption.fold(topic)(_.stream)
 
   private def remember(next: RememberedTopology): Unit =
-    if (!topology.contains(next)) {
+    if (!topology.contains(next) || damaged.isDefined) {
       val number = lastTopology.fold(0L)(_._1 + 1)
       write(file(number), SourceCheckpointJson.write(next))
       lastTopology = Some(number -> next)
+      damaged = None
       val _ = fs.delete(file(number - Kept), false)
     }
 
@@ -99,5 +136,6 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
 }
 
 private[source] object SourceCheckpoint {
+  private val log = LoggerFactory.getLogger(classOf[SourceCheckpoint])
   private val Kept = 10L
 }

@@ -8,9 +8,9 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.config.option.OffsetsParser
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffsetJson
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /** The codec of the files of [[SourceCheckpoint]], version 1. Rejects any other version. */
 private[source] object SourceCheckpointJson {
@@ -25,7 +25,8 @@ private[source] object SourceCheckpointJson {
     root.toString
   }
 
-  def readInitial(text: String): InitialOffset = reading(text) { root =>
+  /** @param file the path of the file, for errors */
+  def readInitial(text: String, file: String): InitialOffset = reading(text, file) { root =>
     InitialOffset(
       offset = CompositeOffsetJson.read(root.get("offset").toString),
       unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet
@@ -36,18 +37,45 @@ private[source] object SourceCheckpointJson {
     val root = versioned()
     write(root.putObject("current"), topology.current)
     write(root.putObject("former"), topology.former)
+    if (topology.current.removals.nonEmpty) writeRemovals(root.putObject("removed"), topology.current)
     root.toString
   }
 
-  def readTopology(text: String): RememberedTopology = reading(text) { root =>
-    RememberedTopology(current = topology(root.path("current")), former = topology(root.path("former")))
+  /** @param file the path of the file, for errors */
+  def readTopology(text: String, file: String): RememberedTopology = reading(text, file) { root =>
+    RememberedTopology(
+      current = topology(root.path("current")).copy(removals = removals(root.path("removed"))),
+      former = topology(root.path("former"))
+    )
   }
+
+  private def writeRemovals(node: ObjectNode, topology: Topology): Unit =
+    topology.removals.foreach { case (id, removal) =>
+      val entry = node.putObject(id).put("all", removal.all)
+      val topics = entry.putArray("topics")
+      removal.topics.foreach(topics.add)
+      val patterns = entry.putArray("patterns")
+      removal.patterns.toSeq.sorted.foreach(patterns.add)
+    }
+
+  private def removals(node: JsonNode): SortedMap[String, Removal] =
+    SortedMap.from(fields(node).map { case (id, entry) =>
+      id -> Removal(
+        SortedSet.from(entry.path("topics").elements.asScala.map(_.asText)),
+        entry.path("patterns").elements.asScala.map(_.asText).toSet,
+        entry.path("all").asBoolean(false)
+      )
+    })
 
   private def write(node: ObjectNode, topology: Topology): Unit =
     topology.clusters.foreach { case (id, cluster) =>
       val entry = node.putObject(id)
       val properties = entry.putObject("properties")
       cluster.properties.toSeq.sorted.foreach { case (k, v) => properties.put(k, v) }
+      if (cluster.withheld.nonEmpty) {
+        val names = entry.putArray("withheld")
+        cluster.withheld.toSeq.sorted.foreach(names.add)
+      }
       val topics = entry.putObject("topics")
       cluster.topics.foreach { case (name, topic) => write(topics.putObject(name), topic) }
       if (cluster.patterns.nonEmpty) {
@@ -78,7 +106,8 @@ private[source] object SourceCheckpointJson {
         }),
         properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap,
         patterns = entry.path("patterns").elements.asScala
-          .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq
+          .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq,
+        withheld = entry.path("withheld").elements.asScala.map(_.asText).toSet
       )
     }))
 
@@ -98,17 +127,22 @@ private[source] object SourceCheckpointJson {
 
   private def versioned(): ObjectNode = mapper.createObjectNode().put("version", Version)
 
-  private def reading[A](text: String)(f: JsonNode => A): A = {
+  private def reading[A](text: String, file: String)(f: JsonNode => A): A = {
+    def damaged(reason: String, cause: Throwable = null) =
+      Errors.invalidOffset(s"the file $file is damaged: $reason", cause)
     val root =
       try mapper.readTree(text)
-      catch {
-        case NonFatal(e) =>
-          throw Errors.invalidOffset("a file of the source in the checkpoint is not JSON", e)
-      }
+      catch { case NonFatal(e) => throw damaged("it is not JSON", e) }
+    if (!root.isObject) throw damaged("it is not a JSON object")
     if (root.path("version").asInt(-1) != Version) {
       throw Errors.unknownOffsetVersion(root.path("version").asText("none"), Version)
     }
-    f(root)
+    try f(root)
+    catch {
+      case e: DynamicKafkaRuntimeException =>
+        throw damaged(Option(e.getMessageParameters.get("reason")).getOrElse(e.getMessage), e)
+      case NonFatal(e) => throw damaged("a part is missing or has another type", e)
+    }
   }
 
   private def fields(node: JsonNode): Iterator[(String, JsonNode)] =

@@ -3,17 +3,31 @@ package io.github.dynamickafka.source.cluster
 import io.github.dynamickafka.config.option.OptionSpec
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
  * Merges options and metadata of each cluster of one topology, with the precedence of
- * [[io.github.dynamickafka.config.ClusterProperties]].
+ * [[io.github.dynamickafka.config.ClusterProperties]]. Used by one thread.
  */
 private[source] final class ClusterConfigs(options: SourceOptions, scope: ClusterScope) {
   import ClusterConfigs._
 
-  /** @param properties the properties of the cluster in the metadata or the checkpoint */
-  def apply(id: String, properties: Map[String, String]): ClusterConfig = {
+  private var made = Map.empty[String, (Map[String, String], ClusterConfig)]
+
+  /**
+   * Resolved once for each change of the properties, because each trigger asks for it.
+   *
+   * @param properties the properties of the cluster in the metadata or the checkpoint
+   */
+  def apply(id: String, properties: Map[String, String]): ClusterConfig =
+    made.get(id).filter(_._1 == properties).fold {
+      val config = resolve(id, properties)
+      made += id -> (properties -> config)
+      config
+    }(_._2)
+
+  private def resolve(id: String, properties: Map[String, String]): ClusterConfig = {
     val effective = scope.consumer(id, properties)
     ClusterConfig(
       effective,
@@ -58,6 +72,30 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
   def checkEnding(): Unit =
     options.offsets.ending.foreach(ofOneCluster(SourceOptionSpecs.EndingOffsets, _))
 
+  /**
+   * Checks that each cluster whose metadata specifies `committed` has a consumer group in this query.
+   *
+   * @throws DynamicKafkaIllegalArgumentException METADATA_INVALID
+   */
+  def checkGroups(topology: Topology): Unit =
+    for {
+      cluster <- topology.clusters.values
+      topic <- cluster.topics.values ++ cluster.patterns.map(_.topic)
+      (key, forms, policy) <- Seq(
+        ("starting_offsets", StartingForms, topic.startingOffsets),
+        ("stopping_offsets", EndingForms, topic.stoppingOffsets)
+      )
+      if own(cluster.id, forms, None).isEmpty && policy.exists(_.isInstanceOf[OffsetsPolicy.Committed])
+      if this(cluster.id, cluster.properties).committedGroup.isEmpty
+    } throw Errors.metadataInvalid(
+      s"stream '${topic.stream}', cluster '${cluster.id}', key '$key'",
+      "it is 'committed', but the query has no consumer group to read the offsets of: set 'commitGroupId' or " +
+        "'kafka.group.id'"
+    )
+
+  /** `cluster.*` options that apply to none of the clusters. */
+  def unmatched: Seq[String] = scope.unmatched
+
   def maxOffsetsPerTrigger(id: String): Option[Long] =
     scope.value(id, SourceOptionSpecs.MaxOffsetsPerTrigger)
 
@@ -96,6 +134,20 @@ private[source] object ClusterConfigs {
 
   def apply(options: SourceOptions, ids: Set[String]): ClusterConfigs =
     new ClusterConfigs(options, new ClusterScope(options.clusters, ids))
+
+  /**
+   * The clusters of a topology from the checkpoint that require secrets that neither the checkpoint nor an option has.
+   * None with `clusterFailurePolicy=skip`, because the query then continues without them.
+   */
+  def incomplete(options: SourceOptions, topology: Topology): Set[String] =
+    if (options.clusters.skipUnreachable) Set.empty
+    else {
+      val configs = ClusterConfigs(options, topology.clusters.keySet.toSet)
+      topology.clusters.values.filter { cluster =>
+        val set = configs(cluster.id, cluster.properties).properties.client.keySet
+        cluster.withheld.exists(name => !set(KafkaProperties.canonical(name)))
+      }.map(_.id).toSet
+    }
 
   /** Creates one for each set of known clusters, and keeps the newest few. Used by one thread. */
   final class ByScope(options: SourceOptions) {

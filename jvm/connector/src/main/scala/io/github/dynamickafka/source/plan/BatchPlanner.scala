@@ -18,12 +18,10 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
 private[source] trait BatchPlanner {
 
   /**
-   * @param order all clusters that are read, including those without records in this batch
    * @param stream the stream id of a (cluster, topic)
    */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
-      order: Seq[String],
       clusters: String => ClusterStream,
       stream: (String, String) => String
   ): Array[InputPartition]
@@ -51,10 +49,9 @@ private[source] object BatchPlanner {
     val places = new ExecutorPlaces(
       source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
     )
-    (ranges, order, clusters, stream) =>
+    (ranges, clusters, stream) =>
       BundlePlanner.partitions(
         ranges,
-        order,
         clusters(_).config.consumer,
         stream,
         settings,

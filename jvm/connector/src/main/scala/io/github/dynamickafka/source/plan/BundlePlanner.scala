@@ -12,24 +12,22 @@ import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, SharedTask
 private[source] object BundlePlanner {
 
   /**
-   * @param order all clusters that are read, including those without records in this batch
    * @param stream the stream id of a (cluster, topic)
    * @param cores the current number of cores of the session
-   * @param places the executors, as preferred locations
+   * @param executors the executors, as preferred locations
    */
   def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
-      order: Seq[String],
       consumers: String => ConsumerSettings,
       stream: (String, String) => String,
       settings: ReadSettings,
       splits: Splits,
       cores: Int,
-      places: IndexedSeq[String]
+      executors: IndexedSeq[String]
   ): Array[InputPartition] = {
     val parts = splits(ranges.values.toSeq)
     val bundles = if (splits.asked) parts.map(_.map(Seq(_))) else Bundles(parts, cores)(_.size)
-    val turns = order.zipWithIndex.toMap
+    val places = new Places(executors)
     val all = ranges.toSeq.zip(bundles).flatMap { case ((id, whole), ofCluster) =>
       val consumer = consumers(id)
       val undivided = whole.toSet
@@ -39,7 +37,7 @@ private[source] object BundlePlanner {
           bundle.map(range => StreamRange(stream(id, range.topic), range)),
           settings,
           // A divided range has no preferred location, because all parts of a partition would go to one executor.
-          Some(bundle.head).filter(undivided).flatMap(place(_, turns(id), places)).toSeq
+          Some(bundle.head).filter(undivided).flatMap(r => places(id, r.topic, r.partition)).toSeq
         )
       }
     }
@@ -49,13 +47,4 @@ private[source] object BundlePlanner {
       case several => SharedTask(several)
     }.toArray
   }
-
-  /**
-   * The preferred executor of a partition. It is stable over batches, so that a partition can reuse its consumer with
-   * the records that it has prefetched. It differs by cluster, so that the same partition of all clusters does not go
-   * to one executor.
-   */
-  def place(range: OffsetRange, turn: Int, places: IndexedSeq[String]): Option[String] =
-    if (places.isEmpty) None
-    else Some(places(math.floorMod(31 * range.topic.hashCode + range.partition + turn, places.size)))
 }

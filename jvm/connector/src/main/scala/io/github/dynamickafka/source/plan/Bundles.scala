@@ -21,7 +21,10 @@ private[source] object Bundles {
   def apply[R](byCluster: Seq[Seq[R]], cores: Int)(size: R => Long): Seq[Seq[Seq[R]]] = {
     val all = byCluster.flatten
     if (all.size <= tasks(cores)) byCluster.map(_.map(Seq(_)))
-    else byCluster.map(pack(_, fill(all.map(size), cores), all.size)(size))
+    else {
+      val full = fill(all.map(size), cores)
+      byCluster.map(pack(_, full, all.size)(size))
+    }
   }
 
   /**
@@ -38,7 +41,8 @@ private[source] object Bundles {
       // Connecting to clusters dominates the time, so the number of bundles per task is limited too.
       val most = (bundles.size + tasks(cores) - 1) / tasks(cores)
       val full = fill(bundles.map(size), cores)
-      bundles.map(place).distinct.flatMap(at => pack(bundles.filter(place(_) == at), full, most)(size))
+      val byPlace = bundles.groupBy(place)
+      bundles.map(place).distinct.flatMap(at => pack(byPlace(at), full, most)(size))
     }
 
   private def tasks(cores: Int): Int = math.max(1, cores) * TasksPerCore

@@ -7,8 +7,8 @@ import io.github.dynamickafka.offset.{CompositeOffsetJson, Positions}
 
 /**
  * The current executors, as preferred locations. Spark exposes them to its Kafka source but not through a public
- * interface. So this class plans a topic with many partitions with Spark's source, which distributes them over all
- * executors by a hash. This makes no requests, and the topic need not exist.
+ * interface. So this class plans partitions of topics with Spark's source, which distributes them over all executors by a
+ * hash. This makes no requests, and the topics need not exist.
  *
  * @param source a stream of Spark's Kafka source
  */
@@ -23,16 +23,22 @@ private[source] final class ExecutorPlaces(source: => MicroBatchStream) {
     else stream.planInputPartitions(none, one).flatMap(_.preferredLocations).distinct.sorted.toIndexedSeq
 
   private def offset(at: Long) = stream.deserializeOffset(
-    CompositeOffsetJson.writePositions(Positions.from((0 until ExecutorPlaces.Partitions).map((
-      "places",
-      _,
-      at
-    ))))
+    CompositeOffsetJson.writePositions(Positions.from(ExecutorPlaces.probes.map { case (topic, partition) =>
+      (topic, partition, at)
+    }))
   )
 }
 
 private[source] object ExecutorPlaces {
+  val Most = 1000
+  private val Step = 31
 
-  /** Sufficient for a few hundred executors. */
-  private val Partitions = 512
+  /**
+   * The topics and partitions that find all of up to [[Most]] executors. Spark takes the remainder of the hash of topic
+   * and partition, in which the partition counts 31 times and the last letter of the topic once: 31 topics with
+   * successive last letters have successive hashes, so they leave no executor out, whatever their number is.
+   */
+  val probes: Seq[(String, Int)] =
+    for (letter <- 0 until Step; partition <- 0 to Most / Step)
+      yield (s"places-${('A' + letter).toChar}", partition)
 }

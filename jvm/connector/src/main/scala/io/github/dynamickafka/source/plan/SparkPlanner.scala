@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.plan
 
 import scala.collection.immutable.SortedMap
+import scala.util.hashing.MurmurHash3
 
 import org.apache.spark.sql.connector.read.InputPartition
 
@@ -17,7 +18,6 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
 
   override def partitions(
       ranges: SortedMap[String, Seq[OffsetRange]],
-      order: Seq[String],
       clusters: String => ClusterStream,
       stream: (String, String) => String
   ): Array[InputPartition] = {
@@ -42,7 +42,7 @@ private[source] final class SparkPlanner(splits: Splits) extends BatchPlanner {
           }
       }
     }
-    rotate(planned, order.toIndexedSeq).toArray
+    rotate(planned).toArray
   }
 }
 
@@ -56,14 +56,18 @@ private[source] object SparkPlanner {
 
   /**
    * Spark chooses the preferred executor of a partition by a hash of topic and partition, so the same partition of all
-   * clusters would go to one executor. Shifts the executors of each cluster to prevent this.
+   * clusters would go to one executor. Shifts the executors of each cluster by its id to prevent this: another cluster
+   * moves no partition.
    */
-  def rotate(partitions: Seq[ClusterPartition], clusters: IndexedSeq[String]): Seq[InputPartition] = {
+  def rotate(partitions: Seq[ClusterPartition]): Seq[InputPartition] = {
     val places = partitions.flatMap(_.locations).distinct.sorted.toIndexedSeq
     if (places.size < 2) partitions
-    else partitions.map { p =>
-      val shift = clusters.indexOf(p.cluster)
-      p.copy(locations = p.locations.map(at => places((places.indexOf(at) + shift) % places.size)))
+    else {
+      val index = places.zipWithIndex.toMap
+      partitions.map { p =>
+        val shift = math.floorMod(MurmurHash3.stringHash(p.cluster), places.size)
+        p.copy(locations = p.locations.map(at => places((index(at) + shift) % places.size)))
+      }
     }
   }
 }

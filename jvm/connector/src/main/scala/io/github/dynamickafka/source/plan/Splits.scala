@@ -24,7 +24,7 @@ private[source] final case class Splits(minPartitions: Option[Int], maxRecords: 
    * Distributes parts over ranges like records over partitions: one for each range, the others in proportion to size.
    */
   private def inParts(byCluster: Seq[Seq[OffsetRange]], parts: Int): Seq[Seq[OffsetRange]] = {
-    val shares = BudgetShare(byCluster.flatten.map(_.size).toIndexedSeq, parts.toLong, turn = 0L).iterator
+    val shares = BudgetShare(byCluster.flatten.map(_.size).toIndexedSeq, parts.toLong).iterator
     byCluster.map(_.flatMap(range => split(range, math.max(1L, shares.next()))))
   }
 

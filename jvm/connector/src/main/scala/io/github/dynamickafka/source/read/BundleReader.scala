@@ -40,6 +40,9 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
       )
     }.toMap
   }
+  private val starts = bundle.ranges.map { case StreamRange(_, r) =>
+    new TopicPartition(r.topic, r.partition) -> r.from
+  }.toMap
   private val task = Option(TaskContext.get())
 
   private var row: RecordRow = _
@@ -52,6 +55,7 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private var finished = false
   @volatile private var closed = false
   @volatile private var waiting = false
+  @volatile private var opening = false
 
   override def next(): Boolean =
     if (index < end || refill()) {
@@ -77,7 +81,8 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     closed = true
     // The thread that waits for records holds the lock. A consumer that was woken up is not reused.
     if (waiting) consumer.foreach(_.wakeUp())
-    synchronized(giveBack())
+    // A consumer that is being opened cannot be woken up, and a log-in may take long: the thread that opens it closes it.
+    if (!opening) synchronized(giveBack())
   }
 
   private def giveBack(): Unit = {
@@ -114,17 +119,31 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
   private def next(from: RangeConsumer) = from.next(bundle.settings.silenceMs, lost, () => check())
 
   private def opened(): RangeConsumer = consumer.getOrElse {
-    // A retried task gets a new consumer, because the state of a pooled one may have caused the failure.
-    val settings = bundle.consumer
-    val made =
-      if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, rows.keySet)
-    consumer = Some(made)
+    val made = open()
     // A close before this point had no consumer to wake up, so it must be checked here.
     check()
     made.begin(bundle.ranges.map { case StreamRange(_, r) =>
       new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
     }.toMap)
     made
+  }
+
+  private def open(): RangeConsumer = {
+    val settings = bundle.consumer
+    opening = true
+    try {
+      // A close that has not seen `opening` is seen here, and the other way round.
+      if (closed) throw new TaskKilledException
+      // A retried task gets a new consumer, because the state of a pooled one may have caused the failure.
+      consumer = Some(
+        if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, starts)
+      )
+    } finally opening = false
+    if (closed) {
+      giveBack()
+      throw new TaskKilledException
+    }
+    consumer.get
   }
 
   /** Spark interrupts the thread of a cancelled task only if configured to; otherwise the task must check. */

@@ -14,7 +14,7 @@ import io.github.dynamickafka.time.Clock
  * Consumers between two tasks, of all queries of an executor. A consumer that has records left waits for a task over its
  * own partitions; another one serves any partition of its cluster. Thread-safe.
  *
- * @param capacity idle consumers that are kept; beyond it the one that has been idle for longest is closed
+ * @param capacity idle consumers that are kept at most
  * @param idleMs how long an idle consumer is kept, in milliseconds
  */
 private[source] final class ConsumerPool(
@@ -26,12 +26,18 @@ private[source] final class ConsumerPool(
   private val log = LoggerFactory.getLogger(classOf[ConsumerPool])
   private val idle = new IdlePool[RangeConsumer](capacity, idleMs, clock, discard)
 
-  /** A consumer for the caller alone, until it is given back with [[release]] or [[discard]]. */
-  def acquire(settings: ConsumerSettings, partitions: Set[TopicPartition]): RangeConsumer =
+  /**
+   * A consumer for the caller alone, until it is given back with [[release]] or [[discard]].
+   *
+   * @param starts the partitions to read, with their first offsets: if several consumers have read a partition, because its
+   *               ranges were divided, the one that has prefetched from this offset is chosen
+   */
+  def acquire(settings: ConsumerSettings, starts: Map[TopicPartition, Long]): RangeConsumer =
     idle.take { consumers =>
       val same = consumers.filter(_.settings == settings)
-      val own = same.filter(_.partitions.exists(partitions))
-      own.maxByOption(_.partitions.count(partitions)).orElse(same.find(!_.holdsRecords))
+      val own = same.filter(_.partitions.exists(starts.contains))
+      own.maxByOption(c => (c.prefetched(starts), c.partitions.count(starts.contains)))
+        .orElse(same.find(!_.holdsRecords))
     }.getOrElse(create(settings))
 
   /** As [[acquire]], but never a consumer that has read before. */

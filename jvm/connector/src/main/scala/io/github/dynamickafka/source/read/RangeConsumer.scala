@@ -51,6 +51,10 @@ private[source] final class RangeConsumer(
   /** Whether there are prefetched records for a later batch. */
   def holdsRecords: Boolean = rests.nonEmpty
 
+  /** The number of partitions of which there are prefetched records from these offsets on. */
+  def prefetched(starts: Map[TopicPartition, Long]): Int =
+    rests.count { case (tp, rest) => starts.get(tp).contains(rest.at) }
+
   /** @param ranges the start offset (inclusive) and end offset (exclusive) by partition */
   def begin(ranges: Map[TopicPartition, (Long, Long)]): Unit = {
     end()

@@ -13,11 +13,18 @@ import io.github.dynamickafka.offset.{BudgetShare, Span}
 /**
  * The limits of a trigger.
  *
+ * If limits leave partitions out, those that were served longest ago come first, within their cluster and over all
+ * clusters. So the partition that has waited longest is always served, and each one is served after a number of batches
+ * that is at most the number of partitions.
+ *
  * @param ofCluster `cluster.<id>.maxOffsetsPerTrigger`
  */
 private[source] final class Limits(ofCluster: String => Option[Long]) {
   private var turn = 0L
   private var lastBatch: Option[Long] = None
+
+  /** The last turn in which a partition was served, since limits have left partitions out. */
+  private var served = Map.empty[(String, String, Int), Long]
 
   /**
    * Returns the number of records to read of each span, in the same order.
@@ -26,16 +33,33 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
    * @param wait whether the batch may be delayed until there are `minOffsetsPerTrigger` records
    */
   def grant(spans: IndexedSeq[Span], limit: ReadLimit, now: Long, wait: Boolean): IndexedSeq[Long] = {
-    turn += 1
     val lags = spans.map(_.lag)
     limit match {
       case _: ReadAllAvailable => lags
       case _ if wait && putOff(lags, limit, now) => lags.map(_ => 0L)
       case _ =>
         lastBatch = Some(now)
-        val within = withinClusters(spans, lags)
-        Limits.budget(limit).fold(within)(BudgetShare(within, _, turn))
+        val last = spans.map(s => served.getOrElse(key(s), 0L))
+        val within = withinClusters(spans, lags, last)
+        val granted = Limits.budget(limit).fold(within)(BudgetShare(within, _, last))
+        remember(spans, lags, granted, last)
+        granted
     }
+  }
+
+  private def key(span: Span) = (span.cluster, span.topic, span.partition)
+
+  private def remember(
+      spans: IndexedSeq[Span],
+      lags: IndexedSeq[Long],
+      granted: IndexedSeq[Long],
+      last: IndexedSeq[Long]
+  ): Unit = {
+    turn += 1
+    val all = lags.indices.forall(i => lags(i) == 0L || granted(i) > 0L)
+    served =
+      if (all) Map.empty
+      else spans.indices.iterator.map(i => key(spans(i)) -> (if (granted(i) > 0L) turn else last(i))).toMap
   }
 
   /** As in Spark's Kafka source, the first trigger never waits. */
@@ -46,13 +70,19 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
       ) && lags.iterator.map(BigInt(_)).sum < fewest.minRows
     }
 
-  private def withinClusters(spans: IndexedSeq[Span], lags: IndexedSeq[Long]): IndexedSeq[Long] =
-    spans.indices.groupBy(spans(_).cluster).foldLeft(lags) { case (all, (cluster, indices)) =>
-      ofCluster(cluster).fold(all) { most =>
-        val granted = BudgetShare(indices.map(lags), most, turn)
-        indices.zip(granted).foldLeft(all) { case (out, (i, n)) => out.updated(i, n) }
-      }
-    }
+  private def withinClusters(
+      spans: IndexedSeq[Span],
+      lags: IndexedSeq[Long],
+      last: IndexedSeq[Long]
+  ): IndexedSeq[Long] = {
+    val limited = for {
+      (cluster, indices) <- spans.indices.groupBy(spans(_).cluster).iterator
+      most <- ofCluster(cluster).iterator
+      granted <- indices.iterator.zip(BudgetShare(indices.map(lags), most, k => last(indices(k))).iterator)
+    } yield granted
+    val shares = limited.toMap
+    if (shares.isEmpty) lags else lags.indices.map(i => shares.getOrElse(i, lags(i)))
+  }
 }
 
 private[source] object Limits {

@@ -6,40 +6,59 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.Loss
 
 /**
- * Fails the query for lost records or logs each loss once, depending on `failOnDataLoss`.
+ * Fails the query for lost records or logs them, depending on `failOnDataLoss`: for each kind of loss and each partition
+ * once in [[LossPolicy.TellAgainMs]], because a topic that is read too slowly may lose records in every trigger.
  *
  * @param graceMs how long a known topic or partition may be missing before it counts as deleted, in milliseconds,
  *                because a broker that has just started, or lags behind the controller, may not know every topic
  */
 private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   private val log = LoggerFactory.getLogger(classOf[LossPolicy])
-  private var told = Set.empty[Loss]
+  private var told = Map.empty[LossPolicy.Key, Long]
   private var missingSince = Map.empty[Loss, Long]
 
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
+   * @return whether something is missing that does not count as deleted yet
    * @throws DynamicKafkaRuntimeException `DATA_LOSS`
    */
-  def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Unit = {
-    missingSince = missingSince.filter { case (loss, _) => losses.contains(loss) }
-    losses.foreach {
-      case loss @ (_: Loss.TopicGone | _: Loss.PartitionGone) if waitForTopics =>
-        if (!missingSince.contains(loss)) missingSince += loss -> now
-        if (now - missingSince(loss) >= graceMs) decide(loss)
-      case loss => decide(loss)
-    }
+  def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Boolean = {
+    val missing = if (waitForTopics) losses.filter(LossPolicy.canReturn) else Nil
+    missingSince = missing.map(loss => loss -> missingSince.getOrElse(loss, now)).toMap
+    told = told.filter { case (_, at) => now - at < LossPolicy.TellAgainMs }
+    val (waiting, lost) = losses.partition(loss => missingSince.get(loss).exists(now - _ < graceMs))
+    lost.foreach(decide(_, now))
+    waiting.nonEmpty
   }
 
-  private def decide(loss: Loss): Unit = {
+  private def decide(loss: Loss, now: Long): Unit = {
     if (failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
-    if (!told(loss)) {
+    val key = LossPolicy.key(loss)
+    if (!told.contains(key)) {
       log.warn(
         "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
         loss.cluster,
         loss.topic,
         loss.text
       )
-      told += loss
+      told += key -> now
     }
+  }
+}
+
+private[source] object LossPolicy {
+  val TellAgainMs = 60000L
+
+  /** The kind of the loss, cluster, topic, and partition or -1. */
+  private type Key = (String, String, String, Int)
+
+  private def canReturn(loss: Loss) = loss match {
+    case _: Loss.TopicGone | _: Loss.PartitionGone => true
+    case _ => false
+  }
+
+  private def key(loss: Loss): Key = {
+    val partition = loss.productIterator.collectFirst { case partition: Int => partition }
+    (loss.productPrefix, loss.cluster, loss.topic, partition.getOrElse(-1))
   }
 }

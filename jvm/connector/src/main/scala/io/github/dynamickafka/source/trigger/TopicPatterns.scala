@@ -17,6 +17,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
   import TopicPatterns._
 
   private var listings = Map.empty[String, Listing]
+  private var matched = Map.empty[String, Matched]
 
   /**
    * Returns the topology with all matching topics, and the clusters whose topics have never been listed successfully:
@@ -24,6 +25,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
    *
    * @param config the configuration of a cluster
    * @param pinned whether existing listings are final
+   * @param again clusters to list now, however old their listings are
    * @param superseded as in [[ClusterStreams.ask]]; the result is then None
    */
   def expand(
@@ -31,11 +33,12 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
       start: CompositeOffset,
       config: TopologyCluster => ClusterConfig,
       pinned: Boolean,
-      superseded: Set[String] => Boolean
+      superseded: Set[String] => Boolean,
+      again: Set[String] = Set.empty
   ): Option[(Topology, Set[String])] = {
     val open = topology.clusters.filter(_._2.patterns.nonEmpty)
-    listings = listings.filter { case (id, l) => open.get(id).exists(c => l.isOf(c)) }
-    val due = open.filter { case (id, _) => listings.get(id).forall(l => !pinned && isOld(l)) }
+    listings = listings.filter { case (id, l) => open.get(id).exists(c => l.isOf(c, pinned)) }
+    val due = open.filter { case (id, _) => again(id) || listings.get(id).forall(l => !pinned && isOld(l)) }
     if (due.isEmpty) Some(expanded(topology, open, start))
     else {
       streams.add(due.map { case (id, cluster) => id -> config(cluster) })
@@ -53,16 +56,40 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
       open: SortedMap[String, TopologyCluster],
       start: CompositeOffset
   ): (Topology, Set[String]) = {
+    matched = matched.filter { case (id, _) => open.contains(id) }
     val matching = open.map { case (id, cluster) =>
-      id -> cluster.matching(listings.get(id).fold(start.position(id).topics)(_.topics))
+      id -> listings.get(id).fold(cluster.matching(start.position(id).topics))(matchingOf(cluster, _))
     }
-    (Topology(topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
+    (topology.copy(clusters = topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
   }
+
+  /** Matches the topics of a listing only once, because a cluster can have very many. */
+  private def matchingOf(cluster: TopologyCluster, listing: Listing): TopologyCluster =
+    matched.get(cluster.id).filter(m => (m.of eq cluster) && (m.by eq listing)).fold {
+      val result = cluster.matching(listing.topics)
+      matched += cluster.id -> Matched(cluster, listing, result)
+      result
+    }(_.result)
+
+  /**
+   * The clusters that do not have a topic although their last listing does, by the topics they do not have. Such a topic
+   * may have been deleted since then, so the cluster has to be listed before the topic counts as lost. With interval -1,
+   * topics do not leave.
+   */
+  def outdated(topology: Topology, missing: Map[String, Set[String]]): Set[String] =
+    if (intervalMs < 0) Set.empty
+    else missing.collect {
+      case (id, topics)
+          if topology.clusters.get(id).exists(c => topics.exists(c.topics.get(_).exists(_.matched))) =>
+        id
+    }.toSet
 
   private def isOld(listing: Listing) = intervalMs >= 0 && clock.monotonicMs() - listing.at >= intervalMs
 }
 
 private[source] object TopicPatterns {
+
+  private final case class Matched(of: TopologyCluster, by: Listing, result: TopologyCluster)
 
   /** @param at monotonic milliseconds */
   private final case class Listing(
@@ -71,7 +98,7 @@ private[source] object TopicPatterns {
       topics: Set[String],
       at: Long
   ) {
-    def isOf(cluster: TopologyCluster): Boolean =
-      patterns == cluster.patterns && properties == cluster.properties
+    def isOf(cluster: TopologyCluster, pinned: Boolean): Boolean =
+      patterns == cluster.patterns && (pinned || properties == cluster.properties)
   }
 }

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
+import scala.util.Try
+
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
@@ -7,19 +9,26 @@ import io.github.dynamickafka.topology.Topology
 
 /**
  * Provides the topology of a trigger: the newest one of the watcher; after a restart, the last one in the checkpoint
- * until the metadata service responds; with `Trigger.AvailableNow`, the pinned one.
+ * until the metadata service responds; with `Trigger.AvailableNow`, the pinned one, with the addresses and other properties
+ * of the newest one.
  *
  * Does not wait after the first answer (invariant 4 in `docs/dev/architecture.md`).
+ *
+ * @param remembered the last topology in the checkpoint, or an exception if it cannot be read
+ * @param incomplete the clusters that the query cannot use with the properties in the checkpoint, because these contain no
+ *                   secrets
  */
 private[source] final class TopologyFeed(
     watcher: MetadataWatcher[Topology],
-    remembered: () => Option[Topology]
+    remembered: () => Option[Topology],
+    incomplete: Topology => Set[String] = _ => Set.empty
 ) extends AutoCloseable {
 
   private val log = LoggerFactory.getLogger(classOf[TopologyFeed])
   private var started = false
   private var fallback: Option[Topology] = None
   private var pinned: Option[Topology] = None
+  private var followed: Option[(Topology, Topology)] = None
 
   /** For the first start of a query: waits for the first valid answer. */
   def first(): Topology = {
@@ -28,7 +37,7 @@ private[source] final class TopologyFeed(
   }
 
   /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` after more consecutive failures than are tolerated */
-  def current(): Topology = pinned.getOrElse {
+  def current(): Topology = pinned.map(withProperties).getOrElse {
     if (!started) resume()
     val state = watcher.current
     state.fatal.foreach(throw _)
@@ -36,10 +45,20 @@ private[source] final class TopologyFeed(
   }
 
   /** The topology that [[current]] would return now. Never throws. */
-  def newest: Option[Topology] = pinned.orElse(watcher.current.topology).orElse(fallback)
+  def newest: Option[Topology] = pinned.map(withProperties).orElse(watcher.current.topology).orElse(fallback)
 
-  /** Makes [[current]] always return the topology that it returns now. */
+  /** Makes [[current]] always return the clusters and topics that it returns now. */
   def pin(): Unit = pinned = Some(current())
+
+  /** Computed once for each answer, so that the same answer is the same object. */
+  private def withProperties(topology: Topology): Topology =
+    watcher.current.topology.filterNot(_ eq topology).fold(topology) { newest =>
+      followed.collect { case (`newest`, result) => result }.getOrElse {
+        val result = topology.withPropertiesOf(newest)
+        followed = Some(newest -> result)
+        result
+      }
+    }
 
   def ageMs: Long = watcher.current.ageMs
   def failures: Int = watcher.current.consecutiveFailures
@@ -48,11 +67,19 @@ private[source] final class TopologyFeed(
 
   private def resume(): Unit = {
     started = true
-    if (watcher.awaitFirstAttempt().isEmpty) {
-      fallback = remembered()
-      if (fallback.isDefined) {
-        log.warn(
-          "The metadata service is unavailable; the query continues with the topology in its checkpoint"
+    val before = Try(remembered())
+    if (watcher.awaitFirstAttempt(before.toOption.flatten).isEmpty) {
+      before.get.foreach { last =>
+        val unusable = incomplete(last)
+        if (unusable.isEmpty) {
+          fallback = Some(last)
+          log.warn(
+            "The metadata service is unavailable; the query continues with the topology in its checkpoint"
+          )
+        } else log.warn(
+          "The metadata service is unavailable; the query waits for it, because its checkpoint does not contain the " +
+            "credentials of the clusters {}",
+          unusable.toSeq.sorted.mkString(", ")
         )
       }
     }

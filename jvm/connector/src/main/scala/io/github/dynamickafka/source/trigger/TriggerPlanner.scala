@@ -40,24 +40,37 @@ private[source] final class TriggerPlanner(
    * @param entry returns the start position of a topic without a position
    * @param pinned responses to use instead of new requests
    */
-  @annotation.tailrec
   def look(
       start: CompositeOffset,
       entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
       pinned: Option[Map[String, ClusterView]]
+  ): TriggerSnapshot = look(start, entry, pinned, listed = Set.empty)
+
+  /** @param listed clusters whose topics are listed in this trigger in any case */
+  @annotation.tailrec
+  private def look(
+      start: CompositeOffset,
+      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]],
+      listed: Set[String]
   ): TriggerSnapshot = {
     val asked = feed.current()
     val ids = asked.clusters.keySet.toSet
     val moved: Set[String] => Boolean =
       _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(asked, id)))
+    val resolved = configs(ids)
     val expanded =
-      patterns.expand(asked, start, c => configs(ids)(c.id, c.properties), pinned.isDefined, moved)
+      patterns.expand(asked, start, c => resolved(c.id, c.properties), pinned.isDefined, moved, listed)
     expanded.flatMap { case (topology, unlisted) =>
       lookAt(start, entry, pinned, topology, unlisted, moved)
     } match {
       // An unreachable cluster has moved or left meanwhile: start again with the new topology.
-      case None => look(start, entry, pinned)
-      case Some(found) => found
+      case None => look(start, entry, pinned, listed)
+      case Some(found) =>
+        val outdated =
+          if (pinned.isDefined) Set.empty[String]
+          else patterns.outdated(found.topology, TriggerPlanner.missing(found.views)) -- listed
+        if (outdated.isEmpty) found else look(start, entry, pinned, listed ++ outdated)
     }
   }
 
@@ -112,7 +125,8 @@ private[source] final class TriggerPlanner(
       )
     }
     lastKnown = properties.toMap
-    lastKnown.map { case (id, p) => id -> configs(ids.toSet)(id, p) }
+    val resolved = configs(ids.toSet)
+    lastKnown.map { case (id, p) => id -> resolved(id, p) }
   }
 
   private def question(work: ClusterTransition) =
@@ -142,6 +156,9 @@ private[source] final class TriggerPlanner(
 }
 
 private[source] object TriggerPlanner {
+
+  private def missing(views: Map[String, ClusterView]): Map[String, Set[String]] =
+    views.collect { case (id, view: ClusterView.Reachable) if view.missing.nonEmpty => id -> view.missing }
 
   def ends(views: Map[String, ClusterView]): SortedMap[String, Positions] =
     SortedMap.from(views.collect { case (id, view: ClusterView.Reachable) => id -> view.ends })

@@ -11,7 +11,7 @@ import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
@@ -150,7 +150,27 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   test("an inactive cluster is left out, even if none is left") {
     val streams = byId(stream("orders", "blue" -> cluster("a"), "green" -> cluster("a")))
     assert(names(resolve(orders, streams, active = _ != "blue")) == Seq("green" -> Seq("a")))
-    assert(resolve(orders, streams, active = _ => false) == Topology.empty)
+    assert(resolve(orders, streams, active = _ => false).clusters.isEmpty)
+    assert(resolve(orders, streams, active = _ != "blue").removals == Map("blue" -> Removal.OfCluster))
+  }
+
+  test("state removed: what it names is omitted, in contrast to what is missing") {
+    def removed(topics: String*) = stated(ClusterMetadata.Removed, null, topics: _*)
+    val asked = Seq.newBuilder[String]
+    val one = resolve(
+      orders,
+      byId(stream("orders", "blue" -> removed("a"), "green" -> cluster("a"))),
+      active = id => { asked += id; true }
+    )
+    assert(names(one) == Seq("green" -> Seq("a")) && one.removals == Map("blue" -> Removal.OfCluster))
+    assert(asked.result() == Seq("green"), "no call is needed for a removed cluster")
+    val shared = resolve(
+      both,
+      byId(stream("orders", "blue" -> removed("a", "b")), stream("payments", "blue" -> cluster("b", "c")))
+    )
+    assert(names(shared) == Seq("blue" -> Seq("b", "c")))
+    assert(shared.removes("blue", "a") && !shared.removes("blue", "c") && !shared.removals("blue").all)
+    assert(resolve(orders, byId(stream("orders", "blue" -> removed("a")))).clusters.isEmpty)
   }
 
   test("isClusterActive is called once per cluster, and only for clusters of the subscription") {

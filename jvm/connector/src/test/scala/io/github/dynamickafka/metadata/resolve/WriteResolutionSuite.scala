@@ -15,8 +15,8 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   private def on(server: String, topics: String*) =
     new ClusterMetadata(topics.asJava, ju.Map.of("bootstrap.servers", server))
 
-  private def draining(c: ClusterMetadata) =
-    new ClusterMetadata(c.getTopics, c.getProperties, null, null, ClusterMetadata.Draining)
+  private def stated(state: String)(c: ClusterMetadata) =
+    new ClusterMetadata(c.getTopics, c.getProperties, null, null, state)
 
   private def stream(id: String, clusters: (String, ClusterMetadata)*) = {
     val map = new ju.LinkedHashMap[String, ClusterMetadata]
@@ -34,14 +34,15 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
   test("clusters keep the order of the metadata; those that are not writable are listed with the reason") {
     val orders = stream(
       "orders",
-      "z" -> draining(on("z:1", "t")),
+      "z" -> stated(ClusterMetadata.Draining)(on("z:1", "t")),
       "m" -> on("m:1", "t", "u"),
       "a" -> on("a:1", "t"),
       "r" -> on("r:1", "t").withWrite(false),
-      "i" -> on("i:1", "t")
+      "i" -> on("i:1", "t"),
+      "x" -> stated(ClusterMetadata.Removed)(on("x:1", "t"))
     )
     val found = resolve(Seq("orders"), orders)(_ != "i").streams("orders")
-    assert(found.clusters.map(_.cluster) == Seq("z", "m", "a", "r", "i"))
+    assert(found.clusters.map(_.cluster) == Seq("z", "m", "a", "r", "i", "x"))
     assert(found.first.map(_.cluster).contains("m"))
     assert(found.writable.map(_.cluster) == Seq("a", "m"))
     assert(found.clusters.map(_.closed) == Seq(
@@ -49,7 +50,8 @@ class WriteResolutionSuite extends AnyFunSuite with TimeLimit {
       None,
       None,
       Some("'write' is false in the metadata"),
-      Some("it is not active according to the metadata service")
+      Some("it is not active according to the metadata service"),
+      Some("its state in the metadata is 'removed'")
     ))
     assert(found.entry("m").flatMap(_.only).isEmpty && found.entry("a").flatMap(_.only).contains("t"))
   }

@@ -3,6 +3,7 @@ package io.github.dynamickafka.metadata.watch
 import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 import java.util.concurrent.{ConcurrentLinkedQueue, TimeUnit}
 
+import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
 import org.scalatest.concurrent.Eventually
@@ -16,7 +17,7 @@ import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
 class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
 
@@ -33,9 +34,16 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
       threshold: Int = 3,
       callTimeoutMs: Long = Never,
       subscription: Subscription = Subscription.Ids(Seq("orders")),
-      timing: WatcherTiming = WatcherTiming(retryCapMs = 1, spacingWithoutPollingMs = 1)
+      timing: WatcherTiming = WatcherTiming(retryCapMs = 1, spacingWithoutPollingMs = 1, confirmMs = 1),
+      confirmations: Int = 2
   )(body: MetadataWatcher[Topology] => A): A = {
-    val discovery = DiscoveryOptions(intervalMs, threshold, callTimeoutMs, allowMissingStreams = false)
+    val discovery = DiscoveryOptions(
+      intervalMs,
+      threshold,
+      callTimeoutMs,
+      allowMissingStreams = false,
+      removalConfirmations = confirmations
+    )
     val watcher = MetadataWatcher(service, subscription, discovery, "scripted", timing)
     val result =
       try body(watcher)
@@ -140,6 +148,71 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
       service.answers(one)
       eventually(assert(current(watcher) == Seq("blue")))
       assert(watcher.awaitFirstAttempt().map(ids).contains(Seq("blue")))
+    }
+  }
+
+  private def before(ids: String*) = Topology(
+    SortedMap.from(ids.map(id =>
+      id -> TopologyCluster(
+        id,
+        SortedMap("a" -> TopologyTopic("orders")),
+        Map("bootstrap.servers" -> "b:9092")
+      )
+    ))
+  )
+
+  for (intervalMs <- Seq(Never, -1L))
+    test(
+      s"interval $intervalMs: a restart whose first answer removes something waits until it is confirmed"
+    ) {
+      val service = new ScriptedService(() => Seq(one))
+      watching(service, intervalMs, confirmations = 4) { watcher =>
+        assert(watcher.awaitFirstAttempt(Some(before("blue", "green"))).map(ids).contains(Seq("blue")))
+        assert(service.calls.get == 4)
+      }
+    }
+
+  test("a restart whose first answer lacks too many clusters uses the checkpoint, up to the threshold") {
+    val service = new ScriptedService(() => Seq(one))
+    watching(service) { watcher =>
+      assert(watcher.awaitFirstAttempt(Some(before("blue", "green", "red", "white"))).isEmpty)
+      eventually(assert(watcher.current.fatal.isDefined))
+      val text = watcher.current.fatal.map(_.getMessage).getOrElse("")
+      Seq("METADATA_UNAVAILABLE", "green, red, white", "maxRemovedClustersPerChange").foreach(s =>
+        assert(text.contains(s), text)
+      )
+    }
+  }
+
+  test("while a query runs, three of four clusters that drop out of one answer are not retired") {
+    val all = Seq("blue", "green", "red", "white")
+    val service =
+      new ScriptedService(() => Seq(stream("orders", all.map(_ -> cluster("a")): _*)))
+    watching(service, threshold = 1000) { watcher =>
+      watcher.awaitFirst()
+      service.answers(one)
+      eventually(assert(watcher.current.consecutiveFailures >= 3))
+      assert(current(watcher) == all)
+      service.answers(stream("orders", all.take(3).map(_ -> cluster("a")): _*))
+      eventually(assert(current(watcher) == all.take(3)))
+      service.answers(stream(
+        "orders",
+        "blue" -> cluster("a"),
+        "green" -> stated("removed", null, "a"),
+        "red" -> stated("removed", null, "a")
+      ))
+      eventually(assert(current(watcher) == Seq("blue")))
+    }
+  }
+
+  test("the time limit holds for each call of a poll, not for all of them together") {
+    val slow =
+      new ScriptedService(() => Seq(stream("orders", (1 to 12).map(i => s"c$i" -> cluster("a")): _*))) {
+        override def isClusterActive(id: String): Boolean = { Thread.sleep(100); true }
+      }
+    watching(slow, callTimeoutMs = 1000, intervalMs = Never, threshold = 0) { watcher =>
+      assert(watcher.awaitFirst().clusters.size == 12)
+      assert(slow.calls.get == 1)
     }
   }
 

@@ -73,7 +73,6 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     def tasks(splits: Splits, places: String*): Seq[InputPartition] =
       BundlePlanner.partitions(
         ranges,
-        ranges.keys.toSeq,
         new ConsumerSettings(_, Map.empty),
         (_, _) => "s",
         ReadSettings(includeHeaders = false, failOnDataLoss = true, 1000L),
@@ -98,13 +97,4 @@ class BundlesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChe
     assert(tasks(Splits(None, Some(7L))).size == 64)
   }
 
-  test("the same partition of many clusters is spread over executors and keeps its executor") {
-    val places = IndexedSeq("executor_a", "executor_b", "executor_c")
-    def at(partition: Int, turn: Int) =
-      BundlePlanner.place(OffsetRange("orders", partition, 0L, 9L), turn, places)
-    assert((0 until 3).map(at(7, _)).toSet == places.map(Option(_)).toSet)
-    assert((0 until 3).map(at(_, 7)).toSet == places.map(Option(_)).toSet)
-    assert(at(7, 1) == at(7, 1))
-    assert(BundlePlanner.place(OffsetRange("orders", 0, 0L, 9L), 0, IndexedSeq.empty).isEmpty)
-  }
 }

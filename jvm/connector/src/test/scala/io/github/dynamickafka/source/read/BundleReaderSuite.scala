@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.read
 
 import java.util.UUID
+import java.util.concurrent.CountDownLatch
 import java.{util => ju}
 
 import scala.concurrent.duration.DurationInt
@@ -161,6 +162,23 @@ class BundleReaderSuite extends ReaderTest {
         assert(pool.size == 0, "a failed consumer is not reused")
       }
     finally red.thaw()
+  }
+
+  test("closing a task does not wait for a consumer that is being opened, which is closed afterwards") {
+    val (opening, open) = (new CountDownLatch(1), new CountDownLatch(1))
+    def login(): Unit = {
+      opening.countDown()
+      open.await()
+    }
+    withPoolThat(() => login()) { (pool, consumers) =>
+      val reader = readerOf(bundle(red, "never-read", 600000L, (0, 0L, 1L)), pool)
+      val next = Future(Try(reader.next()))(ExecutionContext.fromExecutor(task => new Thread(task).start()))
+      opening.await()
+      assert(elapsedMs(reader.close()) < 20000)
+      open.countDown()
+      assert(Await.result(next, 300.seconds).isFailure)
+      assert(consumers.opened == 1 && consumers.closed == 1 && pool.size == 0)
+    }
   }
 
   test("a wait for the cluster ends when the task is closed by another thread, or interrupted") {

@@ -199,7 +199,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
       clock
     )
     def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
-      val c = pool.acquire(of, Set(tp))
+      val c = pool.acquire(of, Map(tp -> 0L))
       c.begin(Map(tp -> (0L -> 0L)))
       c
     }
@@ -210,7 +210,7 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(opened == 2 && (second ne first))
     pool.release(first)
     pool.release(second)
-    assert(pool.acquire(settings, Set(p1)) eq first)
+    assert(pool.acquire(settings, Map(p1 -> 0L)) eq first)
     assert(used(p0, new ConsumerSettings("blue", Map("bootstrap.servers" -> "elsewhere:1"))) ne second)
     assert(used(p0, new ConsumerSettings("green", settings.properties)) ne second)
     pool.release(first)
@@ -220,6 +220,31 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     clock.advanceMs(100L)
     pool.sweep()
     assert(pool.size == 0)
+  }
+
+  test(
+    "the pool: of several consumers of a partition, the one that has prefetched from the offset is chosen"
+  ) {
+    val pool = new ConsumerPool(
+      s => new RangeConsumer(s, new Client),
+      capacity = 9,
+      idleMs = 100L,
+      new ManualClock
+    )
+    // As with maxRecordsPerPartition: each task of a batch reads a part of the range.
+    val readers = Seq(0L, 2L, 4L).map { from =>
+      val client = new Client
+      val c = new RangeConsumer(settings, client)
+      bounds(client, p0, 0L, 10L)
+      c.begin(Map(p0 -> (from -> (from + 2L))))
+      add(client, p0, (from until 10L): _*)
+      assert(drain(c).size == 2)
+      c
+    }
+    readers.foreach(pool.release)
+    assert(pool.acquire(settings, Map(p0 -> 6L)) eq readers(2))
+    assert(pool.acquire(settings, Map(p0 -> 2L)) eq readers(0))
+    assert(pool.acquire(settings, Map(p0 -> 9L)) eq readers(1))
   }
 
   test("the text of settings contains no secret") {

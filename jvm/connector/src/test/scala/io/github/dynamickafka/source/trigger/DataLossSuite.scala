@@ -126,6 +126,8 @@ class DataLossSuite extends SourceTest {
       blue.deleteTopic(leaving)
       val e = failure(query)
       assert(condition(e) == "DATA_LOSS" && text(e).contains("'blue'") && text(e).contains(leaving))
+      val waited = elapsedMs(assert(condition(refused(s.start(Trigger.AvailableNow()))) == "DATA_LOSS"))
+      assert(waited >= 5000L, "AvailableNow waits for a topic that may be missing for a moment")
       // Longer than the test: a query that waits for the deleted topic does not make progress within it.
       val again = s.start(goOn, "clusterRequestTimeoutMs" -> "600000")
       Seq("b", "c").foreach { name =>

@@ -123,7 +123,7 @@ class MetadataFailureSuite extends SourceTest {
   }
 
   test("allowMissingStreams: an empty answer empties the topology, and everything resumes exactly") {
-    running("allowMissingStreams" -> "true") { (s, topic, query) =>
+    running("allowMissingStreams" -> "true", "maxRemovedClustersPerChange" -> "2") { (s, topic, query) =>
       s.service.streams = Map.empty
       s.service.awaitAnswers()
       settle(query)
@@ -152,6 +152,60 @@ class MetadataFailureSuite extends SourceTest {
       s.service.awaitAnswers()
       settle(query)
       assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("an inactive cluster is retained at once and never contacted, with removedClusterPolicy=drain too") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, red)
+      s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
+      val query = s.start("removedClusterPolicy" -> "drain")
+      produce(red, topic, 2, values("before", 4))
+      settle(query)
+      s.service.inactive = Set("red")
+      s.service.awaitAnswers()
+      settle(query)
+      assert(s.results.logged.retained.keySet == Set("red") && s.results.logged.draining.isEmpty)
+      red.kill()
+      try {
+        produce(blue, topic, 2, values("inactive", 4))
+        settle(query)
+        assertSame(s.seen.filter(_.cluster == "blue"), stored("blue", blue, topic))
+      } finally red.restart()
+      produce(red, topic, 2, values("active", 4))
+      s.service.inactive = Set.empty
+      s.service.awaitAnswers()
+      settle(query)
+      assertSame(s.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
+    }
+  }
+
+  test("most clusters drop out of the answers, also at a restart: nothing is retired, nothing is lost") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green, red)
+      val all = Seq(Entry("blue", blue, topic), Entry("green", green, topic), Entry("red", red, topic))
+      def produceAll(value: String) = Seq(blue, green, red).foreach(produce(_, topic, 1, values(value, 2)))
+      s.orders(all: _*)
+      val query = s.start(threshold(100000))
+      settle(query)
+      s.change(all.head)
+      produceAll("few")
+      settle(query)
+      assert(s.results.logged.retained.isEmpty && s.seen.size == 6)
+      query.stop()
+      val again = s.start(threshold(100000))
+      produceAll("restarted")
+      settle(again)
+      assert(s.results.logged.retained.isEmpty && s.seen.size == 12)
+      again.stop()
+      val error = text(failure(s.start(threshold(3))))
+      Seq("METADATA_UNAVAILABLE", "green, red", "maxRemovedClustersPerChange").foreach(says =>
+        assert(error.contains(says), error)
+      )
+      s.orders(all.head +: all.tail.map(_.copy(state = "removed")): _*)
+      val last = s.start()
+      settle(last)
+      assert(s.results.logged.retained.keySet == Set("green", "red"))
     }
   }
 

@@ -4,16 +4,20 @@ import java.nio.file.Files
 import java.util.concurrent.CompletableFuture
 
 import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.util.Random
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.streaming.{ReadLimit, ReadMaxRows}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
+import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{CompositeOffset, Loss, Positions, Retained, Span, TopicEnds}
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounts, Outage}
 import io.github.dynamickafka.source.plan.SparkPlanner
@@ -22,6 +26,7 @@ import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
+  Removal,
   Topology,
   TopologyCluster,
   TopologyPattern,
@@ -29,7 +34,7 @@ import io.github.dynamickafka.topology.{
 }
 
 /** Decisions of the source that need no broker. */
-class PurePartsSuite extends AnyFunSuite with TimeLimit {
+class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
   private def span(cluster: String, lag: Long) = Span(cluster, "t", 0, 10L, 10L + lag, enters = false)
@@ -84,6 +89,45 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(limits.grant(spans, both, 0L, wait = true).sum == 7L)
   }
 
+  test("limits: with any limits, each partition with records is served within a bounded number of batches") {
+    val clusters =
+      Gen.choose(1, 4).flatMap(Gen.listOfN(_, Gen.zip(Gen.choose(1, 20), Gen.option(Gen.choose(1L, 25L)))))
+    forAll(clusters, Gen.choose(1L, 50L), Gen.choose(0L, Long.MaxValue)) { (clusters, budget, seed) =>
+      val random = new Random(seed)
+      val limits = new Limits(id => clusters(id.toInt)._2)
+      val partitions = clusters.indices.flatMap(c => (0 until clusters(c)._1).map(p => (c.toString, p)))
+      var waiting = Map.empty[(String, Int), Int].withDefaultValue(0)
+      (0 until 3 * partitions.size).foreach { _ =>
+        val spans = partitions.map { case (c, p) =>
+          // Partition 0 always has records, the others come and go.
+          Span(
+            c,
+            "t",
+            p,
+            10L,
+            if (p == 0 || random.nextBoolean()) 10L + random.nextInt(9) + 1L else 10L,
+            false
+          )
+        }
+        val granted = limits.grant(spans, ReadLimit.maxRows(budget), 0L, wait = false)
+        assert(granted.sum > 0)
+        spans.indices.foreach { i =>
+          waiting += partitions(i) -> (if (granted(i) > 0 || spans(i).lag == 0) 0
+                                       else waiting(partitions(i)) + 1)
+          assert(waiting(partitions(i)) < partitions.size, s"${partitions(i)} waits")
+        }
+      }
+    }
+  }
+
+  test("limits: two levels of limits of half of the partitions serve all of them in turn") {
+    val limits = new Limits(_ => Some(50L))
+    val spans = for (c <- Vector("a", "b"); p <- 0 until 100) yield Span(c, "t", p, 0L, 1000L, enters = false)
+    val granted = (0 until 4).map(_ => limits.grant(spans, ReadLimit.maxRows(50), 0L, wait = false))
+    assert(granted.forall(_.sum == 50L))
+    assert(granted.transpose.forall(_.sum == 1L), "200 partitions in four batches of 50")
+  }
+
   test("limits: a batch is delayed until there are enough records, up to the maximum delay") {
     val limits = new Limits(_ => None)
     val limit = Limits.limit(Some(10L), maxDelayMs = 1000L, Some(20L))
@@ -103,10 +147,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
   test("a topic that was read may be missing for a moment; lost records are decided at once") {
     val gone = Loss.TopicGone("blue", "orders")
     val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
-    policy.judge(Seq(gone), now = 0L, waitForTopics = true)
-    policy.judge(Nil, now = 4000L, waitForTopics = true)
-    policy.judge(Seq(gone), now = 6000L, waitForTopics = true)
-    policy.judge(Seq(gone), now = 10999L, waitForTopics = true)
+    assert(policy.judge(Seq(gone), now = 0L, waitForTopics = true))
+    assert(!policy.judge(Nil, now = 4000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 6000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 10999L, waitForTopics = true))
     val late =
       intercept[DynamicKafkaRuntimeException](policy.judge(Seq(gone), now = 11000L, waitForTopics = true))
     assert(
@@ -122,14 +166,18 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
       Seq("blue", "orders", "partition 3", "offset to read is 7", "9").forall(e.getMessage.contains),
       e.getMessage
     )
-    new LossPolicy(failOnDataLoss = false, 0L).judge(Seq(gone, expired), now = 0L, waitForTopics = false)
+    assert(!new LossPolicy(
+      failOnDataLoss = false,
+      0L
+    ).judge(Seq(gone, expired), now = 0L, waitForTopics = false))
   }
 
   test("the checkpoint stores how to reach the clusters that offsets name, and no secret") {
     val secrets = Map(
       "bootstrap.servers" -> "b:1",
       "sasl.jaas.config" -> "pw",
-      "ssl.key.password" -> ("$" + "{file:/x:y}")
+      "ssl.key.password" -> ("$" + "{file:/x:y}"),
+      "my.own" -> "not known to Kafka"
     )
     val first = Topology(
       SortedMap(
@@ -141,8 +189,10 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
         cluster("red", Map("bootstrap.servers" -> "r:1"), "old" -> TopologyTopic("s", draining = true))
       )
     )
-    val second =
-      Topology(SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))))
+    val second = Topology(
+      SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))),
+      SortedMap("blue" -> Removal.OfCluster, "green" -> Removal(SortedSet("old"), Set("x.*")))
+    )
     val end = CompositeOffset(
       clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
       retained = SortedMap("red" -> Retained(1L, positions(("old", 0, 2L))))
@@ -153,7 +203,8 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     memory.remember(second, end)
     val again = new SourceCheckpoint(folder, new Configuration)
     assert(again.topology.exists(_.current == second))
-    assert(again.cluster("blue").map(_.properties).contains(Map("bootstrap.servers" -> "b:1")))
+    assert(again.cluster("blue").map(_.properties).contains(secrets -- Seq("sasl.jaas.config", "my.own")))
+    assert(again.cluster("blue").map(_.withheld).contains(Set("sasl.jaas.config")))
     assert(
       again.cluster("blue").flatMap(_.topics.get("orders")) == first.clusters("blue").topics.get("orders")
     )
@@ -174,6 +225,69 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     assert(memory.initial.isEmpty)
     memory.writeInitial(initial)
     assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
+  }
+
+  test(
+    "a damaged file is named; without the newest topology the one before is used, and the next one is written"
+  ) {
+    val folder = Files.createTempDirectory("memory")
+    def open() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
+    def file(name: String) = folder.resolve("dynamic-kafka").resolve(name)
+    def damage(name: String, text: String): Unit = {
+      Files.writeString(file(name), text)
+      val _ = Files.deleteIfExists(file(name).resolveSibling(s".${file(name).getFileName}.crc"))
+    }
+    def of(id: String) =
+      Topology(SortedMap(cluster(id, Map("bootstrap.servers" -> s"$id:1"), "t" -> TopologyTopic("s"))))
+    val memory = open()
+    memory.remember(of("blue"), CompositeOffset.empty)
+    memory.remember(of("green"), CompositeOffset.empty)
+    memory.writeInitial(InitialOffset(CompositeOffset.empty, Set.empty))
+    for (
+      text <- Seq(
+        "{\"version\":1,\"cur",
+        "",
+        "[1]",
+        "{\"version\":1,\"current\":{\"blue\":{\"topics\":{\"t\":{\"startingOffsets\":\"x\"}}}}}"
+      )
+    ) {
+      damage("topology/1.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().newestTopology)
+      assert(e.getMessage.contains(file("topology/1.json").toString), e.getMessage)
+      assert(open().cluster("blue").isDefined && open().cluster("green").isEmpty)
+    }
+    open().remember(of("blue"), CompositeOffset.empty)
+    assert(open().newestTopology.exists(_.current == of("blue")) && Files.exists(file("topology/2.json")))
+    damage("topology/2.json", "{\"version\":9}")
+    assert(
+      intercept[DynamicKafkaRuntimeException](open().topology).getCondition.endsWith("UNKNOWN_OFFSET_VERSION")
+    )
+    for (text <- Seq("{", "{\"version\":1}", "{\"version\":1,\"offset\":{\"version\":1,\"x\":1}}")) {
+      damage("initial.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().initial)
+      assert(e.getMessage.contains(file("initial.json").toString), e.getMessage)
+    }
+  }
+
+  test("losses are logged once for each partition and kind, and again after a while") {
+    val policy = new LossPolicy(failOnDataLoss = false, graceMs = 0L)
+    def logged(now: Long, losses: Loss*) =
+      Logs.during(classOf[LossPolicy])(policy.judge(losses, now, waitForTopics = false)).size
+    def expired(partition: Int, known: Long) = Loss.Expired("blue", "orders", partition, known, known + 5)
+    assert(logged(0L, expired(0, 7L), expired(1, 7L), Loss.TopicGone("blue", "other")) == 3)
+    assert((1 to 50).map(i => logged(i * 1000L, expired(0, 7L + i))).sum == 0)
+    assert(logged(51000L, Loss.Truncated("blue", "orders", 0, 8L)) == 1)
+    assert(logged(60000L, expired(0, 99L)) == 1)
+  }
+
+  test("a missing topic is waited for, other losses are not") {
+    val policy = new LossPolicy(failOnDataLoss = false, graceMs = 5000L)
+    val gone = Loss.PartitionGone("blue", "orders", 1, 7L)
+    val expired = Loss.Expired("blue", "orders", 0, 7L, 9L)
+    assert(policy.judge(Seq(gone, expired), now = 0L, waitForTopics = true))
+    assert(!policy.judge(Seq(expired), now = 1000L, waitForTopics = true))
+    assert(policy.judge(Seq(gone), now = 4000L, waitForTopics = true))
+    assert(!policy.judge(Seq(gone), now = 9000L, waitForTopics = true))
   }
 
   test("a folder of Spark's own Kafka source is refused") {
@@ -221,12 +335,21 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit {
     val inner = new InputPartition {}
     val reader: PartitionReaderFactory = _ => throw new UnsupportedOperationException
     def at(id: String, place: String) = ClusterPartition(id, "h:1", "s", Set("t"), inner, reader, Seq(place))
-    val ids = IndexedSeq("a", "b", "c")
-    val planned = ids.map(at(_, places(0))) ++ ids.map(at(_, places(1))) ++ ids.map(at(_, places(2)))
-    val rotated = SparkPlanner.rotate(planned, ids)
-    assert(rotated.take(3).flatMap(_.preferredLocations).toSet == places.toSet)
-    assert(rotated.filter(_.toString.contains("(a,")).flatMap(_.preferredLocations) == places)
-    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one")), ids).flatMap(_.preferredLocations) == Seq(
+    def located(ids: Seq[String]) =
+      SparkPlanner.rotate(places.flatMap(place => ids.map(at(_, place)))).collect {
+        case p: ClusterPartition =>
+          (p.cluster, p.locations)
+      }.groupMap(_._1)(_._2.head)
+    val ids = (0 until 30).map(i => s"c$i")
+    val found = located(ids)
+    assert(
+      found.values.forall(_.toSet == places.toSet),
+      "each partition of a cluster is on an executor of its own"
+    )
+    val first = found.values.groupBy(_.head).values.map(_.size)
+    assert(first.size == 3 && first.forall(_ >= 5), first)
+    assert(located("a" +: ids).removed("a") == found, "a new cluster moves no other one")
+    assert(SparkPlanner.rotate(Seq(at("a", "one"), at("b", "one"))).flatMap(_.preferredLocations) == Seq(
       "one",
       "one"
     ))

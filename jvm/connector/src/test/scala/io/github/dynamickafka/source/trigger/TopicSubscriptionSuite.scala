@@ -52,6 +52,24 @@ class TopicSubscriptionSuite extends SourceTest {
     }
   }
 
+  test("a topic that a pattern matches is deleted: it leaves at once, however rarely topics are listed") {
+    scene { s =>
+      val topics = new Topics
+      topics.add("eu", "us")
+      s.orders(topics.entries: _*)
+      val query = s.start("streamMetadataDiscoveryIntervalMs" -> "1h")
+      settle(query)
+      assertSame(s.seen, topics.records("eu", "us"))
+      green.deleteTopic(topics("us"))
+      eventually(
+        assert(s.results.logged.retained.get("green").exists(_.positions.topics == Set(topics("us"))))
+      )
+      produce(blue, topics("us"), 2, values("more", 2))
+      settle(query)
+      assert(s.seen.count(_.topic == topics("us")) == 14 && query.isActive)
+    }
+  }
+
   test("a pattern with AvailableNow and spark.read: the topics of the start") {
     scene { s =>
       val topics = new Topics

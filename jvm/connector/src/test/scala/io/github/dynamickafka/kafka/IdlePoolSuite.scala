@@ -1,0 +1,56 @@
+package io.github.dynamickafka.kafka
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+class IdlePoolSuite extends AnyFunSuite with TimeLimit {
+
+  private final class Client(val key: Int)
+
+  private final class Pool(capacity: Int) {
+    val clock = new ManualClock
+    private var closed = Set.empty[Int]
+    private val pool = new IdlePool[Client](capacity, 1000L, clock, c => closed += c.key)
+
+    /** Uses the clients of these keys one after the other, and returns how many were idle in the pool. */
+    def visit(keys: Seq[Int]): Int = keys.count { key =>
+      val found = pool.take(_.find(_.key == key))
+      pool.put(found.getOrElse(new Client(key)))
+      found.isDefined
+    }
+
+    def size: Int = pool.size
+    def sweep(): Set[Int] = { closed = Set.empty; pool.sweep(); closed }
+  }
+
+  for ((keys, hits) <- Seq(63 -> 63, 64 -> 64, 65 -> 63, 128 -> 63, 256 -> 63, 1000 -> 63))
+    test(s"$keys clients that are used in turn: at least $hits of them are found in a pool of 64") {
+      val pool = new Pool(64)
+      pool.visit(0 until keys)
+      (0 until 5).foreach(_ => assert(pool.visit(0 until keys) >= hits))
+      assert(pool.size == math.min(keys, 64))
+    }
+
+  test("clients that are no longer used give way to others") {
+    val pool = new Pool(4)
+    pool.visit(0 until 4)
+    (0 until 40).foreach(_ => pool.visit(10 until 13))
+    assert(pool.visit(10 until 13) == 3)
+  }
+
+  test("clients that have been idle for too long are closed") {
+    val pool = new Pool(4)
+    pool.visit(Seq(1, 2))
+    pool.clock.advanceMs(600)
+    pool.visit(Seq(2, 3))
+    pool.clock.advanceMs(400)
+    assert(pool.sweep() == Set(1) && pool.size == 2)
+  }
+
+  test("a pool without capacity keeps no client") {
+    val pool = new Pool(0)
+    assert(pool.visit(Seq(1, 1)) == 0 && pool.size == 0)
+  }
+}

@@ -1,0 +1,84 @@
+package io.github.dynamickafka.source.cluster
+
+import scala.collection.immutable.SortedMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.Options.parse
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.source.Logs
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+
+class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
+
+  private val committed = Some(OffsetsPolicy.Committed(None))
+
+  private def topology(ids: String*) = of(TopologyTopic("orders"), ids: _*)
+  private def of(topic: TopologyTopic, ids: String*) = Topology(SortedMap.from(ids.map { id =>
+    id -> TopologyCluster(id, SortedMap("t" -> topic), Map("bootstrap.servers" -> "b:1"))
+  }))
+
+  private def refusal(topology: Topology, options: (String, String)*): String = {
+    val e = intercept[DynamicKafkaIllegalArgumentException](new TopologyCheck(parse(options: _*))(topology))
+    assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+    e.getMessage
+  }
+
+  test("committed offsets in the metadata need a consumer group of the query") {
+    val start = of(TopologyTopic("orders", startingOffsets = committed), "blue")
+    val text = refusal(start)
+    Seq("'orders'", "'blue'", "starting_offsets", "commitGroupId").foreach(s => assert(text.contains(s), text))
+    val end = of(TopologyTopic("orders", stoppingOffsets = committed), "blue", "green")
+    assert(refusal(end, "cluster.blue.kafka.group.id" -> "g").contains("cluster 'green', key 'stopping_offsets'"))
+    val pattern = TopologyPattern("or.*", TopologyTopic("orders", startingOffsets = committed))
+    val byPattern = topology("blue").clusters("blue").copy(topics = SortedMap.empty, patterns = Seq(pattern))
+    assert(refusal(Topology(SortedMap("blue" -> byPattern))).contains("starting_offsets"))
+    Seq(
+      Seq("kafka.group.id" -> "g"),
+      Seq("cluster.blue.kafka.group.id" -> "g"),
+      Seq("cluster.blue.startingOffsets" -> "earliest")
+    ).foreach(options => new TopologyCheck(parse(options: _*))(start))
+    val group = start.clusters("blue").properties + ("group.id" -> "g")
+    new TopologyCheck(parse())(Topology(SortedMap("blue" -> start.clusters("blue").copy(properties = group))))
+  }
+
+  test("options of clusters that are not in the metadata: one warning per set of clusters, with a suggestion") {
+    val check = new TopologyCheck(parse(
+      "cluster.blu.startingOffsets" -> "latest",
+      "cluster.eu.gren.kafka.client.id" -> "x",
+      "cluster.blue.startingOffsets" -> "latest",
+      "cluster.off.kafka.client.id" -> "x"
+    ))
+    val inactive = topology("blue", "eu.green").copy(removals = SortedMap("off" -> Removal.OfCluster))
+    val first = Logs.during(classOf[TopologyCheck]) {
+      check(inactive)
+      check(inactive)
+      check(inactive.copy(clusters = inactive.clusters.map { case (id, c) => id -> c.copy(properties = Map.empty) }))
+    }
+    assert(first.size == 1, first)
+    Seq("cluster.blu.startingOffsets", "'blue'", "cluster.eu.gren.kafka.client.id", "'eu.green'").foreach(s =>
+      assert(first.head.contains(s), first)
+    )
+    assert(!first.head.contains("cluster.blue.") && !first.head.contains("cluster.off."))
+    assert(Logs.during(classOf[TopologyCheck])(check(topology("blue", "red"))).size == 1)
+    assert(Logs.during(classOf[TopologyCheck])(check(topology("blu", "eu.gren", "blue", "off"))).isEmpty)
+  }
+
+  test("the configuration of a cluster is resolved once for each change of its properties") {
+    val configs = ClusterConfigs(parse(), Set("blue"))
+    val one = configs("blue", Map("bootstrap.servers" -> "b:1"))
+    assert(configs("blue", Map("bootstrap.servers" -> "b:1")) eq one)
+    val other = configs("blue", Map("bootstrap.servers" -> "b:2"))
+    assert(other.bootstrapServers == "b:2" && (configs("blue", Map("bootstrap.servers" -> "b:2")) eq other))
+  }
+
+  test("clusters that need secrets that neither the checkpoint nor an option has") {
+    val stored = Topology(topology("blue", "green").clusters.map { case (id, c) =>
+      id -> c.copy(withheld = if (id == "blue") Set("sasl.jaas.config") else Set.empty)
+    })
+    assert(ClusterConfigs.incomplete(parse(), stored) == Set("blue"))
+    assert(ClusterConfigs.incomplete(parse("clusterFailurePolicy" -> "skip"), stored).isEmpty)
+    assert(ClusterConfigs.incomplete(parse("cluster.blue.kafka.sasl.jaas.config" -> "x"), stored).isEmpty)
+  }
+}
