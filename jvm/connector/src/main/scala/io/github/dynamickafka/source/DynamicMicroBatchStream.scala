@@ -35,7 +35,8 @@ import io.github.dynamickafka.source.trigger.{
   Replay,
   TopologyFeed,
   TriggerPlanner,
-  TriggerSnapshot
+  TriggerSnapshot,
+  UnansweredPartitions
 }
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyTopic}
@@ -65,7 +66,8 @@ private[source] final class DynamicMicroBatchStream(
   private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
-  private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
+  private val unanswered = UnansweredPartitions(options.clusters, clock)
+  private lazy val atStart = memory.initial
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
   private var last: Option[TriggerSnapshot] = None
@@ -86,7 +88,13 @@ private[source] final class DynamicMicroBatchStream(
     val _ = feed.first()
     currentConfigs().checkEnding()
     val look =
-      step.look(CompositeOffset.empty, (id, topic, _) => currentConfigs().starting(id, topic), None)
+      step.look(
+        CompositeOffset.empty,
+        (id, _, topic, _) => currentConfigs().starting(id, topic),
+        None,
+        complete = true
+      )
+    judgeUnanswered(look, waits = false)
     if (options.failOnDataLoss) {
       look.advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, look.topology.clusters(id).topics(topic).stream)
@@ -95,7 +103,7 @@ private[source] final class DynamicMicroBatchStream(
     losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = false)
     val offset = look.advance.offset(look.advance.spans.map(_ => 0L)).copy(entered = SortedMap.empty)
     val unresolved = look.views.collect { case (id, ClusterView.Unreachable) => id }.toSet
-    val initial = InitialOffset(offset, unresolved)
+    val initial = InitialOffset(offset, unresolved, look.unansweredTopics)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
     log.info("The query starts at {}", offset.json)
@@ -117,10 +125,11 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     if (availableNow && pinned.isEmpty) feed.pin()
-    val look = step.look(start, entering, pinned)
+    val look = step.look(start, entering, pinned, complete = availableNow)
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
     watch.looked(start, look)
+    judgeUnanswered(look, waits = !availableNow)
     losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = !availableNow)
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
@@ -188,8 +197,26 @@ private[source] final class DynamicMicroBatchStream(
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 
-  private def entering(id: String, topic: TopologyTopic, clusterIsKnown: Boolean): OffsetsPolicy =
-    currentConfigs().entering(id, topic, clusterIsKnown, unresolvedAtStart(id))
+  private def judgeUnanswered(look: TriggerSnapshot, waits: Boolean): Unit = {
+    def streamOf(id: String, topic: String) =
+      look.topology.clusters.get(id).flatMap(_.topics.get(topic)).fold(memory.streamOf(id, topic))(_.stream)
+    unanswered.judge(look.views, streamOf, waits)
+  }
+
+  private def entering(
+      id: String,
+      name: String,
+      topic: TopologyTopic,
+      clusterIsKnown: Boolean
+  ): OffsetsPolicy = {
+    val isUnresolved = atStart.exists(_.isUnresolved(id, name))
+    currentConfigs().entering(
+      id,
+      topic,
+      clusterIsKnown && !isUnresolved,
+      isUnresolved || atStart.exists(_.unresolved(id))
+    )
+  }
 
   private def currentConfigs(): ClusterConfigs = configs(feed.current().clusters.keySet.toSet)
 }

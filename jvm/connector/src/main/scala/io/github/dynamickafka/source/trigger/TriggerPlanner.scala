@@ -37,14 +37,17 @@ private[source] final class TriggerPlanner(
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
-   * @param entry returns the start position of a topic without a position
+   * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata of
+   *              the topic, and whether other topics of the cluster are already known
    * @param pinned responses to use instead of new requests
+   * @param complete see [[ClusterQuestion]]
    */
   @annotation.tailrec
   def look(
       start: CompositeOffset,
-      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
-      pinned: Option[Map[String, ClusterView]]
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]],
+      complete: Boolean
   ): TriggerSnapshot = {
     val asked = feed.current()
     val ids = asked.clusters.keySet.toSet
@@ -53,10 +56,10 @@ private[source] final class TriggerPlanner(
     val expanded =
       patterns.expand(asked, start, c => configs(ids)(c.id, c.properties), pinned.isDefined, moved)
     expanded.flatMap { case (topology, unlisted) =>
-      lookAt(start, entry, pinned, topology, unlisted, moved)
+      lookAt(start, entry, pinned, complete, topology, unlisted, moved)
     } match {
       // An unreachable cluster has moved or left meanwhile: start again with the new topology.
-      case None => look(start, entry, pinned)
+      case None => look(start, entry, pinned, complete)
       case Some(found) => found
     }
   }
@@ -64,8 +67,9 @@ private[source] final class TriggerPlanner(
   /** None if a cluster that did not respond has moved or left meanwhile. */
   private def lookAt(
       start: CompositeOffset,
-      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
       pinned: Option[Map[String, ClusterView]],
+      complete: Boolean,
       topology: Topology,
       unlisted: Set[String],
       moved: Set[String] => Boolean
@@ -74,13 +78,13 @@ private[source] final class TriggerPlanner(
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
-      (id, _, topic, known) => entry(id, topic, known),
+      entry,
       (id, topic) => ofTopology.ending(id, topic)
     )
     val transition = Reconcile(start, topology, clock.currentTimeMillis(), rules)
     streams.set(configsOf(transition, topology))
     val views = pinned.orElse(streams.ask(
-      transition.clusters.map { case (id, work) => id -> question(work) },
+      transition.clusters.map { case (id, work) => id -> question(work, complete) },
       moved
     ))
     views.map { answers =>
@@ -115,8 +119,15 @@ private[source] final class TriggerPlanner(
     lastKnown.map { case (id, p) => id -> configs(ids.toSet)(id, p) }
   }
 
-  private def question(work: ClusterTransition) =
-    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending, work.only)
+  private def question(work: ClusterTransition, complete: Boolean) =
+    ClusterQuestion(
+      work.topics,
+      work.staying ++ work.returning,
+      work.entering,
+      work.ending,
+      work.only,
+      complete
+    )
 
   private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
     val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq
