@@ -98,8 +98,9 @@ private[dynamickafka] object OptionsDoc {
       s"""With `exactly-once`, `transaction.timeout.ms` is 15 minutes unless the brokers allow less; see
         |[sink.md](sink.md#time-limits-of-transactions).
         |
-        |On the driver, `request.timeout.ms` and `default.api.timeout.ms` are derived from `clusterRequestTimeoutMs`. The
-        |consumers and producers of tasks use Kafka's defaults.
+        |On the driver, `request.timeout.ms` and `default.api.timeout.ms` are derived from `clusterRequestTimeoutMs`: a request
+        |has an eighth of it (7.5 s by default), so that several brokers are tried. The consumers and producers of tasks use
+        |Kafka's defaults.
         |
         |References such as `$${file:/etc/secrets/blue.properties:password}` are resolved by the Kafka clients: if a property
         |contains a reference and `config.providers` is not set, it is set to Kafka's providers `file`, `env` and `dir`. The

@@ -216,7 +216,8 @@ private[dynamickafka] object SourceOptionSpecs {
     duration(min = 1, minusOne = Some("forever")),
     Some(-1L),
     "`-1`",
-    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable before the query fails. `-1`: forever."
+    "With `clusterFailurePolicy=skip`: how long a cluster may be unreachable, or a partition without offsets, before the " +
+      "query fails. `-1`: forever."
   )
 
   val ClusterRequestTimeoutMs: OptionSpec[Long] = OptionSpec(

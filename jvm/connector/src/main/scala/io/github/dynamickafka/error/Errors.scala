@@ -54,6 +54,27 @@ private[dynamickafka] object Errors {
   def dataLoss(cluster: String, topic: String, reason: String, cause: Throwable = null): Runtime =
     runtime("DATA_LOSS", Map("cluster" -> cluster, "topic" -> topic, "reason" -> reason), cause)
 
+  /** @param ms for how long the cluster has returned no offsets of the partition */
+  def partitionUnavailable(
+      cluster: String,
+      topic: String,
+      partition: Int,
+      stream: String,
+      ms: Long,
+      reason: String
+  ): Runtime =
+    runtime(
+      "PARTITION_UNAVAILABLE",
+      Map(
+        "cluster" -> cluster,
+        "topic" -> topic,
+        "partition" -> partition.toString,
+        "stream" -> stream,
+        "ms" -> ms.toString,
+        "reason" -> reason
+      )
+    )
+
   def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
     runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))
 

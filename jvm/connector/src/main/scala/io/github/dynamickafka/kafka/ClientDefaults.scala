@@ -12,6 +12,20 @@ private[dynamickafka] object ClientDefaults {
   /** Kafka's default of `request.timeout.ms`. */
   private val longestRequestMs = 30000L
 
+  // As long as a healthy cluster needs to respond on a busy machine.
+  private val shortestRequestMs = 2500L
+  private val shortestAttemptMs = 5000L
+
+  /**
+   * The time limit of one attempt with one client, within a time limit for several attempts: a client may wait for a
+   * broker that is gone until the end of its own time limit, where a new one does not.
+   */
+  def attemptMs(limitMs: Long): Long = math.min(limitMs, math.max(limitMs / 4, shortestAttemptMs))
+
+  /** The time limit of one request: an attempt can try another address after one that does not respond. */
+  private def requestMs(limitMs: Long) =
+    Seq(longestRequestMs, limitMs, math.max(attemptMs(limitMs) / 2, shortestRequestMs)).min
+
   val consumerFetch: Seq[(String, String)] = Seq(
     "fetch.max.wait.ms" -> "10",
     "max.partition.fetch.bytes" -> (8 * 1024 * 1024).toString,
@@ -67,7 +81,7 @@ private[dynamickafka] object ClientDefaults {
   private def timeouts(chosen: Map[String, String], timeoutMs: Long): Map[String, String] = {
     val timeout = math.min(timeoutMs, Int.MaxValue.toLong)
     def users(name: String) = chosen.get(name).flatMap(_.trim.toLongOption)
-    val request = math.min(longestRequestMs, users(ApiTimeout).getOrElse(timeout))
+    val request = math.min(requestMs(timeout), users(ApiTimeout).getOrElse(timeout))
     val api = math.max(timeout, users(RequestTimeout).getOrElse(request))
     Map(RequestTimeout -> request.toString, ApiTimeout -> api.toString)
   }

@@ -14,12 +14,14 @@ private[dynamickafka] object ClusterView {
    * @param entering the start positions of topics that enter; a partition that is absent starts at its earliest offset
    * @param missing requested topics that the cluster does not have
    * @param endings the stopping offsets that were resolved now; a partition that is absent has none
+   * @param unanswered (topic, partition) pairs that exist, but whose offsets the cluster did not return, with the reason
    */
   final case class Reachable(
       ends: Positions,
       earliest: Positions,
       entering: Positions = Positions.empty,
       missing: Set[String] = Set.empty,
-      endings: Positions = Positions.empty
+      endings: Positions = Positions.empty,
+      unanswered: Map[(String, Int), String] = Map.empty
   ) extends ClusterView
 }

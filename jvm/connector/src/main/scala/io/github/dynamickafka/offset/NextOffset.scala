@@ -112,26 +112,36 @@ private[dynamickafka] object NextOffset {
   ) {
     private val positions = work.staying ++ work.returning
     private val gone = positions.topics.intersect(view.missing)
-    private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) }
+    private val halfAnswered = view.unanswered.keySet.map(_._1)
+    // A topic enters as a whole: a partition that follows later would be new, and be read from its beginning.
+    private val later = work.entering.keySet.toSet.filter(halfAnswered) -- view.missing
+    private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !later(topic) }
       .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
       .filter(_._2.offsets.nonEmpty)
 
     def part: Part = {
-      val reading = work.topics -- view.missing
+      val reading = work.topics -- view.missing -- later
       val pieces = reading.toSeq.sorted.map(topic => topic -> partitions(topic))
       val spans = pieces.flatMap { case (_, (found, _, _)) => found }
-      val targets = spans.filter(s => work.newlyDraining(s.topic)).map(s => (s.topic, s.partition, s.end))
+      // Without the target of each partition, a topic would be retired before it is read completely.
+      val targets = spans.filter(s => work.newlyDraining(s.topic) && !halfAnswered(s.topic)).map(s =>
+        (s.topic, s.partition, s.end)
+      )
       Part(
         spans = spans,
         losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ pieces.flatMap { case (_, (_, losses, _)) =>
           losses
         },
         waiting = work.entering.keySet.toSeq.filter(view.missing),
-        carried = work.staying.filterTopics(gone) ++
+        carried = work.staying.filter((t, p) => gone(t) || view.unanswered.contains((t, p))) ++
           Positions.from(pieces.flatMap { case (topic, (_, _, left)) =>
             left.map { case (p, o) => (topic, p, o) }
           }),
-        notBack = stillRetained(id, start, work.returning.filterTopics(gone)),
+        notBack = stillRetained(
+          id,
+          start,
+          work.returning.filter((t, p) => gone(t) || view.unanswered.contains((t, p)))
+        ),
         targets =
           reachable(work.targets) ++ Positions.from(targets) ++ whereTheyAre(gone.filter(work.drains)),
         judged = reading,
@@ -141,7 +151,7 @@ private[dynamickafka] object NextOffset {
 
     /** The spans and losses of one topic, and the positions of partitions that no longer exist in Kafka. */
     private def partitions(topic: String): (Seq[Span], Seq[Loss], Seq[(Int, Long)]) = {
-      val known = positions.of(topic)
+      val known = positions.of(topic).filter { case (p, _) => !view.unanswered.contains((topic, p)) }
       val ends = view.ends.of(topic)
       val earliest = view.earliest.of(topic)
       val old = known.toSeq.map { case (p, at) =>

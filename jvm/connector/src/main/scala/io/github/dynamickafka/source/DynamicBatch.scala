@@ -20,7 +20,7 @@ import io.github.dynamickafka.offset.{
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns}
+import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns, UnansweredPartitions}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
@@ -59,6 +59,8 @@ private[source] final class DynamicBatch(
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)
+    UnansweredPartitions(options.clusters, Clock.System)
+      .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
     val advance = NextOffset(CompositeOffset.empty, starts, views)
     if (options.failOnDataLoss) {
       advance.waiting.headOption.foreach { case (id, topic) =>
@@ -82,7 +84,14 @@ private[source] final class DynamicBatch(
   private def ask(streams: ClusterStreams, transition: Transition): Map[String, ClusterView] =
     streams.ask(
       transition.clusters.map { case (id, work: ClusterTransition) =>
-        id -> ClusterQuestion(work.topics, Positions.empty, work.entering, work.ending, work.only)
+        id -> ClusterQuestion(
+          work.topics,
+          Positions.empty,
+          work.entering,
+          work.ending,
+          work.only,
+          complete = true
+        )
       },
       superseded = _ => false
     ).getOrElse(Map.empty)

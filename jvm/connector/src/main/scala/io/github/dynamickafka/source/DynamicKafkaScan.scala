@@ -73,7 +73,7 @@ private[source] final class DynamicKafkaScan(
 
   private def open(source: SparkKafkaSource, path: String) =
     new ClusterStreams(
-      new ClusterStream(_, _, source, path),
+      new ClusterStream(_, _, source, path, clock),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,
       clock

@@ -35,7 +35,8 @@ import io.github.dynamickafka.source.trigger.{
   Replay,
   TopologyFeed,
   TriggerPlanner,
-  TriggerSnapshot
+  TriggerSnapshot,
+  UnansweredPartitions
 }
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
@@ -65,7 +66,8 @@ private[source] final class DynamicMicroBatchStream(
   private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
-  private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
+  private val unanswered = UnansweredPartitions(options.clusters, clock)
+  private lazy val atStart = memory.initial
   private var resolved: Option[(Topology, ClusterConfigs)] = None
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
@@ -87,7 +89,13 @@ private[source] final class DynamicMicroBatchStream(
     val _ = feed.first()
     currentConfigs().checkEnding()
     val look =
-      step.look(CompositeOffset.empty, (id, topic, _) => currentConfigs().starting(id, topic), None)
+      step.look(
+        CompositeOffset.empty,
+        (id, _, topic, _) => currentConfigs().starting(id, topic),
+        None,
+        complete = true
+      )
+    judgeUnanswered(look, waits = false)
     if (options.failOnDataLoss) {
       look.advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, look.topology.clusters(id).topics(topic).stream)
@@ -96,7 +104,7 @@ private[source] final class DynamicMicroBatchStream(
     val _ = losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = false)
     val offset = look.advance.offset(look.advance.spans.map(_ => 0L)).copy(entered = SortedMap.empty)
     val unresolved = look.views.collect { case (id, ClusterView.Unreachable) => id }.toSet
-    val initial = InitialOffset(offset, unresolved)
+    val initial = InitialOffset(offset, unresolved, look.unansweredTopics)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
     log.info("The query starts at {}", offset.json)
@@ -122,6 +130,7 @@ private[source] final class DynamicMicroBatchStream(
     if (availableNow) pinned = Some(look.views)
     last = Some(look)
     watch.looked(start, look)
+    judgeUnanswered(look, waits = !availableNow)
     val next = look.advance.offset(granted(look, limit))
     memory.remember(look.topology, next)
     val end = if (next.sameAs(start)) start else next
@@ -133,7 +142,7 @@ private[source] final class DynamicMicroBatchStream(
   /** With `AvailableNow`, a topic that is missing for a moment is waited for, because the run would end without it. */
   @annotation.tailrec
   private def lookAt(start: CompositeOffset): TriggerSnapshot = {
-    val look = step.look(start, entering, pinned)
+    val look = step.look(start, entering, pinned, complete = availableNow)
     if (!losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = true) || !availableNow)
       look
     else {
@@ -200,8 +209,26 @@ private[source] final class DynamicMicroBatchStream(
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 
-  private def entering(id: String, topic: TopologyTopic, clusterIsKnown: Boolean): OffsetsPolicy =
-    currentConfigs().entering(id, topic, clusterIsKnown, unresolvedAtStart(id))
+  private def judgeUnanswered(look: TriggerSnapshot, waits: Boolean): Unit = {
+    def streamOf(id: String, topic: String) =
+      look.topology.clusters.get(id).flatMap(_.topics.get(topic)).fold(memory.streamOf(id, topic))(_.stream)
+    unanswered.judge(look.views, streamOf, waits)
+  }
+
+  private def entering(
+      id: String,
+      name: String,
+      topic: TopologyTopic,
+      clusterIsKnown: Boolean
+  ): OffsetsPolicy = {
+    val isUnresolved = atStart.exists(_.isUnresolved(id, name))
+    currentConfigs().entering(
+      id,
+      topic,
+      clusterIsKnown && !isUnresolved,
+      isUnresolved || atStart.exists(_.unresolved(id))
+    )
+  }
 
   /** Resolved once for each topology, because it is used for each topic. */
   private def currentConfigs(): ClusterConfigs = {

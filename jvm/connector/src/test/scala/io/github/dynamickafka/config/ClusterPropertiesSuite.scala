@@ -79,6 +79,16 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(!short.client.keys.exists(_.endsWith("timeout.ms")), short.client)
   }
 
+  test("the driver's client has time to try several addresses of a cluster within clusterRequestTimeoutMs") {
+    def requestMs(limit: Long) =
+      resolve(Seq("clusterRequestTimeoutMs" -> limit.toString)).admin("request.timeout.ms").toLong
+    assert(requestMs(60000) == 7500)
+    assert(requestMs(15000) == 2500)
+    assert(requestMs(3000) == 2500, "not shorter than a busy cluster needs")
+    assert(requestMs(500) == 500)
+    assert(requestMs(600000) == 30000, "not longer than Kafka's default")
+  }
+
   test("Kafka accepts the properties with every combination of time limits") {
     val time = Gen.option(Gen.choose(1, 200000))
     forAll(time, time, Gen.choose(1, 200000)) { (request, api, limit) =>

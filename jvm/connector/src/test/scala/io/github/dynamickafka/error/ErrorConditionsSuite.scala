@@ -30,6 +30,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.metadataUnavailable("file", 3, "no answer.", cause),
     Errors.missingOption("streamIds", "name one."),
     Errors.partialCommit(3, "cluster 'blue', transaction 'x'"),
+    Errors.partitionUnavailable("blue", "orders", 3, "all-orders", 120000L, "partition has no leader"),
     Errors.plainKafkaCheckpoint("/checkpoint"),
     Errors.replayDiffers(3, "task 0 has 1 record, and had 2."),
     Errors.topicNotFound("blue", "orders", "all-orders"),

@@ -10,8 +10,8 @@ import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
 
 /**
- * Many random histories of clusters, topics and partitions under random topologies, budgets, outages and
- * restarts, against a model of Kafka that consists of end offsets only. All batches together have to read
+ * Many random histories of clusters, topics and partitions under random topologies, budgets, outages of clusters and of
+ * partitions, and restarts, against a model of Kafka that consists of end offsets only. All batches together have to read
  * every record from each partition's entering position on, exactly once.
  */
 class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
@@ -29,6 +29,9 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
 
     var topology: Topology = Topology.empty
     var down = Set.empty[String]
+
+    /** Partitions whose offsets a reachable cluster does not return. */
+    var leaderless = Set.empty[(String, String, Int)]
     var committed: CompositeOffset = CompositeOffset.empty
 
     /** Ranges read, by partition, in order. */
@@ -56,6 +59,8 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
             kafka.toSeq.sortBy(_._1)(Ordering.Tuple2[String, String]).apply(random.nextInt(kafka.size))
           kafka += key -> (ps + (ps.size -> 0L))
         case 3 => down = clusterIds.filter(_ => chance(25)).toSet
+        case 4 => leaderless =
+            (for (((c, t), ps) <- kafka.toSeq; p <- ps.keys if chance(25)) yield (c, t, p)).toSet
         case _ => kafka = kafka.map { case (k, ps) =>
             k -> ps.map { case (p, end) => p -> (end + random.nextInt(4)) }
           }
@@ -78,18 +83,22 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
     def view(id: String, work: ClusterTransition): ClusterView =
       if (down(id)) ClusterView.Unreachable
       else {
-        val ends = Positions.from(for (
+        val all = Positions.from(for (
           t <- work.topics.toSeq; (p, end) <- kafka((id, t)) if work.only.get(t).forall(_(p))
         )
           yield (t, p, end))
+        val ends = all.filter((t, p) => !leaderless((id, t, p)))
         val open = ends.iterator.filter { case (t, p, _) =>
           work.ending.get(t).exists(e => e.policy.isDefined && !e.fixed.contains(p))
         }
         ClusterView.Reachable(
           ends,
-          missing = work.topics -- ends.topics,
+          missing = work.topics -- all.topics,
           earliest = Positions.from(ends.iterator.map { case (t, p, _) => (t, p, 0L) }),
-          endings = Positions.from(open)
+          endings = Positions.from(open),
+          unanswered = (all -- ends).iterator.map { case (t, p, _) =>
+            (t, p) -> "partition has no leader"
+          }.toMap
         )
       }
 
@@ -132,6 +141,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
   private def check(model: Model): Unit = {
     // All clusters reachable and active: everything is read to the end.
     model.down = Set.empty
+    model.leaderless = Set.empty
     model.topology = Topology(SortedMap.from(clusterIds.map(c =>
       c -> TopologyCluster(c, SortedMap.from(topicNames.map(_ -> TopologyTopic("s"))), Map.empty)
     )))

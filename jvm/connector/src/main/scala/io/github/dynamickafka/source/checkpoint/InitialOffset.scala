@@ -8,5 +8,13 @@ import io.github.dynamickafka.offset.CompositeOffset
  * @param offset the start offset of batch 0
  * @param unresolved clusters of the metadata that were unreachable at the first start: their topics still start at
  *                   `startingOffsets`, not at the start position of new topics
+ * @param unresolvedTopics the same for topics of reachable clusters, by cluster, that had partitions without an answer
  */
-private[source] final case class InitialOffset(offset: CompositeOffset, unresolved: Set[String])
+private[source] final case class InitialOffset(
+    offset: CompositeOffset,
+    unresolved: Set[String],
+    unresolvedTopics: Map[String, Set[String]] = Map.empty
+) {
+  def isUnresolved(cluster: String, topic: String): Boolean =
+    unresolvedTopics.get(cluster).exists(_.contains(topic))
+}

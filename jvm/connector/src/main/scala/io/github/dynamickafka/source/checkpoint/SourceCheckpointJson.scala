@@ -21,6 +21,13 @@ private[source] object SourceCheckpointJson {
     val root = versioned()
     val unresolved = root.putArray("unresolved")
     initial.unresolved.toSeq.sorted.foreach(unresolved.add)
+    if (initial.unresolvedTopics.nonEmpty) {
+      val byCluster = root.putObject("unresolvedTopics")
+      initial.unresolvedTopics.toSeq.sortBy(_._1).foreach { case (id, topics) =>
+        val all = byCluster.putArray(id)
+        topics.toSeq.sorted.foreach(all.add)
+      }
+    }
     root.set[ObjectNode]("offset", mapper.readTree(initial.offset.json))
     root.toString
   }
@@ -29,7 +36,10 @@ private[source] object SourceCheckpointJson {
   def readInitial(text: String, file: String): InitialOffset = reading(text, file) { root =>
     InitialOffset(
       offset = CompositeOffsetJson.read(root.get("offset").toString),
-      unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet
+      unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet,
+      unresolvedTopics = root.path("unresolvedTopics").properties.asScala.map { e =>
+        e.getKey -> e.getValue.elements.asScala.map(_.asText).toSet
+      }.toMap
     )
   }
 

@@ -1,9 +1,10 @@
 package io.github.dynamickafka.source.cluster
 
 import org.apache.kafka.clients.consumer.ConsumerConfig
+import org.apache.kafka.common.IsolationLevel
 
 import io.github.dynamickafka.config.ClusterProperties
-import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings}
 
 /**
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
@@ -20,8 +21,18 @@ private[source] final case class ClusterConfig(
     requestTimeoutMs: Long
 ) {
   def bootstrapServers: String = properties.bootstrapServers
-  def readCommitted: Boolean =
-    properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase("read_committed"))
+
+  /** What the latest offset of a partition is: the end of the log, or the last stable offset. */
+  val isolation: IsolationLevel =
+    if (
+      properties.client.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.equalsIgnoreCase(
+        "read_committed"
+      ))
+    ) IsolationLevel.READ_COMMITTED
+    else IsolationLevel.READ_UNCOMMITTED
+
+  /** The time limit of one attempt with one client; see [[ClientDefaults.attemptMs]]. */
+  def attemptMs: Long = ClientDefaults.attemptMs(requestTimeoutMs)
 
   /**
    * The settings of consumers with assigned partitions. They commit no offsets, so they have a group only if the user

@@ -1,14 +1,17 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.CompletableFuture
+import java.util.concurrent.{CompletableFuture, CompletionException, Executor, TimeUnit, TimeoutException}
 
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.RetriableException
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.time.Clock
 
 /**
  * One cluster of the topology: its admin client and, if Spark's Kafka reader reads it, the wrapped stream of Spark.
@@ -21,8 +24,11 @@ private[source] final class ClusterStream(
     val id: String,
     val config: ClusterConfig,
     source: SparkKafkaSource,
-    path: String
+    path: String,
+    clock: Clock,
+    connect: ClusterConfig => ClusterClient = new AdminClusterClient(_)
 ) {
+  import ClusterStream._
 
   // Created by the first request, on another thread than the query's, because it resolves addresses, which may block or
   // fail.
@@ -30,10 +36,54 @@ private[source] final class ClusterStream(
   private var stream: Option[MicroBatchStream] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
   @volatile private var lane: Option[GroupCommitQueue] = None
+  private var isClosed = false
+  private val silent = new SilentLeaders(() => connect(config), config, config.attemptMs, clock)
 
-  def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = withAdmin(_.ask(question))
+  /**
+   * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
+   * that is gone until its own timeout.
+   *
+   * @param executor runs the attempts, because opening a client can block
+   */
+  def ask(question: ClusterQuestion, executor: Executor): CompletableFuture[ClusterView.Reachable] = {
+    // An incomplete response has to arrive before the timeout of the cluster.
+    val marginMs = math.min(MaxMarginMs, config.requestTimeoutMs / 10)
+    attempt(question, executor, clock.monotonicMs() + config.requestTimeoutMs - marginMs)
+  }
 
-  def topics: CompletableFuture[Set[String]] = withAdmin(_.topics)
+  private def attempt(
+      question: ClusterQuestion,
+      executor: Executor,
+      until: Long
+  ): CompletableFuture[ClusterView.Reachable] = {
+    val leaderMs = if (question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
+    val patience = Patience(config.attemptMs, leaderMs, until)
+    val isOver = () => clock.monotonicMs() + RetryMs >= until
+    def again() = CompletableFuture.completedFuture(())
+      .thenComposeAsync[ClusterView.Reachable](
+        (_: Unit) => attempt(question, executor, until),
+        CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
+      )
+    using { admin =>
+      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.look()
+      admin.ask(question, spared, patience).handle[Response] {
+        (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
+      }.thenCompose[ClusterView.Reachable] {
+        case Right(answer) =>
+          silent.found(answer.silent)
+          // The client would ask the same leaders again, also when there are others.
+          if (answer.silent.exists { case (tp, leader) => !spared.get(tp).contains(leader) }) renew(admin)
+          if (question.complete && answer.view.unanswered.nonEmpty && !isOver()) again()
+          else CompletableFuture.completedFuture(answer.view)
+        case Left(error) if isTransient(error) && !isOver() =>
+          renew(admin)
+          again()
+        case Left(error) => throw new CompletionException(error)
+      }
+    }
+  }
+
+  def topics: CompletableFuture[Set[String]] = using(_.topics)
 
   /** The `cluster.id` of Kafka. Requested once; a failure is not cached. */
   def kafkaClusterId: CompletableFuture[String] = synchronized {
@@ -50,7 +100,7 @@ private[source] final class ClusterStream(
   }
 
   /** Completes when the cluster responds. */
-  def probe(): CompletableFuture[String] = withAdmin(_.kafkaClusterId)
+  def probe(): CompletableFuture[String] = using(_.kafkaClusterId)
 
   /** Plans these ranges with Spark's source. Makes no requests, because every range has a start and an end offset. */
   def plan(ranges: Seq[OffsetRange]): Seq[InputPartition] = {
@@ -62,7 +112,7 @@ private[source] final class ClusterStream(
   def readerFactory: PartitionReaderFactory = wrapped.createReaderFactory()
 
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
-    withAdmin(_.commit(group, positions))
+    using(_.commit(group, positions))
 
   /** The queue for the offsets of completed batches; created once, by the thread of the query. */
   def commits(make: => GroupCommitQueue): GroupCommitQueue = lane.getOrElse {
@@ -77,7 +127,11 @@ private[source] final class ClusterStream(
   /** Waits for a pending commit, at most for its time limit. */
   def close(): Unit = {
     lane.foreach(_.finish().join())
-    synchronized(admin).foreach(_.close())
+    silent.close()
+    synchronized {
+      isClosed = true
+      admin.foreach(_.close())
+    }
     stream.foreach(_.stop())
   }
 
@@ -91,12 +145,40 @@ private[source] final class ClusterStream(
     made
   }
 
-  private def withAdmin[A](f: ClusterAdmin => CompletableFuture[A]): CompletableFuture[A] =
+  private def using[A](f: ClusterAdmin => CompletableFuture[A]): CompletableFuture[A] =
     try {
-      val client = synchronized {
-        if (admin.isEmpty) admin = Some(new ClusterAdmin(id, config))
+      val current = synchronized {
+        // Otherwise a pending request would try again, and open another client.
+        if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
+        if (admin.isEmpty) admin = Some(new ClusterAdmin(id, config, connect(config), clock))
         admin
       }
-      f(client.get)
+      f(current.get)
     } catch { case NonFatal(e) => CompletableFuture.failedFuture(e) }
+
+  /** Later requests use a new client. */
+  private def renew(used: ClusterAdmin): Unit = synchronized {
+    if (admin.contains(used)) {
+      admin = None
+      used.retire()
+    }
+  }
+}
+
+private[source] object ClusterStream {
+  private type Response = Either[Throwable, ClusterAnswer]
+
+  private val MaxMarginMs = 1000L
+  private val RetryMs = 250L
+
+  /**
+   * How long a trigger waits for the leader of a partition when other partitions have responded: once, since later
+   * triggers do not wait for a leader that did not respond.
+   */
+  private val LeaderMs = 5000L
+
+  private def isTransient(e: Throwable): Boolean = e match {
+    case _: TimeoutException | _: RetriableException | _: LeaderMoved => true
+    case _ => false
+  }
 }

@@ -73,12 +73,16 @@ private[source] final class ClusterStreams(
   def ask(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
-  ): Option[Map[String, ClusterView]] =
-    gather(questions.keySet, superseded) { stream =>
+  ): Option[Map[String, ClusterView]] = {
+    // A cluster without a question is not expected to answer one.
+    outages = outages.filter { case (id, o) => o.of != Outage.Request.Offsets || questions.contains(id) }
+    gather(Outage.Request.Offsets, questions.keySet, superseded) { stream =>
       // Concurrently, so that one time limit applies to both.
       val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-      stream.ask(questions(stream.id)).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
+        .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
+      stream.ask(questions(stream.id), pool).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
     }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
+  }
 
   /**
    * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
@@ -86,17 +90,19 @@ private[source] final class ClusterStreams(
   def topics(
       ids: Set[String],
       superseded: Set[String] => Boolean
-  ): Option[Map[String, Option[Set[String]]]] = gather(ids, superseded)(_.topics)
+  ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
 
   private def gather[A](
+      request: Outage.Request,
       ids: Set[String],
       superseded: Set[String] => Boolean
   )(ask: ClusterStream => CompletableFuture[A]): Option[Map[String, Option[A]]] = {
-    val reachable = ids.filter(!stillOut(_))
-    val answers = reachable.iterator.map { id =>
+    def send(id: String) = {
       val stream = streams(id)
-      id -> async(() => ask(stream)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    }.toMap
+      async(() => ask(stream)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }
+    val reachable = ids.filter(id => !stillOut(request, id, () => send(id)))
+    val answers = reachable.iterator.map(id => id -> send(id)).toMap
     if (!await(answers, superseded)) None
     else {
       val found = answers.map { case (id, answer) => id -> result(id, answer) }
@@ -106,18 +112,20 @@ private[source] final class ClusterStreams(
           answered(id)
           id -> Some(answer)
         case (id, Left(error)) =>
-          notAnswered(id, error)
+          notAnswered(request, id, error)
           id -> None
       })
     }
   }
 
-  /** Whether the cluster responds within its request timeout. */
-  def answers(id: String): Either[Throwable, Unit] = {
-    val stream = streams(id)
-    val answer = async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    await(Map(id -> answer), _ => false)
-    outcome(answer).map(_ => ())
+  /** Whether each cluster responds within its request timeout; all are asked at once. */
+  def answers(ids: Set[String]): Map[String, Either[Throwable, Unit]] = {
+    val sent = ids.iterator.map { id =>
+      val stream = streams(id)
+      id -> async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }.toMap
+    await(sent, _ => false)
+    sent.map { case (id, answer) => id -> outcome(answer).map(_ => ()) }
   }
 
   /**
@@ -139,7 +147,7 @@ private[source] final class ClusterStreams(
     new GroupCommitQueue(
       send,
       error =>
-        error.map(ClusterAdmin.cause).fold(tally.succeeded(stream.id, group))(e =>
+        error.map(Futures.cause).fold(tally.succeeded(stream.id, group))(e =>
           tally.failed(stream.id, group, describe(e, config))
         ),
       clock
@@ -164,17 +172,24 @@ private[source] final class ClusterStreams(
   private def async[A](ask: () => CompletableFuture[A]): CompletableFuture[A] =
     CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
 
-  private def stillOut(id: String): Boolean = outages.get(id).exists { outage =>
-    outage.look(clock.monotonicMs(), () => async(() => streams(id).probe())) match {
-      // The cluster may still reject the requests of the query: the outage ends with the first successful one.
-      case Right(_) => false
-      case Left(next) =>
-        outages += id -> next
-        if (failureTimeoutMs >= 0 && clock.monotonicMs() - next.since >= failureTimeoutMs)
-          throw failure(id, next.cause)
-        true
+  private def stillOut(request: Outage.Request, id: String, ask: () => CompletableFuture[_]): Boolean =
+    outages.get(id).exists { outage =>
+      val next =
+        if (outage.of == request) outage.look(clock.monotonicMs(), ask)
+        // Offsets are what the query needs, and a cluster that lists its topics may not give them.
+        else if (request == Outage.Request.Offsets)
+          outage.copy(of = request, probe = None).look(clock.monotonicMs(), ask)
+        else Left(outage)
+      next match {
+        // The cluster may still reject the requests of the query: the outage ends with the first successful one.
+        case Right(_) => false
+        case Left(still) =>
+          outages += id -> still
+          if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
+            throw failure(id, still.cause)
+          true
+      }
     }
-  }
 
   private def result[A](id: String, answer: CompletableFuture[A]) = outcome(answer).left.map {
     case e: NoCommittedOffset =>
@@ -187,7 +202,7 @@ private[source] final class ClusterStreams(
     case other => other
   }
 
-  private def notAnswered(id: String, error: Throwable): Unit =
+  private def notAnswered(request: Outage.Request, id: String, error: Throwable): Unit =
     if (!skipUnreachable) throw failure(id, error)
     else {
       if (!outages.contains(id)) {
@@ -198,7 +213,7 @@ private[source] final class ClusterStreams(
           explain(id, error)
         )
       }
-      outages += id -> outages.get(id).fold(Outage.begin(clock.monotonicMs(), error))(_.again(
+      outages += id -> outages.get(id).fold(Outage.begin(request, clock.monotonicMs(), error))(_.again(
         clock.monotonicMs(),
         error
       ))
@@ -253,7 +268,7 @@ private[source] object ClusterStreams {
 
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())
-    catch { case NonFatal(e) => Left(ClusterAdmin.cause(e)) }
+    catch { case NonFatal(e) => Left(Futures.cause(e)) }
 
   /**
    * Waits for all responses, or until waiting is useless; then cancels the pending requests.

@@ -32,9 +32,10 @@ private[source] final class Replay(
         topology.clusters.get(id).orElse(memory.cluster(id)).fold(Map.empty[String, String])(_.properties)
       id -> configs(known)(id, properties)
     })
+    // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
+    val answers = streams.answers(ranges.keySet.toSet)
     ranges.filter { case (id, ofCluster) =>
-      // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
-      streams.answers(id) match {
+      answers(id) match {
         case Right(_) => true
         case Left(error) if topology.clusters.contains(id) => throw streams.failure(id, error)
         case Left(_) if options.clusters.skipUnreachableReplay =>

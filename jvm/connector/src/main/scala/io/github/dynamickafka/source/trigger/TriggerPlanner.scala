@@ -37,21 +37,25 @@ private[source] final class TriggerPlanner(
   private var toldWaiting = Set.empty[(String, String)]
 
   /**
-   * @param entry returns the start position of a topic without a position
+   * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata of
+   *              the topic, and whether other topics of the cluster are already known
    * @param pinned responses to use instead of new requests
+   * @param complete see [[ClusterQuestion]]
    */
   def look(
       start: CompositeOffset,
-      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
-      pinned: Option[Map[String, ClusterView]]
-  ): TriggerSnapshot = look(start, entry, pinned, listed = Set.empty)
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
+      pinned: Option[Map[String, ClusterView]],
+      complete: Boolean
+  ): TriggerSnapshot = look(start, entry, pinned, complete, listed = Set.empty)
 
   /** @param listed clusters whose topics are listed in this trigger in any case */
   @annotation.tailrec
   private def look(
       start: CompositeOffset,
-      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
       pinned: Option[Map[String, ClusterView]],
+      complete: Boolean,
       listed: Set[String]
   ): TriggerSnapshot = {
     val asked = feed.current()
@@ -62,23 +66,24 @@ private[source] final class TriggerPlanner(
     val expanded =
       patterns.expand(asked, start, c => resolved(c.id, c.properties), pinned.isDefined, moved, listed)
     expanded.flatMap { case (topology, unlisted) =>
-      lookAt(start, entry, pinned, topology, unlisted, moved)
+      lookAt(start, entry, pinned, complete, topology, unlisted, moved)
     } match {
       // An unreachable cluster has moved or left meanwhile: start again with the new topology.
-      case None => look(start, entry, pinned, listed)
+      case None => look(start, entry, pinned, complete, listed)
       case Some(found) =>
         val outdated =
           if (pinned.isDefined) Set.empty[String]
           else patterns.outdated(found.topology, TriggerPlanner.missing(found.views)) -- listed
-        if (outdated.isEmpty) found else look(start, entry, pinned, listed ++ outdated)
+        if (outdated.isEmpty) found else look(start, entry, pinned, complete, listed ++ outdated)
     }
   }
 
   /** None if a cluster that did not respond has moved or left meanwhile. */
   private def lookAt(
       start: CompositeOffset,
-      entry: (String, TopologyTopic, Boolean) => OffsetsPolicy,
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
       pinned: Option[Map[String, ClusterView]],
+      complete: Boolean,
       topology: Topology,
       unlisted: Set[String],
       moved: Set[String] => Boolean
@@ -87,13 +92,13 @@ private[source] final class TriggerPlanner(
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
       options.drainRemovedClusters,
-      (id, _, topic, known) => entry(id, topic, known),
+      entry,
       (id, topic) => ofTopology.ending(id, topic)
     )
     val transition = Reconcile(start, topology, clock.currentTimeMillis(), rules)
     streams.set(configsOf(transition, topology))
     val views = pinned.orElse(streams.ask(
-      transition.clusters.map { case (id, work) => id -> question(work) },
+      transition.clusters.map { case (id, work) => id -> question(work, complete) },
       moved
     ))
     views.map { answers =>
@@ -129,8 +134,15 @@ private[source] final class TriggerPlanner(
     lastKnown.map { case (id, p) => id -> resolved(id, p) }
   }
 
-  private def question(work: ClusterTransition) =
-    ClusterQuestion(work.topics, work.staying ++ work.returning, work.entering, work.ending, work.only)
+  private def question(work: ClusterTransition, complete: Boolean) =
+    ClusterQuestion(
+      work.topics,
+      work.staying ++ work.returning,
+      work.entering,
+      work.ending,
+      work.only,
+      complete
+    )
 
   private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
     val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq

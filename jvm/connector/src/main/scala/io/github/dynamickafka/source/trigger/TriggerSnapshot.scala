@@ -14,4 +14,11 @@ private[source] final case class TriggerSnapshot(
     transition: Transition,
     views: Map[String, ClusterView],
     advance: NextOffset
-)
+) {
+
+  /** The topics, by cluster, that have partitions without an answer. */
+  def unansweredTopics: Map[String, Set[String]] = views.collect {
+    case (id, view: ClusterView.Reachable) if view.unanswered.nonEmpty =>
+      id -> view.unanswered.keySet.map(_._1)
+  }
+}

@@ -187,6 +187,26 @@ class CommitSuite extends SourceTest {
     }
   }
 
+  test("stop() does not wait for the commit to a frozen broker of the topology") {
+    scene { s =>
+      val topic = newTopicOn(1, green, red)
+      val name = s"group-$topic"
+      Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
+      s.orders(Entry("green", green, topic), Entry("red", red, topic))
+      // Longer than the test: without stop(), the commit stays pending.
+      val options = committing(name) :+ ("clusterRequestTimeoutMs" -> "600000")
+      val query = sink(s, Continuous, options)((_, id) => if (id == 0) red.freeze())
+      try {
+        // Green has answered, so the commit to red has been sent as well.
+        assertAtEnd(name, topic, green)
+        stopWithin(30.seconds)(query)
+        assert(query.exception.isEmpty)
+      } finally red.thaw()
+      // The commit was pending, and a client is not closed before it.
+      assertAtEnd(name, topic, red)
+    }
+  }
+
   test("commits to a frozen broker fail and are counted") {
     scene { s =>
       val topic = newTopicOn(1, green, red)

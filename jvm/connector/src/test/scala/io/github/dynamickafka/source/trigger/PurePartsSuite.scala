@@ -42,7 +42,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     id -> TopologyCluster(id, SortedMap.from(topics), properties)
 
   test("an unreachable cluster is retried with growing pauses, and never waited for") {
-    val first = Outage.begin(now = 1000L, new RuntimeException("gone"))
+    val first = Outage.begin(Outage.Request.Offsets, now = 1000L, new RuntimeException("gone"))
     var asked = 0
     var answer = new CompletableFuture[String]
     val ask = () => { asked += 1; answer }
@@ -220,7 +220,13 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
 
   test("the initial offset is written once and read back") {
     val folder = Files.createTempDirectory("memory").toUri.toString
-    val initial = InitialOffset(CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))), Set("green"))
+    val initial = InitialOffset(
+      CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))),
+      unresolved = Set("green"),
+      unresolvedTopics = Map("blue" -> Set("u", "v"))
+    )
+    assert(initial.isUnresolved("blue", "u") && !initial.isUnresolved("blue", "t"))
+    assert(!initial.isUnresolved("green", "u"))
     val memory = new SourceCheckpoint(folder, new Configuration)
     assert(memory.initial.isEmpty)
     memory.writeInitial(initial)

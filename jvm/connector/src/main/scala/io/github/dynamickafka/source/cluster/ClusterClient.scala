@@ -1,0 +1,94 @@
+package io.github.dynamickafka.source.cluster
+
+import java.time.Duration
+import java.util.concurrent.CompletableFuture
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.consumer.OffsetAndMetadata
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
+
+/** The requests of the driver to one cluster, with one client of Kafka. Never blocks: results are futures. Thread-safe. */
+private[source] trait ClusterClient extends AutoCloseable {
+
+  /** The `cluster.id` of Kafka (KIP-78), to find cluster ids of the metadata that refer to the same cluster. */
+  def clusterId: CompletableFuture[String]
+
+  /** All topics without the internal topics of Kafka. */
+  def topics: CompletableFuture[Set[String]]
+
+  /** By topic, the node that leads each partition, or None for a partition without leader. */
+  def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]]
+
+  def offsets(
+      specs: Map[TopicPartition, OffsetSpec],
+      isolation: IsolationLevel
+  ): Map[TopicPartition, CompletableFuture[Long]]
+
+  /** The committed offsets of a consumer group. */
+  def committed(group: String): CompletableFuture[Map[TopicPartition, Long]]
+
+  /**
+   * Commits offsets to a consumer group from outside of the group (KIP-396): the group must have no members. Requires
+   * `READ` on the group and on each topic.
+   */
+  def commit(group: String, offsets: Map[TopicPartition, Long]): Map[TopicPartition, CompletableFuture[Unit]]
+
+  /** Does not wait for pending requests, which fail. */
+  override def close(): Unit
+}
+
+/** A [[ClusterClient]] with Kafka's admin client. Opening it resolves addresses, which may block or fail. */
+private[source] final class AdminClusterClient(config: ClusterConfig) extends ClusterClient {
+  private val admin = Admin.create(new ju.HashMap[String, AnyRef](config.properties.admin.asJava))
+
+  override def clusterId: CompletableFuture[String] = future(admin.describeCluster().clusterId())
+
+  override def topics: CompletableFuture[Set[String]] =
+    future(admin.listTopics().names()).thenApply[Set[String]](_.asScala.toSet)
+
+  override def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]] =
+    admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap.map { case (topic, description) =>
+      topic -> future(description).thenApply[Map[Int, Option[Int]]](_.partitions.asScala.map { p =>
+        p.partition -> Option(p.leader).filterNot(_.isEmpty).map(_.id)
+      }.toMap)
+    }
+
+  override def offsets(
+      specs: Map[TopicPartition, OffsetSpec],
+      isolation: IsolationLevel
+  ): Map[TopicPartition, CompletableFuture[Long]] = {
+    val result = admin.listOffsets(specs.asJava, new ListOffsetsOptions(isolation))
+    specs.keysIterator.map(tp => tp -> future(result.partitionResult(tp)).thenApply[Long](_.offset)).toMap
+  }
+
+  override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
+    future(admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata)
+      .thenApply[Map[TopicPartition, Long]](_.asScala.collect {
+        case (tp, found) if found != null => tp -> found.offset
+      }.toMap)
+
+  override def commit(
+      group: String,
+      offsets: Map[TopicPartition, Long]
+  ): Map[TopicPartition, CompletableFuture[Unit]] = {
+    val positions = offsets.map { case (tp, at) => tp -> new OffsetAndMetadata(at) }
+    val result = admin.alterConsumerGroupOffsets(group, positions.asJava)
+    offsets.keysIterator.map(tp =>
+      tp -> future(result.partitionResult(tp)).thenApply[Unit](_ => ())
+    ).toMap
+  }
+
+  override def close(): Unit = admin.close(Duration.ZERO)
+
+  /** A future that can be completed by a time limit, which Kafka's own and all that are derived from them cannot. */
+  private def future[A](f: KafkaFuture[A]): CompletableFuture[A] = {
+    val own = new CompletableFuture[A]
+    f.whenComplete { (value, error) =>
+      val _ = if (error == null) own.complete(value) else own.completeExceptionally(error)
+    }
+    own
+  }
+}

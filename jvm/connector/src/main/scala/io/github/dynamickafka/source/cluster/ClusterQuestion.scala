@@ -1,0 +1,52 @@
+package io.github.dynamickafka.source.cluster
+
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/**
+ * The request of a trigger to one cluster.
+ *
+ * @param topics all topics to read
+ * @param known partitions that are already read: their offsets are requested without waiting for the description of the
+ *              topics, which saves a round trip
+ * @param entering topics without a position, with their start positions
+ * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
+ * @param only topics of which only some partitions are read, with these partitions
+ * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
+ */
+private[source] final case class ClusterQuestion(
+    topics: Set[String],
+    known: Positions,
+    entering: Map[String, OffsetsPolicy],
+    ending: Map[String, Ending] = Map.empty,
+    only: Map[String, Set[Int]] = Map.empty,
+    complete: Boolean = false
+)
+
+/**
+ * The response of one cluster.
+ *
+ * @param silent the partitions whose leaders did not respond; those of `view.unanswered` without a leader are not in it
+ */
+private[source] final case class ClusterAnswer(
+    view: ClusterView.Reachable,
+    silent: Map[TopicPartition, SilentLeader]
+)
+
+/** The node that leads a partition and did not respond to a request about it. */
+private[source] final case class SilentLeader(node: Int, reason: String)
+
+/**
+ * How long to wait for a response.
+ *
+ * @param attemptMs for the description of the topics
+ * @param leaderMs for the leader of a partition while other partitions have responded
+ * @param until when an incomplete response is used, in monotonic milliseconds
+ */
+private[source] final case class Patience(attemptMs: Long, leaderMs: Long, until: Long)
+
+/** A partition has another leader than the one that was asked: clients wait for the former one (KAFKA-20673). */
+private[source] final class LeaderMoved(partitions: Set[TopicPartition])
+    extends RuntimeException(s"the leader has changed: ${partitions.toSeq.map(_.toString).sorted.mkString(", ")}")

@@ -1,0 +1,168 @@
+package io.github.dynamickafka.source.cluster
+
+import java.util.concurrent.{CompletableFuture, CompletionException, TimeUnit}
+import java.{util => ju}
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.{
+  RetriableException,
+  TopicAuthorizationException,
+  UnknownTopicOrPartitionException
+}
+
+import io.github.dynamickafka.time.Clock
+
+/**
+ * Lists the latest and the earliest offsets of the partitions of one cluster. While listings are pending, the topics
+ * are described again at intervals: the listing of a topic that was deleted meanwhile never completes, nor does that of
+ * a partition whose leader is gone, even if it has a new one.
+ */
+private[source] final class PartitionListings(config: ClusterConfig, client: ClusterClient, clock: Clock) {
+  import PartitionListings._
+
+  // The client would retry to list these until its timeout. For those that have no leader it is the same.
+  @volatile private var unlistable = Set.empty[TopicPartition]
+  // The leaders that responded to this client.
+  @volatile private var responsive = Map.empty[TopicPartition, Int]
+
+  def apply(
+      question: ClusterQuestion,
+      silent: Map[TopicPartition, SilentLeader],
+      patience: Patience
+  ): CompletableFuture[Listed] = {
+    val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
+    val attempt = Attempt(question, silent, patience, responsive, list(known -- unlistable -- silent.keySet))
+    look(attempt, leadersUntil = None).thenCompose[Listed] { case (led, listings) =>
+      unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
+      listed(led, listings, silent)
+    }
+  }
+
+  private def look(
+      attempt: Attempt,
+      leadersUntil: Option[Long]
+  ): CompletableFuture[(Leaders, Listings)] =
+    leaders(attempt).thenCompose[(Leaders, Listings)] { led =>
+      val asked = led.collect {
+        case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node == node) => tp -> node
+      }
+      val listings = attempt.listings ++ list(asked.keySet -- attempt.listings.keySet)
+      val waitedFor = asked.keysIterator.flatMap(tp => Seq(listings(tp)._1, listings(tp)._2)).toSeq
+      def isPending(tp: TopicPartition) = !listings(tp)._1.isDone || !listings(tp)._2.isDone
+      val until = leadersUntil.getOrElse(
+        math.min(clock.monotonicMs() + attempt.patience.leaderMs, attempt.patience.until)
+      )
+      val waitMs = math.max(1L, math.min(LookAgainMs, until - clock.monotonicMs()))
+      val done = CompletableFuture.allOf(waitedFor: _*).handle[Unit]((_, _) => ())
+      done.completeOnTimeout((), waitMs, TimeUnit.MILLISECONDS).thenCompose[(Leaders, Listings)] { _ =>
+        val pending = asked.keySet.filter(isPending)
+        val moved = pending.filter(tp => attempt.before.get(tp).exists(_ != asked(tp)))
+        if (moved.nonEmpty) CompletableFuture.failedFuture[(Leaders, Listings)](new LeaderMoved(moved))
+        else if (pending.isEmpty || clock.monotonicMs() >= until)
+          CompletableFuture.completedFuture((led, listings))
+        else
+          look(attempt.copy(listings = listings, before = asked ++ attempt.before), Some(until))
+      }
+    }
+
+  private def listed(
+      led: Leaders,
+      listings: Listings,
+      silent: Map[TopicPartition, SilentLeader]
+  ): CompletableFuture[Listed] = {
+    val states: Map[TopicPartition, Either[Unanswered, Listing]] = led.map {
+      case (tp, None) => tp -> Left(Unanswered(None, "partition has no leader"))
+      case (tp, Some(node)) => tp -> listings.get(tp).filter(_ => !silent.get(tp).exists(_.node == node)).toRight(
+          Unanswered(Some(node), silent.get(tp).fold("")(_.reason))
+        ).flatMap(both => answerOf(node, both))
+    }
+    val unanswered = states.collect { case (tp, Left(why)) => tp -> why }
+    responsive = led.collect { case (tp, Some(node)) if !unanswered.contains(tp) => tp -> node }
+    def side(of: Listing => CompletableFuture[Long]) =
+      Futures.allPresent(states.collect { case (tp, Right(both)) => tp -> of(both) })
+    Futures.then2(side(_._1), side(_._2)) { (ends, earliest) =>
+      Listed(
+        led.keySet,
+        ends,
+        earliest,
+        unanswered.map { case (tp, why) => tp -> why.reason },
+        unanswered.collect { case (tp, Unanswered(Some(node), reason)) => tp -> SilentLeader(node, reason) }
+      )
+    }
+  }
+
+  private def answerOf(node: Int, both: Listing): Either[Unanswered, Listing] = {
+    val failed = Seq(both._1, both._2).flatMap(Futures.failure(_)).collectFirst {
+      case e: RetriableException if !e.isInstanceOf[UnknownTopicOrPartitionException] => e
+    }
+    if (!both._1.isDone || !both._2.isDone)
+      Left(Unanswered(Some(node), s"its leader, broker $node, does not respond"))
+    else failed.map(e => Unanswered(Some(node), s"its leader, broker $node: ${e.getMessage}")).toLeft(both)
+  }
+
+  private def leaders(attempt: Attempt): CompletableFuture[Leaders] = {
+    val all = client.leaders(attempt.question.topics).map { case (topic, answer) => topic -> naming(topic, answer) }
+    Futures.allPresent(all).orTimeout(attempt.patience.attemptMs, TimeUnit.MILLISECONDS)
+      .thenApply[Leaders](_.flatMap { case (topic, partitions) =>
+        partitions.collect {
+          case (p, node) if attempt.question.only.get(topic).forall(_(p)) => new TopicPartition(topic, p) -> node
+        }
+      })
+  }
+
+  private def list(tps: Set[TopicPartition]): Listings =
+    if (tps.isEmpty) Map.empty
+    else {
+      def listing(spec: OffsetSpec) = client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
+      val (ends, earliest) = (listing(OffsetSpec.latest), listing(OffsetSpec.earliest))
+      tps.iterator.map(tp => tp -> (ends(tp), earliest(tp))).toMap
+    }
+
+  /** Adds the topic to an authorization error, because Kafka does not name it. */
+  private def naming[A](topic: String, answer: CompletableFuture[A]): CompletableFuture[A] =
+    answer.exceptionally(e =>
+      throw new CompletionException(Futures.cause(e) match {
+        case _: TopicAuthorizationException => new TopicAuthorizationException(ju.Set.of(topic))
+        case other => other
+      })
+    )
+}
+
+private[source] object PartitionListings {
+  private val LookAgainMs = 1000L
+
+  private type Leaders = Map[TopicPartition, Option[Int]]
+
+  /** The latest and the earliest offset of a partition. */
+  private type Listing = (CompletableFuture[Long], CompletableFuture[Long])
+  private type Listings = Map[TopicPartition, Listing]
+
+  /** @param before the first known leader of each partition: requests were sent to it */
+  private final case class Attempt(
+      question: ClusterQuestion,
+      silent: Map[TopicPartition, SilentLeader],
+      patience: Patience,
+      before: Map[TopicPartition, Int],
+      listings: Listings
+  )
+
+  /** @param node the leader that did not respond; None: there is none */
+  private final case class Unanswered(node: Option[Int], reason: String)
+
+  /**
+   * @param present the existing partitions
+   * @param ends the latest offsets; without partitions that have been deleted meanwhile, as `earliest`
+   * @param unanswered partitions without offsets, with the reason
+   * @param silent those of `unanswered` whose leader did not respond
+   */
+  final case class Listed(
+      present: Set[TopicPartition],
+      ends: Map[TopicPartition, Long],
+      earliest: Map[TopicPartition, Long],
+      unanswered: Map[TopicPartition, String],
+      silent: Map[TopicPartition, SilentLeader]
+  ) {
+    def answered: Set[TopicPartition] = present -- unanswered.keySet
+  }
+}

@@ -1,0 +1,112 @@
+package io.github.dynamickafka.source.cluster
+
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.concurrent.TrieMap
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.kafka.common.{IsolationLevel, TopicPartition}
+
+/**
+ * A Kafka cluster as its clients see it, which a test changes. As in Kafka (KAFKA-20673), a client asks the leader that
+ * it knows first, even if there is another one.
+ */
+final class ScriptedCluster {
+
+  /** The leader of each partition, or None. */
+  @volatile var leaders: Map[(String, Int), Option[Int]] = Map.empty
+
+  /** Nodes that do not respond to requests for offsets. */
+  @volatile var silent: Set[Int] = Set.empty
+
+  /** Whether a client responds to the description of topics; clients are numbered from 1. */
+  @volatile var describes: Int => Boolean = _ => true
+
+  /** The end of the log, the last stable offset where it is lower, and the earliest offset. */
+  @volatile var ends: Map[(String, Int), Long] = Map.empty
+  @volatile var stable: Map[(String, Int), Long] = Map.empty
+  @volatile var earliest: Map[(String, Int), Long] = Map.empty
+  @volatile var byTime: Map[(String, Int), Long] = Map.empty
+  @volatile var committed: Map[(String, Int), Long] = Map.empty
+
+  /** Called when a client asks for committed offsets, or for offsets by time. */
+  @volatile var onResolve: () => Unit = () => ()
+
+  /** The response to the request for the `cluster.id`. */
+  @volatile var id: () => CompletableFuture[String] = () => CompletableFuture.completedFuture("kafka-id")
+
+  val opened = new AtomicInteger
+  val closed = new AtomicInteger
+
+  /** All requests for the latest offset of a partition. */
+  val listings = new AtomicInteger
+
+  def connect(): ClusterClient = new Client(opened.incrementAndGet())
+
+  private final class Client(number: Int) extends ClusterClient {
+    private val first = TrieMap.empty[(String, Int), Option[Int]]
+
+    override def clusterId: CompletableFuture[String] = id()
+    override def topics: CompletableFuture[Set[String]] =
+      CompletableFuture.completedFuture(ScriptedCluster.this.leaders.keySet.map(_._1))
+
+    override def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]] =
+      topics.iterator.map(topic => topic -> leadersOf(topic)).toMap
+
+    private def leadersOf(topic: String): CompletableFuture[Map[Int, Option[Int]]] = {
+      val found = ScriptedCluster.this.leaders.collect { case ((`topic`, p), node) => p -> node }
+      if (!describes(number)) new CompletableFuture[Map[Int, Option[Int]]]
+      else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
+      else CompletableFuture.completedFuture(found)
+    }
+
+    override def offsets(
+        specs: Map[TopicPartition, OffsetSpec],
+        isolation: IsolationLevel
+    ): Map[TopicPartition, CompletableFuture[Long]] = specs.map { case (tp, spec) =>
+      val key = (tp.topic, tp.partition)
+      if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
+      val leader = first.getOrElseUpdate(key, ScriptedCluster.this.leaders.getOrElse(key, None))
+      def value = spec match {
+        case _: OffsetSpec.EarliestSpec => earliest.getOrElse(key, 0L)
+        case _: OffsetSpec.TimestampSpec =>
+          onResolve()
+          byTime(key)
+        case _ =>
+          if (isolation == IsolationLevel.READ_COMMITTED) stable.getOrElse(key, ends(key)) else ends(key)
+      }
+      tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(value)
+             else new CompletableFuture[Long])
+    }
+
+    override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = {
+      onResolve()
+      CompletableFuture.completedFuture(ScriptedCluster.this.committed.map { case ((topic, p), o) =>
+        new TopicPartition(topic, p) -> o
+      })
+    }
+
+    override def commit(
+        group: String,
+        offsets: Map[TopicPartition, Long]
+    ): Map[TopicPartition, CompletableFuture[Unit]] =
+      offsets.map { case (tp, _) => tp -> CompletableFuture.completedFuture(()) }
+
+    override def close(): Unit = {
+      val _ = closed.incrementAndGet()
+    }
+  }
+}
+
+object ScriptedCluster {
+
+  /** A topic `t` whose partitions are led by these nodes, each with ten records. */
+  def led(nodes: Int*): ScriptedCluster = {
+    val cluster = new ScriptedCluster
+    cluster.leaders = nodes.zipWithIndex.map { case (node, p) => ("t", p) -> Option(node) }.toMap
+    cluster.ends = cluster.leaders.map { case (key, _) => key -> 10L }
+    cluster
+  }
+}
