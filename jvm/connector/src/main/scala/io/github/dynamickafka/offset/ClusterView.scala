@@ -14,12 +14,16 @@ private[dynamickafka] object ClusterView {
    * @param entering the start positions of topics that enter; a partition that is absent starts at its earliest offset
    * @param missing requested topics that the cluster does not have
    * @param endings the stopping offsets that were resolved now; a partition that is absent has none
+   * @param topicIds the topic ids of Kafka (KIP-516) of the topics; absent where the broker gives none
+   * @param kafkaId the `cluster.id` of Kafka (KIP-78), if the broker gives one
    */
   final case class Reachable(
       ends: Positions,
       earliest: Positions,
       entering: Positions = Positions.empty,
       missing: Set[String] = Set.empty,
-      endings: Positions = Positions.empty
+      endings: Positions = Positions.empty,
+      topicIds: Map[String, String] = Map.empty,
+      kafkaId: Option[String] = None
   ) extends ClusterView
 }

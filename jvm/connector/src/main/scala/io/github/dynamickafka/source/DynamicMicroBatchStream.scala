@@ -57,19 +57,20 @@ private[source] final class DynamicMicroBatchStream(
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
+  import DynamicMicroBatchStream._
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
   private val step = new TriggerPlanner(options, configs, streams, feed, memory, clock)
   private val replay = new Replay(options, configs, feed, streams, memory)
-  private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
+  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
   private lazy val unresolvedAtStart = memory.initial.fold(Set.empty[String])(_.unresolved)
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
   private var last: Option[TriggerSnapshot] = None
-  private var made: Option[CompositeOffset] = None
+  private var made: Option[Made] = None
   private var planned: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
   override def deserializeOffset(json: String): Offset = CompositeOffsetJson.read(json)
@@ -123,10 +124,12 @@ private[source] final class DynamicMicroBatchStream(
     watch.looked(start, look)
     losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = !availableNow)
     val next = look.advance.offset(granted(look, limit))
-    memory.remember(look.topology, next)
+    // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
     val end = if (next.sameAs(start)) start else next
+    val ranges = OffsetRange.beforeLogging(start, end)
+    memory.remember(look.topology, next)
     if (end ne start) OffsetChangeText.describe(start, end).foreach(text => log.info(text))
-    made = Some(end)
+    made = Some(Made(start, end, ranges))
     end
   }
 
@@ -149,8 +152,8 @@ private[source] final class DynamicMicroBatchStream(
     planned match {
       case Some((`batch`, partitions)) => partitions
       case _ =>
-        val ranges = OffsetRange.between(batch._1, batch._2)
-        val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
+        val readable = made.filter(m => m.end == batch._2 && m.start == batch._1).map(_.ranges)
+          .getOrElse(replay.open(OffsetRange.between(batch._1, batch._2), batch._2))
         val partitions =
           planner.partitions(readable, batch._2.clusters.keys.toSeq, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
@@ -195,5 +198,13 @@ private[source] final class DynamicMicroBatchStream(
 }
 
 private[source] object DynamicMicroBatchStream {
+
+  /** A batch that this run has computed, with its ranges by cluster. */
+  private final case class Made(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]]
+  )
+
   val MissingTopicGraceMs = 5000L
 }

@@ -7,10 +7,10 @@ import java.{util => ju}
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec, TopicDescription}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.errors.{TopicAuthorizationException, UnknownTopicOrPartitionException}
-import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -63,7 +63,7 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
 
   def ask(question: ClusterQuestion): CompletableFuture[ClusterView.Reachable] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
-    listed(question, list(known -- absent)).thenCompose { case (present, listings) =>
+    listed(question, list(known -- absent)).thenCompose { case (present, listings, ids) =>
       absent = known -- present
       val asked = listings.filter { case (tp, _) => present(tp) }
       // Requested after the latest offsets, so that a resolved position is consistent with them if records arrive
@@ -80,29 +80,34 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
           earliest = positions(earliest, here),
           entering = positions(entering.map { case (tp, o) => tp -> at(o, tp, ends, earliest) }, here),
           missing = (question.topics -- present.map(_.topic)) ++ vanished,
-          endings = positions(ending.map { case (tp, o) => tp -> at(o, tp, ends, earliest) }, here)
+          endings = positions(ending.map { case (tp, o) => tp -> at(o, tp, ends, earliest) }, here),
+          topicIds = ids
         )
       }
     }
   }
 
+  /** The topic ids (KIP-516) of these topics, without topics that do not exist. */
+  def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] = described(topics).thenApply(ids)
+
   /**
-   * The existing partitions and the completed listings of their offsets. While listings are pending, the topics are
+   * The existing partitions, the completed listings of their offsets, and the ids of the topics. While listings are pending, the topics are
    * described again at intervals, because a listing of a topic that was deleted meanwhile never completes.
    */
   private def listed(
       question: ClusterQuestion,
       soFar: Listings
-  ): CompletableFuture[(Set[TopicPartition], Listings)] =
-    partitions(question.topics).thenCompose { found =>
-      val present = found.iterator.flatMap { case (topic, ps) =>
+  ): CompletableFuture[(Set[TopicPartition], Listings, Map[String, String])] =
+    described(question.topics).thenCompose { found =>
+      val present = found.iterator.flatMap { case (topic, description) =>
+        val ps = description.partitions.asScala.map(_.partition)
         ps.filter(p => question.only.get(topic).forall(_(p))).map(new TopicPartition(topic, _))
       }.toSet
       val listings = soFar ++ list(present -- soFar.keySet)
       val waitedFor = present.toSeq.flatMap(tp => Seq(listings(tp)._1, listings(tp)._2))
       val done = CompletableFuture.allOf(waitedFor: _*).handle[Unit]((_, _) => ())
       done.completeOnTimeout((), ClusterAdmin.LookAgainMs, TimeUnit.MILLISECONDS).thenCompose { _ =>
-        if (waitedFor.forall(_.isDone)) CompletableFuture.completedFuture((present, listings))
+        if (waitedFor.forall(_.isDone)) CompletableFuture.completedFuture((present, listings, ids(found)))
         else listed(question, listings)
       }
     }
@@ -135,12 +140,16 @@ private[source] final class ClusterAdmin(cluster: String, config: ClusterConfig)
     case exact => exact
   }
 
-  private def partitions(topics: Set[String]): CompletableFuture[Map[String, Seq[Int]]] =
+  private def described(topics: Set[String]): CompletableFuture[Map[String, TopicDescription]] =
     allPresent(admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap.map {
-      case (topic, description) =>
-        val answer = future(description).thenApply[Seq[Int]](_.partitions.asScala.map(_.partition).toSeq)
-        topic -> naming(topic, answer)
+      case (topic, description) => topic -> naming(topic, future(description))
     })
+
+  /** Brokers without topic ids give a zero id. */
+  private def ids(topics: Map[String, TopicDescription]): Map[String, String] =
+    topics.collect {
+      case (topic, d) if d.topicId != null && d.topicId != Uuid.ZERO_UUID => topic -> d.topicId.toString
+    }
 
   private def list(tps: Set[TopicPartition]): Listings =
     if (tps.isEmpty) Map.empty

@@ -9,13 +9,14 @@ import java.util.concurrent.{
   TimeoutException
 }
 
+import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -77,8 +78,20 @@ private[source] final class ClusterStreams(
     gather(questions.keySet, superseded) { stream =>
       // Concurrently, so that one time limit applies to both.
       val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-      stream.ask(questions(stream.id)).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
+      stream.ask(questions(stream.id)).thenCombine[String, ClusterView](
+        kafkaId,
+        (view, found) => view.copy(kafkaId = known(found))
+      )
     }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
+
+  /** The `cluster.id`s that these clusters report now. Otherwise like [[ask]]. */
+  def kafkaClusterIds(
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, Option[String]]] =
+    gather(ids, superseded)(_.kafkaClusterIdNow).map(_.map { case (id, found) =>
+      id -> found.flatMap(known)
+    })
 
   /**
    * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
@@ -112,12 +125,29 @@ private[source] final class ClusterStreams(
     }
   }
 
-  /** Whether the cluster responds within its request timeout. */
-  def answers(id: String): Either[Throwable, Unit] = {
+  /** What Kafka calls the cluster and these topics, if it responds within its request timeout. */
+  def identity(id: String, topics: Set[String]): Either[Throwable, ClusterIdentity] = {
     val stream = streams(id)
-    val answer = async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    // A user that may read a topic may describe it; if not, the task reports the topic.
+    val answer = async { () =>
+      val ids = stream.topicIds(topics).exceptionally(_ => Map.empty[String, String])
+      stream.kafkaClusterIdNow.thenCombine[Map[String, String], ClusterIdentity](
+        ids,
+        (found, topicIds) => ClusterIdentity(known(found), SortedMap.from(topicIds))
+      )
+    }.orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
     await(Map(id -> answer), _ => false)
-    outcome(answer).map(_ => ())
+    outcome(answer)
+  }
+
+  /** The latest offsets of these topics, as far as the cluster responds. */
+  def ends(id: String, topics: Set[String]): Positions = {
+    val stream = streams(id)
+    val question = ClusterQuestion(topics, Positions.empty, Map.empty)
+    val answer =
+      async(() => stream.ask(question)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    await(Map(id -> answer), _ => false)
+    outcome(answer).fold(_ => Positions.empty, _.ends)
   }
 
   /**
@@ -145,10 +175,6 @@ private[source] final class ClusterStreams(
       clock
     )
   }
-
-  /** The known `cluster.id`s of these clusters. */
-  def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
-    ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
 
   override def close(): Unit = {
     val waitMs = if (streams.valuesIterator.exists(_.isCommitting)) CommitWaitMs else CloseWaitMs
@@ -250,6 +276,8 @@ private[source] object ClusterStreams {
 
   /** Longer if a commit is pending, because the process may exit right after the stop. */
   private val CommitWaitMs = 3000L
+
+  private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)
 
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())

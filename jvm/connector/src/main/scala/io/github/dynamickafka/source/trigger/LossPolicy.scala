@@ -18,7 +18,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
 
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
-   * @throws DynamicKafkaRuntimeException `DATA_LOSS`
+   * @throws DynamicKafkaRuntimeException `DATA_LOSS`, `TOPIC_RECREATED`
    */
   def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Unit = {
     missingSince = missingSince.filter { case (loss, _) => losses.contains(loss) }
@@ -31,7 +31,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   }
 
   private def decide(loss: Loss): Unit = {
-    if (failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
+    if (failOnDataLoss) throw LossPolicy.error(loss)
     if (!told(loss)) {
       log.warn(
         "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
@@ -41,5 +41,12 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
       )
       told += loss
     }
+  }
+}
+
+private[source] object LossPolicy {
+  def error(loss: Loss): Errors.Runtime = loss match {
+    case l: Loss.TopicRecreated => Errors.topicRecreated(l.cluster, l.topic, l.oldId, l.newId, l.partitions)
+    case other => Errors.dataLoss(other.cluster, other.topic, other.text)
   }
 }
