@@ -20,9 +20,11 @@ class DataLossSuite extends SourceTest {
     ()
   }
 
-  private def lost(s: Scene, texts: String*): Unit = {
+  private def lost(s: Scene, texts: String*): Unit = refusedAs("DATA_LOSS", s, texts: _*)
+
+  private def refusedAs(name: String, s: Scene, texts: String*): Unit = {
     val e = refused(s.start(Trigger.AvailableNow()))
-    assert(condition(e) == "DATA_LOSS")
+    assert(condition(e) == name)
     texts.foreach(t => assert(text(e).contains(t), text(e)))
   }
 
@@ -146,7 +148,14 @@ class DataLossSuite extends SourceTest {
       blue.deleteTopic(topic)
       blue.createTopic(topic, 2)
       produce(blue, topic, 2, values("new", 4))
-      lost(s, "'blue'", topic, "the next offset to read is 4", "the latest offset of the partition is 2")
+      refusedAs(
+        "TOPIC_RECREATED",
+        s,
+        "'blue'",
+        topic,
+        "the next offset to read was 4",
+        "the latest offset is now 2"
+      )
       s.catchUp(goOn)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
     }
@@ -157,7 +166,7 @@ class DataLossSuite extends SourceTest {
       blue.deleteTopic(topic)
       blue.createTopic(topic, 1)
       produce(blue, topic, 1, values("new", 3))
-      lost(s, "'blue'", topic)
+      refusedAs("TOPIC_RECREATED", s, "'blue'", topic)
       s.catchUp(goOn)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
       produce(blue, topic, 1, values("more", 2))
