@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import builtins
 import json
 import shutil
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -126,6 +128,29 @@ def test_every_section_of_an_offset(checkpoint: Path) -> None:
     ]
 
 
+def test_an_offset_of_version_2(checkpoint: Path) -> None:
+    log(checkpoint, 7, (RESOURCES / "offset-version-2.json").read_text().strip())
+    assert [line.split(maxsplit=4) for line in run(checkpoint, "--no-lag").stdout.splitlines()[5:]] == [
+        ["blue", "orders", "0", "42", "draining to 120, ends at 42"],
+        ["blue", "orders", "1", "7", "draining to 7, ends at 9"],
+        ["blue", "orders", "10", "3", "draining to 3"],
+        ["green", "orders", "0", "5", "reading, entered at 0"],
+        ["old", "orders", "0", "99", "retained since 2025-11-21 04:40:00 UTC"],
+        ["red", "orders", "0", "120", "drained since 2025-11-21 04:40:00 UTC"],
+    ]
+
+
+def test_a_packed_offset(checkpoint: Path) -> None:
+    text = b'{"version":2,"clusters":{"blue":{"orders":2,"u":[7]}}}'
+    packed = base64.b64encode(zlib.compress(bytes([len(text)]) + text + bytes([42, 0xAC, 0x02, 5]))).decode()
+    log(checkpoint, 7, f'{{"version":2,"packed":"{packed}"}}')
+    assert [line.split() for line in run(checkpoint, "--no-lag").stdout.splitlines()[5:]] == [
+        ["blue", "orders", "0", "42", "reading"],
+        ["blue", "orders", "1", "300", "reading"],
+        ["blue", "u", "7", "5", "reading"],
+    ]
+
+
 def test_addresses_are_those_of_the_newest_topology(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     edit_topology(checkpoint, bootstrap_servers="moved:9092")
     brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
@@ -180,7 +205,7 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":2,"clusters":{}}', "composite offset of version 2, but this release supports version 1"),
+        ('{"version":3,"clusters":{}}', "composite offset of version 3, but this release supports versions up to"),
         ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
         ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),

@@ -57,32 +57,51 @@ def fields(entry: ClusterMetadata) -> dict[str, Any]:
 @pytest.mark.parametrize("case", cases("offsets"), ids=name)
 def test_offsets(case: Case) -> None:
     if "refused" not in case:
-        expected = json.loads(case["offset"])
+        expected = json.loads(case.get("same", case["offset"]))
         for topics in expected.get("ends", {}).values():
             # The tools do not need the setting of which a stopping offset is the result.
             topics.update({topic: ends["offsets"] for topic, ends in topics.items()})
-        assert sections(composite.read(case["offset"])) == expected
+        assert sections(composite.read(case["offset"]), expected["version"]) == expected
+        assert composite.is_composite(case["offset"])
         return
     with pytest.raises(CheckpointError) as e:
         composite.read(case["offset"])
     assert all(said in str(e.value) for said in case["refused"]["says"]), e.value
 
 
-def sections(offset: composite.CompositeOffset) -> dict[str, Any]:
+def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
     """The offset as JSON, without empty sections."""
+    retained = retained_of_version_1 if version == 1 else retained_since_version_2
     found: dict[str, Any] = {
-        "version": 1,
+        "version": version,
         "clusters": by_cluster(offset.clusters),
         "entered": by_cluster(offset.entered),
         "retained": {
-            id: {"since": retained.since_ms, "topics": text_keys(retained.positions)}
-            | ({"drained": sorted(retained.drained)} if retained.drained else {})
-            for id, retained in offset.retained.items()
+            id: retained(of) | ({"drained": sorted(of.drained)} if of.drained else {})
+            for id, of in offset.retained.items()
         },
         "draining": by_cluster(offset.draining),
         "ends": by_cluster(offset.ends),
+        "identities": {
+            id: ({"cluster": of.cluster} if of.cluster else {}) | ({"topics": of.topics} if of.topics else {})
+            for id, of in offset.identities.items()
+        },
     }
     return {section: value for section, value in found.items() if value or section == "clusters"}
+
+
+def retained_of_version_1(retained: composite.Retained) -> dict[str, Any]:
+    (since,) = {of.since_ms for of in retained.topics.values()}
+    return {"since": since, "topics": text_keys({topic: of.offsets for topic, of in retained.topics.items()})}
+
+
+def retained_since_version_2(retained: composite.Retained) -> dict[str, Any]:
+    return {
+        "topics": {
+            topic: {"since": of.since_ms} | ({"id": of.id} if of.id else {}) | text_keys({"offsets": of.offsets})
+            for topic, of in retained.topics.items()
+        }
+    }
 
 
 def by_cluster(section: dict[str, Positions]) -> dict[str, Any]:

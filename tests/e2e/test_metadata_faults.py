@@ -44,7 +44,7 @@ def test_invalid_answers_and_outages_remove_nothing(scene: Scene) -> None:
         metadata.write()
         _await_failures(scene, query, topic, at_least=0)
     scene.await_exact(query, *both)
-    assert query.checkpoint.last().keys() == {"version", "clusters"}
+    assert query.checkpoint.last().keys() == {"version", "clusters", "identities"}
 
 
 def test_flapping_and_rewrites_in_place_have_no_effect(scene: Scene) -> None:

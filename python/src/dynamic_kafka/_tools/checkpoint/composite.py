@@ -1,4 +1,4 @@
-"""Reads composite offsets of version 1, which ``docs/semantics.md`` describes."""
+"""Reads composite offsets of versions 1 and 2, which ``docs/semantics.md`` describes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.packed import unpack
 
-VERSION = 1
+VERSION = 2
 _LARGEST_PARTITION = 2**31 - 1
 _LARGEST_OFFSET = 2**63 - 1
 _SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
+_SECTIONS_SINCE_2 = (*_SECTIONS, "identities")
 
 Positions = dict[str, dict[int, int]]
 """Offsets by topic and partition."""
+
+
+@dataclass(frozen=True)
+class RetainedTopic:
+    """Positions of a topic that was removed, or of partitions that Kafka no longer has.
+
+    Attributes:
+        since_ms: When the last of them was removed, in milliseconds since 1970-01-01 UTC.
+        offsets: Next offsets by partition.
+        id: Topic id of Kafka. None: not known.
+    """
+
+    since_ms: int
+    offsets: dict[int, int]
+    id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -24,14 +41,25 @@ class Retained:
     """Positions of removed topics of a cluster.
 
     Attributes:
-        since_ms: When the last of the topics was removed, in milliseconds since 1970-01-01 UTC.
-        positions: Next offsets by topic and partition.
+        topics: The topics by name.
         drained: Topics that were removed after they had been read to their drain target.
     """
 
-    since_ms: int
-    positions: Positions
+    topics: dict[str, RetainedTopic]
     drained: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What Kafka calls a cluster and the topics that are read.
+
+    Attributes:
+        cluster: The ``cluster.id`` of Kafka. None: not known.
+        topics: Topic ids by name.
+    """
+
+    cluster: str | None
+    topics: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -43,6 +71,7 @@ class CompositeOffset:
     retained: dict[str, Retained] = field(default_factory=dict)
     draining: dict[str, Positions] = field(default_factory=dict)
     ends: dict[str, Positions] = field(default_factory=dict)
+    identities: dict[str, Identity] = field(default_factory=dict)
 
 
 def is_composite(text: str) -> bool:
@@ -52,14 +81,18 @@ def is_composite(text: str) -> bool:
     except json.JSONDecodeError:
         return False
     # In an offset of Spark's Kafka source, "version" could be a topic, whose value is an object.
-    return isinstance(root, dict) and isinstance(root.get("version"), int) and "clusters" in root
+    return (
+        isinstance(root, dict)
+        and isinstance(root.get("version"), int)
+        and ("clusters" in root or isinstance(root.get("packed"), str))
+    )
 
 
 def read(text: str) -> CompositeOffset:
     """Reads an offset as strictly as the connector does: positions of an ignored section would be missing.
 
     Raises:
-        CheckpointError: if the text is not a composite offset of this version.
+        CheckpointError: if the text is not a composite offset of a version up to this one.
     """
     try:
         root = json.loads(text, object_pairs_hook=_unique)
@@ -70,23 +103,31 @@ def read(text: str) -> CompositeOffset:
     version = root.get("version")
     if version is None or isinstance(version, dict):
         raise _invalid("field 'version' is missing; the offset was not written by this connector")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or not 1 <= version <= VERSION:
         raise CheckpointError(
             f"The checkpoint contains a composite offset of version {json.dumps(version)}, but this release "
-            f"supports version {VERSION}. Use the release that wrote the checkpoint, or a later one."
+            f"supports versions up to {VERSION}. Use the release that wrote the checkpoint, or a later one."
         )
+    if version > 1 and "packed" in root:
+        for name in root:
+            if name not in ("version", "packed"):
+                raise _invalid(f"unknown section '{name}' beside 'packed'")
+        root = unpack(root["packed"])
     for name in root:
-        if name not in _SECTIONS:
-            raise _invalid(f"unknown section '{name}' in version {VERSION}")
+        if name not in (_SECTIONS if version == 1 else _SECTIONS_SINCE_2):
+            raise _invalid(f"unknown section '{name}' in version {version}")
     if "clusters" not in root:
         raise _invalid("section 'clusters' is missing")
     retained = _mapping(root.get("retained", {}), "retained")
     return CompositeOffset(
         clusters=_by_cluster(root["clusters"], "clusters"),
         entered=_by_cluster(root.get("entered", {}), "entered"),
-        retained={id: _retained(id, below) for id, below in retained.items()},
+        retained={id: _retained(id, below, version) for id, below in retained.items()},
         draining=_by_cluster(root.get("draining", {}), "draining"),
         ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
+        identities={
+            id: _identity(id, below) for id, below in _mapping(root.get("identities", {}), "identities").items()
+        },
     )
 
 
@@ -96,19 +137,43 @@ def _by_cluster(node: Any, section: str) -> dict[str, Positions]:
     }
 
 
-def _retained(cluster: str, node: Any) -> Retained:
+def _retained(cluster: str, node: Any, version: int) -> Retained:
     where = f"retained.{cluster}"
     fields = _mapping(node, where)
-    _check_fields(fields, ("since", "topics", "drained"), where)
+    _check_fields(fields, ("since", "topics", "drained") if version == 1 else ("topics", "drained"), where)
     if "topics" not in fields:
         raise _invalid(f"field 'topics' is missing in {where}")
     drained = fields.get("drained", [])
     if not isinstance(drained, list):
         raise _invalid(f"{where}.drained is not a JSON array")
-    return Retained(
-        since_ms=_number(fields.get("since"), f"{where}.since"),
-        positions=_positions(fields["topics"], f"{where}.topics"),
-        drained=frozenset(map(str, drained)),
+    if version == 1:
+        since = _number(fields.get("since"), f"{where}.since")
+        positions = _positions(fields["topics"], f"{where}.topics")
+        topics = {topic: RetainedTopic(since, offsets) for topic, offsets in positions.items()}
+    else:
+        below = _mapping(fields["topics"], f"{where}.topics")
+        topics = {topic: _retained_topic(entry, f"{where}.topics.{topic}") for topic, entry in below.items()}
+    return Retained(topics, frozenset(map(str, drained)))
+
+
+def _retained_topic(node: Any, where: str) -> RetainedTopic:
+    fields = _mapping(node, where)
+    _check_fields(fields, ("since", "id", "offsets"), where)
+    since = _number(fields.get("since"), f"{where}.since")
+    if "offsets" not in fields:
+        raise _invalid(f"field 'offsets' is missing in {where}")
+    offsets = _partitions(fields["offsets"], f"{where}.offsets")
+    return RetainedTopic(since, offsets, _text(fields["id"], f"{where}.id") if "id" in fields else None)
+
+
+def _identity(cluster: str, node: Any) -> Identity:
+    where = f"identities.{cluster}"
+    fields = _mapping(node, where)
+    _check_fields(fields, ("cluster", "topics"), where)
+    topics = _mapping(fields.get("topics", {}), f"{where}.topics")
+    return Identity(
+        _text(fields["cluster"], f"{where}.cluster") if "cluster" in fields else None,
+        {topic: _text(id, f"{where}.topics.{topic}") for topic, id in topics.items()},
     )
 
 
@@ -160,6 +225,12 @@ def _mapping(node: Any, where: str) -> dict[str, Any]:
 def _number(node: Any, where: str) -> int:
     if type(node) is not int or not 0 <= node <= _LARGEST_OFFSET:
         raise _invalid(f"{where} is not an integer of at least 0: {json.dumps(node)}")
+    return node
+
+
+def _text(node: Any, where: str) -> str:
+    if not isinstance(node, str) or not node:
+        raise _invalid(f"{where} is not a text: {json.dumps(node)}")
     return node
 
 

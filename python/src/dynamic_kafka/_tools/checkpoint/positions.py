@@ -70,7 +70,7 @@ def _read(offset: CompositeOffset) -> Iterator[Position]:
 
 def _left(offset: CompositeOffset) -> Iterator[Position]:
     for cluster, retained in offset.retained.items():
-        for topic, partitions in retained.positions.items():
+        for topic, of in retained.topics.items():
             state: State = "drained" if topic in retained.drained else "retained"
-            for partition, at in partitions.items():
-                yield Position(cluster, topic, partition, at, state, since_ms=retained.since_ms)
+            for partition, at in of.offsets.items():
+                yield Position(cluster, topic, partition, at, state, since_ms=of.since_ms)

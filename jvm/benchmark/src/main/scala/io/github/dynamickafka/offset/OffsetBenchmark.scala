@@ -1,10 +1,19 @@
 package io.github.dynamickafka.offset
 
+import java.util.Base64
+
 import scala.collection.immutable.SortedMap
+import scala.util.Random
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * Measures the operations of a trigger on a composite offset, without Kafka and Spark's engine: `OffsetBenchmark
@@ -32,20 +41,37 @@ object OffsetBenchmark {
     println(mapper.writeValueAsString(root))
   }
 
+  private val random = new Random(1)
+
+  /** As random as they are after a long time: they cannot be compressed. */
+  private def anyOffset(): Long = (random.nextDouble() * 1e12).toLong
+
+  private def anyId(): String = {
+    val bytes = new Array[Byte](16)
+    random.nextBytes(bytes)
+    Base64.getUrlEncoder.withoutPadding.encodeToString(bytes)
+  }
+
+  private def identity(of: Positions): ClusterIdentity =
+    ClusterIdentity(Some(anyId()), SortedMap.from(of.topics.map(_ -> anyId())))
+
   /** `total` partitions, evenly distributed over clusters and their topics. */
   private def positions(clusters: Int, total: Int): SortedMap[String, Positions] = {
     def share(of: Int, among: Int, index: Int) = of / among + (if (index < of % among) 1 else 0)
     SortedMap.from((0 until clusters).map { c =>
       val own = share(total, clusters, c)
       f"cluster-$c%03d" -> Positions((0 until Topics).map { t =>
-        s"orders-$t" -> SortedMap.from((0 until share(own, Topics, t)).map(p => p -> (123456789L + p)))
+        s"orders-$t" -> SortedMap.from((0 until share(own, Topics, t)).map(p => p -> anyOffset()))
       })
     })
   }
 }
 
 private final class OffsetBenchmark(clusters: Int, partitions: Int) {
-  val start: CompositeOffset = CompositeOffset(OffsetBenchmark.positions(clusters, partitions))
+  val start: CompositeOffset = {
+    val all = OffsetBenchmark.positions(clusters, partitions)
+    CompositeOffset(all, identities = all.map { case (id, of) => id -> OffsetBenchmark.identity(of) })
+  }
   val size: Int = start.clusters.valuesIterator.map(_.size).sum
 
   private val end = start.copy(clusters = start.clusters.map { case (id, all) =>
@@ -55,7 +81,13 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     id -> TopologyCluster(id, SortedMap.from(all.topics.map(_ -> TopologyTopic("orders"))), Map.empty)
   })
   private val views: Map[String, ClusterView] = end.clusters.map { case (id, all) =>
-    id -> ClusterView.Reachable(ends = all, earliest = start.position(id))
+    val known = start.identity(id)
+    id -> ClusterView.Reachable(
+      ends = all,
+      earliest = start.position(id),
+      topicIds = known.topics,
+      kafkaId = known.kafkaId
+    )
   }
   private val rules = Reconcile.Rules(-1, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
   private val transition = Reconcile(start, topology, 0L, rules)
@@ -66,7 +98,7 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     "decode" -> (() => CompositeOffsetJson.read(text)),
     "reconcile" -> (() => Reconcile(start, topology, 0L, rules)),
     "advance" -> { () =>
-      val advance = NextOffset(start, transition, views)
+      val advance = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail)
       advance.offset(BudgetShare(advance.spans.map(_.lag), size.toLong * 5))
     },
     "between" -> (() => OffsetRange.between(start, end))

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs {
@@ -202,6 +202,20 @@ private[dynamickafka] object SourceOptionSpecs {
       "the topic is read twice."
   )
 
+  val ReplacedPolicy: OptionSpec[ReplacedClusterPolicy] = OptionSpec(
+    "replacedClusterPolicy",
+    oneOf[ReplacedClusterPolicy](
+      "fail" -> ReplacedClusterPolicy.Fail,
+      "earliest" -> ReplacedClusterPolicy.Earliest,
+      "latest" -> ReplacedClusterPolicy.Latest
+    ),
+    Some(ReplacedClusterPolicy.Fail),
+    "`fail`",
+    "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
+      "`cluster.id`: `fail` fails the query; `earliest` and `latest` continue with the new cluster from its earliest or " +
+      "latest offsets, and drop the offsets of the former one."
+  )
+
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(
     "clusterFailurePolicy",
     oneOf("fail" -> false, "skip" -> true),
@@ -361,6 +375,7 @@ private[dynamickafka] object SourceOptionSpecs {
     RemovalConfirmations,
     AllowMissingStreams,
     AllowDuplicateClusters,
+    ReplacedPolicy,
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,

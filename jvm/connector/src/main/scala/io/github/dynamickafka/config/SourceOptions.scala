@@ -5,7 +5,7 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.OptionTable
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
 private[dynamickafka] final case class SourceOptions(
@@ -19,7 +19,8 @@ private[dynamickafka] final case class SourceOptions(
     includeHeaders: Boolean,
     removedClusterRetentionMs: Long,
     drainRemovedClusters: Boolean,
-    allowDuplicateClusters: Boolean
+    allowDuplicateClusters: Boolean,
+    replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail
 ) {
   override def toString: String = s"SourceOptions($subscription)"
 }

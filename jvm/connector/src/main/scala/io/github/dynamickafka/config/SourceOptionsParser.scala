@@ -47,7 +47,8 @@ private[dynamickafka] object SourceOptionsParser {
       includeHeaders = raw.get(IncludeHeaders),
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
-      allowDuplicateClusters = raw.get(AllowDuplicateClusters)
+      allowDuplicateClusters = raw.get(AllowDuplicateClusters),
+      replacedClusters = raw.get(ReplacedPolicy)
     )
   }
 

@@ -75,6 +75,29 @@ private[dynamickafka] object Errors {
       )
     )
 
+  /** @param positions for each partition the position in the former topic and the end of the new one */
+  def topicRecreated(
+      cluster: String,
+      topic: String,
+      oldId: String,
+      newId: String,
+      positions: String
+  ): Runtime =
+    runtime(
+      "TOPIC_RECREATED",
+      Map(
+        "cluster" -> cluster,
+        "topic" -> topic,
+        "oldId" -> oldId,
+        "newId" -> newId,
+        "positions" -> positions
+      )
+    )
+
+  /** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
+  def clusterReplaced(cluster: String, known: String, found: String): Runtime =
+    runtime("CLUSTER_REPLACED", Map("cluster" -> cluster, "known" -> known, "found" -> found))
+
   def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
     runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))
 
@@ -94,6 +117,10 @@ private[dynamickafka] object Errors {
 
   def invalidOffset(reason: String, cause: Throwable = null): Runtime =
     runtime("INVALID_OFFSET", Map("reason" -> reason), cause)
+
+  /** An offset that the connector computed and that could not be planned: a bug. */
+  def invalidNextOffset(reason: String): Runtime =
+    runtime("INVALID_NEXT_OFFSET", Map("reason" -> reason))
 
   def plainKafkaCheckpoint(location: String): Runtime =
     runtime("PLAIN_KAFKA_CHECKPOINT", Map("location" -> location))

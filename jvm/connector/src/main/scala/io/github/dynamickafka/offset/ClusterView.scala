@@ -15,6 +15,8 @@ private[dynamickafka] object ClusterView {
    * @param missing requested topics that the cluster does not have
    * @param endings the stopping offsets that were resolved now; a partition that is absent has none
    * @param unanswered (topic, partition) pairs that exist, but whose offsets the cluster did not return, with the reason
+   * @param topicIds the topic ids of Kafka (KIP-516) of the topics; absent where the broker gives none
+   * @param kafkaId the `cluster.id` of Kafka (KIP-78), if the broker gives one
    */
   final case class Reachable(
       ends: Positions,
@@ -22,6 +24,8 @@ private[dynamickafka] object ClusterView {
       entering: Positions = Positions.empty,
       missing: Set[String] = Set.empty,
       endings: Positions = Positions.empty,
-      unanswered: Map[(String, Int), String] = Map.empty
+      unanswered: Map[(String, Int), String] = Map.empty,
+      topicIds: Map[String, String] = Map.empty,
+      kafkaId: Option[String] = None
   ) extends ClusterView
 }

@@ -13,47 +13,145 @@ import org.apache.spark.sql.connector.read.streaming.Offset
  * @param clusters the current positions by cluster id
  * @param entered positions at which partitions enter in the batch that ends here (or return, or are reset after lost
  *                records). They take precedence over the start offset of the batch
- * @param retained positions of clusters and topics that have left the topology
+ * @param retained positions of clusters and topics that have left the topology, and of partitions that Kafka no longer has
  * @param draining drain targets: the offsets up to which draining topics are read
  * @param ends stopping offsets by cluster and topic
+ * @param identities what Kafka calls the clusters and the topics in `clusters`
  */
 private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
     entered: SortedMap[String, Positions] = SortedMap.empty,
     retained: SortedMap[String, Retained] = SortedMap.empty,
     draining: SortedMap[String, Positions] = SortedMap.empty,
-    ends: StoppingOffsets.ByCluster = StoppingOffsets.none
+    ends: StoppingOffsets.ByCluster = StoppingOffsets.none,
+    identities: SortedMap[String, ClusterIdentity] = SortedMap.empty
 ) extends Offset {
 
-  /** Canonical, so that equal offsets have equal text, because Spark compares offsets by their text. */
-  override lazy val json: String = CompositeOffsetJson.write(this)
+  // Set before the offset is passed on, and never changed.
+  private var logged: Option[String] = None
+
+  /**
+   * Canonical, so that equal offsets have equal text, because Spark compares offsets by their text. An offset that was
+   * read keeps its text: one of an earlier version that is returned unchanged must not look like a new one.
+   */
+  override lazy val json: String = logged.getOrElse(CompositeOffsetJson.write(this))
+
+  /** This offset, as it was read from a log. */
+  private[offset] def withText(text: String): CompositeOffset = {
+    val same = copy()
+    same.logged = Some(text)
+    same
+  }
 
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
+
+  def identity(cluster: String): ClusterIdentity = identities.getOrElse(cluster, ClusterIdentity.unknown)
 
   /** Whether a batch from `start` to this offset would read nothing and change no persistent state. */
   def sameAs(start: CompositeOffset): Boolean =
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
-      draining == start.draining && ends == start.ends
+      draining == start.draining && ends == start.ends && identities == start.identities
 
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
+
+  // Spark's class compares the text, which may be that of an earlier version.
+  override def equals(other: Any): Boolean = other match {
+    case that: CompositeOffset => (this eq that) || parts == that.parts
+    case _ => false
+  }
+
+  override def hashCode: Int = parts.hashCode
+
+  private def parts = (clusters, entered, retained, draining, ends, identities)
 }
 
 private[dynamickafka] object CompositeOffset {
-  val Version = 1
+
+  /** The version that is written; all versions from 1 on are read. */
+  val Version = 2
   val empty: CompositeOffset = CompositeOffset(SortedMap.empty[String, Positions])
+}
+
+/**
+ * What Kafka calls a cluster and its topics. Whatever is not known is absent, and is not compared.
+ *
+ * @param kafkaId the `cluster.id` of Kafka (KIP-78)
+ * @param topics the topic ids (KIP-516) of topics that are read, by name
+ */
+private[dynamickafka] final case class ClusterIdentity(
+    kafkaId: Option[String] = None,
+    topics: SortedMap[String, String] = SortedMap.empty
+) {
+  def isEmpty: Boolean = kafkaId.isEmpty && topics.isEmpty
+}
+
+private[dynamickafka] object ClusterIdentity {
+  val unknown: ClusterIdentity = ClusterIdentity()
+
+  /** Whether both are known and differ. */
+  def differ(one: Option[String], other: Option[String]): Boolean =
+    one.exists(id => other.exists(_ != id))
 }
 
 /**
  * The positions of topics of one cluster that have left the topology.
  *
- * @param since when the last of them left, in epoch milliseconds; the retention time starts here
  * @param drained topics that left because they reached their drain target, while the metadata still lists them as
  *                draining. They are not read again until their state in the metadata changes, even if their positions
  *                have been dropped
  */
 private[dynamickafka] final case class Retained(
-    since: Long,
-    positions: Positions,
+    topics: SortedMap[String, RetainedTopic],
     drained: Set[String] = Set.empty
-)
+) {
+  def positions: Positions = Positions(topics.map { case (topic, of) => topic -> of.offsets })
+
+  def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
+
+  def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
+    copy(topics = topics.map { case (topic, of) => topic -> f(topic, of) }.filter(_._2.offsets.nonEmpty))
+
+  /** With the positions of `that`, whose time and topic id apply where both have a topic. */
+  def ++(that: Retained): Retained = Retained(
+    that.topics.foldLeft(topics) { case (all, (topic, of)) =>
+      all.updated(topic, all.get(topic).fold(of)(_ ++ of))
+    },
+    drained ++ that.drained
+  )
+}
+
+private[dynamickafka] object Retained {
+  val empty: Retained = Retained(SortedMap.empty[String, RetainedTopic])
+
+  /** Positions that all leave at the same time. */
+  def at(
+      since: Long,
+      positions: Positions,
+      drained: Set[String] = Set.empty,
+      ids: String => Option[String] = _ => None
+  ): Retained =
+    Retained(
+      positions.byTopic.map { case (topic, offsets) => topic -> RetainedTopic(since, offsets, ids(topic)) },
+      drained
+    )
+}
+
+/**
+ * @param since when the last of these partitions left, in epoch milliseconds; the retention time starts here
+ * @param id the topic id of Kafka, if it is known
+ */
+private[dynamickafka] final case class RetainedTopic(
+    since: Long,
+    offsets: SortedMap[Int, Long],
+    id: Option[String] = None
+) {
+
+  /**
+   * With later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a
+   * deleted topic again.
+   */
+  def ++(later: RetainedTopic): RetainedTopic =
+    if (ClusterIdentity.differ(id, later.id)) later
+    else RetainedTopic(math.max(since, later.since), offsets ++ later.offsets, later.id.orElse(id))
+}

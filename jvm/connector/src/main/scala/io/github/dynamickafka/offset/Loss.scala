@@ -1,5 +1,7 @@
 package io.github.dynamickafka.offset
 
+import scala.collection.immutable.SortedMap
+
 /** Records that are no longer available. `failOnDataLoss` determines whether the query fails. */
 private[dynamickafka] sealed trait Loss extends Product with Serializable {
   def cluster: String
@@ -13,6 +15,29 @@ private[dynamickafka] object Loss {
   }
   final case class PartitionGone(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
     def text: String = s"partition $partition, which was read up to offset $known, no longer exists"
+  }
+
+  /**
+   * The topic has another topic id than the one that was read.
+   *
+   * @param known the next offsets to read of the former topic
+   * @param ends the latest offsets of the new topic
+   */
+  final case class TopicRecreated(
+      cluster: String,
+      topic: String,
+      oldId: String,
+      newId: String,
+      known: SortedMap[Int, Long],
+      ends: SortedMap[Int, Long]
+  ) extends Loss {
+    def text: String =
+      s"the topic was deleted and recreated (topic id $newId instead of $oldId): $partitions; it is read from its beginning"
+
+    /** For each partition the position in the former topic and the end of the new one. */
+    def partitions: String = known.map { case (p, at) =>
+      s"partition $p: the next offset to read was $at, the latest offset is now ${ends.getOrElse(p, "none")}"
+    }.mkString("; ")
   }
   final case class Expired(cluster: String, topic: String, partition: Int, known: Long, earliest: Long)
       extends Loss {
@@ -29,6 +54,23 @@ private[dynamickafka] object Loss {
     def text: String =
       s"partition $partition: the log was truncated below offset $known, the next offset to read, for example by an " +
         "unclean leader election, so records that were already read may be missing or replaced in the log"
+  }
+
+  /** The topic is the same, and its log ends below the position. */
+  final case class CutOff(cluster: String, topic: String, partition: Int, known: Long, end: Long)
+      extends Loss {
+    def text: String =
+      s"partition $partition: the next offset to read is $known, but the latest offset of the same topic is $end, so " +
+        "the log was truncated, for example by an unclean leader election; records that were already read may be " +
+        "missing or replaced in the log"
+  }
+
+  /** A batch was logged with records of this range that the log does not contain. */
+  final case class BeyondEnd(cluster: String, topic: String, partition: Int, at: Long, until: Long, end: Long)
+      extends Loss {
+    def text: String =
+      s"partition $partition: the batch was logged with the offsets up to $until, but the log ends at $end, so the " +
+        s"records from offset $at on do not exist: the log was truncated, or the topic was deleted and recreated"
   }
   final case class OutOfRange(
       cluster: String,

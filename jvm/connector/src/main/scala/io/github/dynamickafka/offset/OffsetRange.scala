@@ -15,20 +15,38 @@ private[dynamickafka] object OffsetRange {
   /**
    * The non-empty ranges, by cluster, that the batch between two composite offsets reads. They depend on nothing else,
    * so that a logged batch is the same each time it is planned (invariant 2 in `docs/dev/architecture.md`).
+   *
+   * @throws DynamicKafkaRuntimeException `INVALID_OFFSET`
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
+    ranges(start, end, Errors.invalidOffset(_))
+
+  /**
+   * The same for an offset that is not logged yet. An offset that could not be planned would fail each later start of the
+   * query, so it must not be logged.
+   *
+   * @throws DynamicKafkaRuntimeException `INVALID_NEXT_OFFSET`
+   */
+  def beforeLogging(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
+    ranges(start, end, Errors.invalidNextOffset)
+
+  private def ranges(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      invalid: String => Throwable
+  ): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
     if (start == end) SortedMap.empty
     else end.clusters.map { case (cluster, until) =>
       val from = start.position(cluster) ++ end.entered.getOrElse(cluster, Positions.empty)
       cluster -> until.iterator.map { case (topic, partition, last) =>
         val first = from.get(topic, partition).getOrElse {
-          throw Errors.invalidOffset(
+          throw invalid(
             s"cluster '$cluster', $topic-$partition has an end offset but no start offset"
           )
         }
         if (first > last) {
-          throw Errors.invalidOffset(
+          throw invalid(
             s"cluster '$cluster', $topic-$partition starts at $first and ends at $last"
           )
         }

@@ -27,7 +27,9 @@ private[dynamickafka] object Reconcile {
     val parts = ids.toSeq.map(id => id -> cluster(id, start, topology, now, rules, alone = ids.size == 1))
     Transition(
       clusters = SortedMap.from(parts.collect { case (id, (work, _)) if work.topics.nonEmpty => id -> work }),
-      retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept })
+      retained = SortedMap.from(parts.collect { case (id, (_, Some(kept))) => id -> kept }),
+      now = now,
+      retains = rules.retentionMs != 0
     )
   }
 
@@ -46,10 +48,11 @@ private[dynamickafka] object Reconcile {
     val live = start.position(id).filter(reads)
     val dropped = start.position(id) -- live
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
-    val kept = start.retained.get(id).map { r =>
-      // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
-      if (expired(r.since, now, rules.retentionMs)) r.copy(positions = Positions.empty) else r
-    }
+    val topicIds = start.identity(id).topics
+    // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
+    val kept = start.retained.get(id).map(_.map { (_, of) =>
+      if (expired(of.since, now, rules.retentionMs)) of.copy(offsets = SortedMap.empty[Int, Long]) else of
+    })
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
     // left the metadata with `drainRemoved`, is read up to its drain target.
@@ -67,12 +70,16 @@ private[dynamickafka] object Reconcile {
     // Topics of the metadata that are not read: they return, enter, or remain unread because they were drained.
     val absent = named.keySet.toSet -- live.topics
     val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
-    val returnable = kept.fold(Positions.empty)(_.positions.filter(reads))
+    // Positions of an earlier topic of the same name do not return.
+    def isCurrent(topic: String) = !kept.flatMap(_.topics.get(topic)).exists(of =>
+      ClusterIdentity.differ(of.id, topicIds.get(topic))
+    )
+    val returnable = kept.fold(Positions.empty)(_.positions.filterTopics(isCurrent).filter(reads))
     val (back, fresh) = (absent -- away).partition(returnable.topics)
     // A topic with a drain target is read up to the target only: its other partitions do not return.
     val targets = oldTargets.filterTopics(t => stay(t) && toItsEnd(t))
     val returning = returnable.filterTopics(t => back(t) || (stay(t) && !targets.topics(t)))
-    val clusterIsKnown = start.position(id).nonEmpty || kept.exists(_.positions.nonEmpty)
+    val clusterIsKnown = start.position(id).nonEmpty || kept.exists(_.topics.nonEmpty)
     val entering = fresh.iterator.map(t => t -> rules.entry(id, t, named(t), clusterIsKnown))
 
     val reading = stay ++ back ++ fresh
@@ -96,28 +103,13 @@ private[dynamickafka] object Reconcile {
           t -> topic.partitions.fold(Set.empty[Int])(_.toSet)
       }
     )
-    (work, retain(kept, live.filterTopics(leave), dropped, returning, isDraining, now, rules.retentionMs))
-  }
-
-  private def retain(
-      kept: Option[Retained],
-      leaving: Positions,
-      dropped: Positions,
-      returning: Positions,
-      isDraining: String => Boolean,
-      now: Long,
-      retentionMs: Long
-  ): Option[Retained] = {
-    val old = kept.map(_.positions -- returning).getOrElse(Positions.empty)
-    val fresh = if (retentionMs == 0) Positions.empty else leaving ++ dropped
-    val all = old ++ fresh
-    val drained = (kept.fold(Set.empty[String])(_.drained) ++ leaving.topics).filter(isDraining)
-    if (all.isEmpty && drained.isEmpty) None
-    else {
-      // The retention time of all positions restarts with the newest one: retaining too long loses no records.
-      val since = if (fresh.nonEmpty) now else kept.fold(now)(_.since)
-      Some(Retained(since, all, drained))
-    }
+    val leaving = live.filterTopics(leave)
+    val left = if (rules.retentionMs == 0) Positions.empty else leaving ++ dropped
+    val retained = kept.getOrElse(Retained.empty)
+      .map((topic, of) => of.copy(offsets = of.offsets -- returning.of(topic).keys)) ++
+      Retained.at(now, left, ids = topicIds.get)
+    val drained = (retained.drained ++ leaving.topics).filter(isDraining)
+    (work, Some(retained.copy(drained = drained)).filterNot(_.isEmpty))
   }
 
   private def expired(since: Long, now: Long, retentionMs: Long): Boolean =

@@ -9,10 +9,14 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  *
  * @param clusters the topics to read now, by cluster id
  * @param retained positions that are kept for a return, without expired ones
+ * @param now epoch milliseconds
+ * @param retains whether positions are retained at all
  */
 private[dynamickafka] final case class Transition(
     clusters: SortedMap[String, ClusterTransition],
-    retained: SortedMap[String, Retained]
+    retained: SortedMap[String, Retained],
+    now: Long = 0L,
+    retains: Boolean = true
 )
 
 /**

@@ -20,9 +20,14 @@ import io.github.dynamickafka.offset.{
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.trigger.{LossPolicy, TopicPatterns, UnansweredPartitions}
+import io.github.dynamickafka.source.trigger.{
+  DuplicateClusters,
+  LossPolicy,
+  TopicPatterns,
+  UnansweredPartitions
+}
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**
  * A batch read from start to stopping offsets, with one poll of the metadata service and one request to each cluster.
@@ -59,9 +64,10 @@ private[source] final class DynamicBatch(
     )
     val starts = Reconcile(CompositeOffset.empty, topology, now = 0L, rules)
     val views = ask(streams, starts)
+    if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
-    val advance = NextOffset(CompositeOffset.empty, starts, views)
+    val advance = NextOffset(CompositeOffset.empty, starts, views, ReplacedClusterPolicy.Fail)
     if (options.failOnDataLoss) {
       advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)

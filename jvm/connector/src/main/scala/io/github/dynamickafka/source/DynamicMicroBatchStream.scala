@@ -58,12 +58,13 @@ private[source] final class DynamicMicroBatchStream(
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
+  import DynamicMicroBatchStream._
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
   private val step = new TriggerPlanner(options, configs, streams, feed, memory, clock)
   private val replay = new Replay(options, configs, feed, streams, memory)
-  private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
+  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
   private val unanswered = UnansweredPartitions(options.clusters, clock)
@@ -72,7 +73,7 @@ private[source] final class DynamicMicroBatchStream(
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
   private var last: Option[TriggerSnapshot] = None
-  private var made: Option[CompositeOffset] = None
+  private var made: Option[Made] = None
   private var planned: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
   override def deserializeOffset(json: String): Offset = CompositeOffsetJson.read(json)
@@ -132,10 +133,12 @@ private[source] final class DynamicMicroBatchStream(
     watch.looked(start, look)
     judgeUnanswered(look, waits = !availableNow)
     val next = look.advance.offset(granted(look, limit))
-    memory.remember(look.topology, next)
+    // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
     val end = if (next.sameAs(start)) start else next
+    val ranges = OffsetRange.beforeLogging(start, end)
+    memory.remember(look.topology, next)
     if (end ne start) OffsetChangeText.describe(start, end).foreach(text => log.info(text))
-    made = Some(end)
+    made = Some(Made(start, end, ranges))
     end
   }
 
@@ -170,8 +173,8 @@ private[source] final class DynamicMicroBatchStream(
     planned match {
       case Some((`batch`, partitions)) => partitions
       case _ =>
-        val ranges = OffsetRange.between(batch._1, batch._2)
-        val readable = if (made.contains(batch._2)) ranges else replay.open(ranges)
+        val readable = made.filter(m => m.end == batch._2 && m.start == batch._1).map(_.ranges)
+          .getOrElse(replay.open(OffsetRange.between(batch._1, batch._2), batch._2))
         val partitions =
           planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
@@ -242,6 +245,14 @@ private[source] final class DynamicMicroBatchStream(
 }
 
 private[source] object DynamicMicroBatchStream {
+
+  /** A batch that this run has computed, with its ranges by cluster. */
+  private final case class Made(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]]
+  )
+
   val MissingTopicGraceMs = 5000L
   private val MissingTopicPauseMs = 200L
 }

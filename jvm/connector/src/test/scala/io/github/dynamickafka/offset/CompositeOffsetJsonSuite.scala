@@ -7,6 +7,7 @@ import scala.util.Using
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.testkit.TimeLimit
 
 class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
@@ -21,9 +22,49 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
       val json = offset.json
       val back = CompositeOffsetJson.read(json)
       assert(back == offset)
-      assert(back.json == json)
+      assert(back.json == json && CompositeOffsetJson.write(back) == json)
       assert(!json.contains('\n'), "Spark's offset log has one line for each source")
     }
+  }
+
+  test("packed: what is written is read back equal") {
+    forAll(Generators.compositeOffset, minSuccessful(300)) { offset =>
+      val packed = s"""{"version":2,"packed":"${PackedOffset.pack(offset)}"}"""
+      assert(CompositeOffsetJson.read(packed) == offset)
+    }
+  }
+
+  private def large(partitions: Int, from: Int = 0): CompositeOffset =
+    CompositeOffset(SortedMap("a" -> positions((0 until partitions).map(p =>
+      ("t", from + p, p * 1000003L)
+    ): _*)))
+
+  test("offsets of more than 64 KiB are packed, smaller ones are readable") {
+    val sizes = Seq(1, 4000, 10000, 11000, 20000)
+    for (n <- sizes; from <- Seq(0, 5)) {
+      val offset = large(n, from)
+      assert(CompositeOffsetJson.read(offset.json) == offset)
+      assert(offset.json.contains(""""packed":"""") == n >= 4000, s"$n partitions: ${offset.json.length}")
+    }
+  }
+
+  test("packed text that is damaged is refused") {
+    val packed = PackedOffset.pack(large(50))
+    def refused(text: String) = {
+      val e = intercept[DynamicKafkaRuntimeException](
+        CompositeOffsetJson.read(s"""{"version":2,"packed":"$text"}""")
+      )
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OFFSET")
+    }
+    Seq("", "!", packed.take(20), packed.drop(8), packed.dropRight(8)).foreach(refused)
+  }
+
+  test("an offset that was read keeps its text, and equals one of another version") {
+    val old = CompositeOffsetJson.read("""{"version":1,"clusters":{"a":{"t":{"0":3}}}}""")
+    val same = CompositeOffset(SortedMap("a" -> positions(("t", 0, 3L))))
+    assert(old == same && old.hashCode == same.hashCode && same.sameAs(old))
+    assert(old.json.contains(""""version":1""") && same.json.contains(""""version":2"""))
+    assert(old.copy(entered = old.clusters).json.contains(""""version":2"""))
   }
 
   test("equal offsets have equal text, in whatever order they were built") {
@@ -34,7 +75,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     assert(CompositeOffset(one).json == CompositeOffset(other).json)
     assert(
       CompositeOffset(one).json ==
-        """{"version":1,"clusters":{"a":{"y":{"0":4},"z":{"0":3}},"b":{"t":{"2":2,"10":1}}}}"""
+        """{"version":2,"clusters":{"a":{"y":{"0":4},"z":{"0":3}},"b":{"t":{"2":2,"10":1}}}}"""
     )
   }
 
@@ -42,20 +83,34 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     val offset = CompositeOffset(
       clusters = SortedMap("blue" -> positions(("orders", 0, 42L), ("orders", 1, 7L))),
       entered = SortedMap("green" -> positions(("orders", 0, 0L))),
-      retained = SortedMap("old" -> Retained(1763700000000L, positions(("orders", 0, 99L)))),
-      draining = SortedMap("red" -> positions(("orders", 0, 120L)))
+      retained = SortedMap("old" -> Retained.at(
+        1763700000000L,
+        positions(("orders", 0, 99L)),
+        Set("orders"),
+        _ => Some("T1")
+      )),
+      draining = SortedMap("red" -> positions(("orders", 0, 120L))),
+      identities = SortedMap("blue" -> ClusterIdentity(Some("K1"), SortedMap("orders" -> "T0")))
     )
     assert(
-      offset.json == """{"version":1,"clusters":{"blue":{"orders":{"0":42,"1":7}}},""" +
+      offset.json == """{"version":2,"clusters":{"blue":{"orders":{"0":42,"1":7}}},""" +
         """"entered":{"green":{"orders":{"0":0}}},""" +
-        """"retained":{"old":{"since":1763700000000,"topics":{"orders":{"0":99}}}},""" +
-        """"draining":{"red":{"orders":{"0":120}}}}"""
+        """"retained":{"old":{"topics":{"orders":{"since":1763700000000,"id":"T1","offsets":{"0":99}}},""" +
+        """"drained":["orders"]}},"draining":{"red":{"orders":{"0":120}}},""" +
+        """"identities":{"blue":{"cluster":"K1","topics":{"orders":"T0"}}}}"""
     )
   }
 
   test("every later version reads the golden offset of version 1") {
     val golden = resource("offset-version-1.json")
     assert(CompositeOffsetJson.read(golden).json == golden)
+  }
+
+  test("every later version reads the golden offset of version 2") {
+    val golden = resource("offset-version-2.json")
+    val read = CompositeOffsetJson.read(golden)
+    assert(CompositeOffsetJson.write(read) == golden)
+    assert(read.retained("old").topics("orders").id.contains("x7Tn1DQvQFyPyJ0cXW1b2A"))
   }
 
   test("every later version reads the golden offset with ends, which is of version 1 too") {

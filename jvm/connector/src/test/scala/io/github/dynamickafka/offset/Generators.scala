@@ -20,11 +20,21 @@ object Generators {
   def byCluster[A](value: Gen[A]): Gen[SortedMap[String, A]] =
     Gen.choose(0, 4).flatMap(Gen.listOfN(_, Gen.zip(clusterId, value))).map(SortedMap.from(_))
 
-  val retained: Gen[Retained] = for {
+  val retainedTopic: Gen[RetainedTopic] = for {
     since <- Gen.choose(0L, 2000000000000L)
     kept <- positions
-    drained <- Gen.someOf(kept.topics)
-  } yield Retained(since, kept, drained.toSet)
+    id <- Gen.option(Gen.identifier)
+  } yield RetainedTopic(since, kept.byTopic.head._2, id)
+
+  val retained: Gen[Retained] = for {
+    topics <- Gen.mapOf(Gen.zip(topic, retainedTopic))
+    drained <- Gen.someOf(topics.keySet)
+  } yield Retained(SortedMap.from(topics), drained.toSet)
+
+  val identity: Gen[ClusterIdentity] = for {
+    kafkaId <- Gen.option(Gen.identifier)
+    topics <- Gen.mapOf(Gen.zip(topic, Gen.identifier))
+  } yield ClusterIdentity(kafkaId, SortedMap.from(topics))
 
   val topicEnds: Gen[TopicEnds] = for {
     by <- Gen.oneOf("latest", "committed", "timestamp:1763700000000", """{"0":-1,"7":"x"}""")
@@ -39,5 +49,6 @@ object Generators {
     retained <- byCluster(retained)
     draining <- byCluster(positions)
     ends <- byCluster(ends)
-  } yield CompositeOffset(clusters, entered, retained, draining, ends)
+    identities <- byCluster(identity)
+  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities)
 }

@@ -13,9 +13,9 @@ class OffsetRulesSuite extends AnyFunSuite {
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
   private def on(cluster: String, all: (String, Int, Long)*) = SortedMap(cluster -> positions(all: _*))
 
-  private def invalid(body: => Any): String = {
+  private def invalid(condition: String)(body: => Any): String = {
     val e = intercept[DynamicKafkaRuntimeException](body)
-    assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OFFSET")
+    assert(e.getCondition == s"DYNAMIC_KAFKA.$condition")
     e.getMessage
   }
 
@@ -54,9 +54,11 @@ class OffsetRulesSuite extends AnyFunSuite {
 
   test("an end before its start, or without a start, is refused") {
     val start = CompositeOffset(on("a", ("t", 0, 5L)))
-    def to(all: (String, Int, Long)*) = invalid(OffsetRange.between(start, CompositeOffset(on("a", all: _*))))
-    assert(to(("t", 0, 4L)).contains("starts at 5"))
-    assert(to(("t", 1, 4L)).contains("no start"))
+    def end(all: (String, Int, Long)*) = CompositeOffset(on("a", all: _*))
+    Seq(end(("t", 0, 4L)) -> "starts at 5", end(("t", 1, 4L)) -> "no start").foreach { case (end, says) =>
+      assert(invalid("INVALID_OFFSET")(OffsetRange.between(start, end)).contains(says))
+      assert(invalid("INVALID_NEXT_OFFSET")(OffsetRange.beforeLogging(start, end)).contains(says))
+    }
   }
 
   test("offsets are the same only if all durable parts are equal and nothing enters") {
@@ -65,9 +67,10 @@ class OffsetRulesSuite extends AnyFunSuite {
     val other = Seq(
       one.copy(clusters = on("a", ("t", 0, 6L))),
       one.copy(entered = on("a", ("t", 0, 4L))),
-      one.copy(retained = SortedMap("b" -> Retained(1L, three))),
+      one.copy(retained = SortedMap("b" -> Retained.at(1L, three))),
       one.copy(draining = on("a", ("t", 0, 9L))),
-      one.copy(ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L)))))
+      one.copy(ends = SortedMap("a" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))),
+      one.copy(identities = SortedMap("a" -> ClusterIdentity(Some("K"))))
     )
     other.foreach(changed => assert(!changed.sameAs(one), changed))
   }
@@ -92,25 +95,28 @@ class OffsetRulesSuite extends AnyFunSuite {
   test("what leaves is retained from now on, forever with -1, and not at all with 0") {
     val start = CompositeOffset(on("a", ("t", 0, 5L)))
     Seq(-1L, 100L).foreach { retention =>
-      assert(left(start, retention, 1000L) == SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)))))
+      assert(left(start, retention, 1000L) == SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)))))
     }
     assert(left(start, 0L, 1000L).isEmpty)
   }
 
   test("a retained position expires exactly when its retention ends, and never with -1") {
-    val retained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L))))
+    val retained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L))))
     val start = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)
     assert(left(start, 100L, 1099L) == retained)
     assert(left(start, 100L, 1100L).isEmpty)
     assert(left(start, -1L, Long.MaxValue) == retained)
   }
 
-  test("a later departure restarts the retention of what is already retained") {
+  test("a later departure restarts the retention of its own topic only") {
     val start = CompositeOffset(
       on("a", ("t", 0, 5L)),
-      retained = SortedMap("a" -> Retained(1000L, positions(("u", 0, 3L))))
+      retained = SortedMap("a" -> Retained.at(1000L, positions(("u", 0, 3L))))
     )
-    val both = Retained(1050L, positions(("t", 0, 5L), ("u", 0, 3L)))
+    val both = Retained.at(1050L, positions(("t", 0, 5L))) ++ Retained.at(1000L, positions(("u", 0, 3L)))
     assert(left(start, 100L, 1050L) == SortedMap("a" -> both))
+    assert(left(start, 100L, 1100L) == SortedMap("a" -> Retained.at(1100L, positions(("t", 0, 5L)))))
+    val again = start.copy(clusters = on("a", ("u", 1, 5L)))
+    assert(left(again, 100L, 1050L)("a").topics("u").since == 1050L)
   }
 }

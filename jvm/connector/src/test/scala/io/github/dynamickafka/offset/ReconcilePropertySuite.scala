@@ -7,7 +7,13 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyCluster, TopologyTopic}
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
 
 /**
  * Many random histories of clusters, topics and partitions under random topologies, budgets, outages of clusters and of
@@ -19,13 +25,19 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
   private val clusterIds = Seq("a", "a-b", "c")
   private val topicNames = Seq("t", "b-t", "u")
 
-  /** @param bounded every partition ends at the end offset that it has when it is first seen */
-  private final class Model(seed: Long, val bounded: Boolean = false) {
+  /**
+   * @param bounded every partition ends at the end offset that it has when it is first seen
+   * @param recreated topics are deleted and recreated, with any number of partitions and records
+   */
+  private final class Model(seed: Long, val bounded: Boolean, recreated: Boolean) {
     val random = new Random(seed)
     var now = 1000000L
     var kafka = Map.empty[(String, String), Map[Int, Long]]
     for (c <- clusterIds; t <- topicNames)
       kafka += (c, t) -> (0 to random.nextInt(2)).map(_ -> random.nextInt(5).toLong).toMap
+
+    /** How often each topic was recreated: its topic id. */
+    var incarnation: Map[(String, String), Int] = Map.empty.withDefaultValue(0)
 
     var topology: Topology = Topology.empty
     var down = Set.empty[String]
@@ -35,7 +47,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
     var committed: CompositeOffset = CompositeOffset.empty
 
     /** Ranges read, by partition, in order. */
-    var read = Map.empty[(String, String, Int), Vector[(Long, Long)]]
+    var read = Map.empty[(String, String, Int, Int), Vector[(Long, Long)]]
     var turn = 0L
 
     /** The stopping offsets, as they were resolved first. */
@@ -58,8 +70,12 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
           val (key, ps) =
             kafka.toSeq.sortBy(_._1)(Ordering.Tuple2[String, String]).apply(random.nextInt(kafka.size))
           kafka += key -> (ps + (ps.size -> 0L))
+        case 4 if recreated =>
+          val key = (clusterIds(random.nextInt(3)), topicNames(random.nextInt(3)))
+          incarnation += key -> (incarnation(key) + 1)
+          kafka += key -> (0 to random.nextInt(3)).map(_ -> random.nextInt(9).toLong).toMap
         case 3 => down = clusterIds.filter(_ => chance(25)).toSet
-        case 4 => leaderless =
+        case 5 => leaderless =
             (for (((c, t), ps) <- kafka.toSeq; p <- ps.keys if chance(25)) yield (c, t, p)).toSet
         case _ => kafka = kafka.map { case (k, ps) =>
             k -> ps.map { case (p, end) => p -> (end + random.nextInt(4)) }
@@ -98,7 +114,9 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
           endings = Positions.from(open),
           unanswered = (all -- ends).iterator.map { case (t, p, _) =>
             (t, p) -> "partition has no leader"
-          }.toMap
+          }.toMap,
+          topicIds = work.topics.iterator.map(t => t -> s"$t-${incarnation((id, t))}").toMap,
+          kafkaId = Some(s"kafka-$id")
         )
       }
 
@@ -112,8 +130,15 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
     def trigger(budget: Option[Long]): Boolean = {
       val transition = Reconcile(committed, topology, now, rules)
       val views = transition.clusters.map { case (id, work) => id -> view(id, work) }
-      val advance = NextOffset(committed, transition, views)
-      assert(advance.losses.isEmpty)
+      val advance = NextOffset(committed, transition, views, ReplacedClusterPolicy.Fail)
+      // A topic of which no selected partition exists counts as deleted.
+      assert(
+        advance.losses.forall {
+          case _: Loss.TopicRecreated | _: Loss.TopicGone => recreated
+          case _ => false
+        },
+        s"${advance.losses} from $committed"
+      )
       turn += 1
       val lags = advance.spans.map(_.lag)
       val next = advance.offset(budget.fold(lags)(BudgetShare(lags, _, i => (i + turn) % 7L)))
@@ -121,10 +146,10 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       val end = if (changed) next else committed
       val logged = CompositeOffsetJson.read(end.json)
       assert(logged == end)
-      val ranges = OffsetRange.between(committed, logged)
+      val ranges = OffsetRange.beforeLogging(committed, logged)
       assert(ranges == OffsetRange.between(CompositeOffsetJson.read(committed.json), logged))
       for ((id, of) <- ranges; r <- of) {
-        val key = (id, r.topic, r.partition)
+        val key = (id, r.topic, incarnation((id, r.topic)), r.partition)
         read += key -> (read.getOrElse(key, Vector.empty) :+ (r.from -> r.until))
         assert(r.until <= kafka((id, r.topic))(r.partition), "read past the end")
       }
@@ -149,32 +174,42 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       Iterator.continually(model.trigger(None)).take(20).contains(false),
       "the query does not come to rest"
     )
-    for (((c, t), partitions) <- model.kafka; (p, end) <- partitions) {
-      val ranges = model.read.getOrElse((c, t, p), Vector.empty)
-      val joined = ranges.foldLeft(0L) { case (at, (from, until)) =>
+    val joined = model.read.map { case ((c, t, n, p), ranges) =>
+      (c, t, n, p) -> ranges.foldLeft(0L) { case (at, (from, until)) =>
         assert(
           from == at,
           s"$c $t-$p: ${if (from > at) "lost" else "repeated"} records between $at and $from: $ranges"
         )
         until
       }
-      val last = if (model.bounded) model.ends((c, t, p)) else end
-      assert(joined == last, s"$c $t-$p was read to $joined of $last")
     }
-    assert(model.committed.retained.isEmpty && model.committed.draining.isEmpty)
+    for (((c, t), partitions) <- model.kafka; (p, end) <- partitions) {
+      val reached = joined.getOrElse((c, t, model.incarnation((c, t)), p), 0L)
+      val last = if (model.bounded) model.ends((c, t, p)) else end
+      assert(reached == last, s"$c $t-$p was read to $reached of $last")
+    }
+    assert(model.committed.draining.isEmpty)
+    for ((c, kept) <- model.committed.retained; (t, of) <- kept.topics)
+      assert(!of.id.contains(s"$t-${model.incarnation((c, t))}"), s"$c $t was not resumed")
   }
 
   for {
-    (name, bounded, histories) <- Seq(
-      ("no record is lost or duplicated, under any order of changes", false, 400L),
-      ("a resolved end does not change and is read up to, under any order of changes", true, 100L)
+    (name, bounded, recreated, histories) <- Seq(
+      ("no record is lost or duplicated, under any order of changes", false, false, 400L),
+      ("a resolved end does not change and is read up to, under any order of changes", true, false, 100L),
+      (
+        "each topic is read from its beginning when it is recreated, once, under any order of changes",
+        false,
+        true,
+        400L
+      )
     )
   } test(name) {
     val first = TestSeed()
     (0L until histories).foreach { i =>
       val seed = first + i
       withClue(s"DYNAMIC_KAFKA_SEED=$seed: ") {
-        val model = new Model(seed, bounded)
+        val model = new Model(seed, bounded, recreated)
         (1 to 60).foreach { _ =>
           if (model.chance(50)) model.change()
           model.trigger()

@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /** The next offset where a cluster has returned the offsets of some partitions only. */
 class UnansweredPartitionRulesSuite extends AnyFunSuite {
@@ -21,7 +21,12 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
   )
 
   private def next(start: CompositeOffset, work: ClusterTransition, view: ClusterView): NextOffset =
-    NextOffset(start, Transition(SortedMap("a" -> work), start.retained), Map("a" -> view))
+    NextOffset(
+      start,
+      Transition(SortedMap("a" -> work), start.retained),
+      Map("a" -> view),
+      ReplacedClusterPolicy.Fail
+    )
 
   /** The offset when everything is read that can be read. */
   private def read(found: NextOffset): CompositeOffset = found.offset(found.spans.map(_.lag))
@@ -59,7 +64,7 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
   }
 
   test("a partition that returns stays retained until it has an answer") {
-    val retained = SortedMap("a" -> Retained(5L, both))
+    val retained = SortedMap("a" -> Retained.at(5L, both))
     val away = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)
     // What returns is not retained any more in the transition.
     def returning(view: ClusterView) = NextOffset(
@@ -68,12 +73,25 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
         SortedMap("a" -> ClusterTransition(Positions.empty, returning = both)),
         SortedMap.empty[String, Retained]
       ),
-      Map("a" -> view)
+      Map("a" -> view),
+      ReplacedClusterPolicy.Fail
     )
     val found = read(returning(half))
     assert(found.position("a") == ofFirst && found.entered == SortedMap("a" -> positions(("t", 0, 4L))))
-    assert(found.retained == SortedMap("a" -> Retained(5L, positions(("t", 1, 7L)))))
+    assert(found.retained == SortedMap("a" -> Retained.at(5L, positions(("t", 1, 7L)))))
     assert(read(returning(whole)).retained.isEmpty)
+  }
+
+  test("a recreated topic is begun anew when all its partitions have answered") {
+    def identity(id: String) = SortedMap("a" -> ClusterIdentity(Some("kafka"), SortedMap("t" -> id)))
+    def of(view: ClusterView.Reachable) = view.copy(topicIds = Map("t" -> "new"), kafkaId = Some("kafka"))
+    val known = start.copy(identities = identity("old"))
+    val later = next(known, ClusterTransition(both), of(half))
+    assert(later.losses.isEmpty && later.spans.isEmpty && read(later) == known)
+    val now = next(known, ClusterTransition(both), of(whole))
+    assert(now.losses.collect { case l: Loss.TopicRecreated => l.topic } == Seq("t"))
+    assert(now.spans.map(s => s.partition -> s.from) == Seq(0 -> 0L, 1 -> 0L))
+    assert(read(now).identities == identity("new"))
   }
 
   test("a stopping offset is kept while its partition has no answer") {

@@ -37,6 +37,12 @@ private[source] final class ClusterAdmin(
 
   def topics: CompletableFuture[Set[String]] = client.topics
 
+  /** The topic ids (KIP-516) of these topics, without topics that do not exist. */
+  def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] =
+    allPresent(client.describe(topics)).thenApply[Map[String, String]](_.collect {
+      case (topic, TopicAnswer(_, Some(id))) => topic -> id
+    })
+
   /**
    * A partition without a leader, or whose leader does not respond, is `unanswered`; the response contains all others.
    *
@@ -78,7 +84,8 @@ private[source] final class ClusterAdmin(
         endings = positions(ending.map { case (tp, o) => tp -> at(listed, tp, o) }, here),
         unanswered = listed.unanswered.collect {
           case (tp, reason) if !vanished(tp.topic) => (tp.topic, tp.partition) -> reason
-        }
+        },
+        topicIds = listed.ids
       ),
       listed.silent
     )

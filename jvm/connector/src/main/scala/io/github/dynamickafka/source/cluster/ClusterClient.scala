@@ -8,7 +8,13 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
-import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition}
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
+
+/**
+ * @param leaders the node that leads each partition, or None for a partition without leader
+ * @param id the topic id (KIP-516), if the broker gives one
+ */
+private[source] final case class TopicAnswer(leaders: Map[Int, Option[Int]], id: Option[String] = None)
 
 /** The requests of the driver to one cluster, with one client of Kafka. Never blocks: results are futures. Thread-safe. */
 private[source] trait ClusterClient extends AutoCloseable {
@@ -19,8 +25,7 @@ private[source] trait ClusterClient extends AutoCloseable {
   /** All topics without the internal topics of Kafka. */
   def topics: CompletableFuture[Set[String]]
 
-  /** By topic, the node that leads each partition, or None for a partition without leader. */
-  def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]]
+  def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]]
 
   def offsets(
       specs: Map[TopicPartition, OffsetSpec],
@@ -49,11 +54,15 @@ private[source] final class AdminClusterClient(config: ClusterConfig) extends Cl
   override def topics: CompletableFuture[Set[String]] =
     future(admin.listTopics().names()).thenApply[Set[String]](_.asScala.toSet)
 
-  override def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]] =
+  override def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]] =
     admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap.map { case (topic, description) =>
-      topic -> future(description).thenApply[Map[Int, Option[Int]]](_.partitions.asScala.map { p =>
-        p.partition -> Option(p.leader).filterNot(_.isEmpty).map(_.id)
-      }.toMap)
+      topic -> future(description).thenApply[TopicAnswer] { found =>
+        val leaders = found.partitions.asScala.map { p =>
+          p.partition -> Option(p.leader).filterNot(_.isEmpty).map(_.id)
+        }
+        // Brokers without topic ids give a zero id.
+        TopicAnswer(leaders.toMap, Option(found.topicId).filterNot(_ == Uuid.ZERO_UUID).map(_.toString))
+      }
     }
 
   override def offsets(

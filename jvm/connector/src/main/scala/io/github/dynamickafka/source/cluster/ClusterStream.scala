@@ -86,18 +86,18 @@ private[source] final class ClusterStream(
   def topics: CompletableFuture[Set[String]] = using(_.topics)
 
   /** The `cluster.id` of Kafka. Requested once; a failure is not cached. */
-  def kafkaClusterId: CompletableFuture[String] = synchronized {
-    kafkaId.filterNot(_.isCompletedExceptionally).getOrElse {
-      val answer = probe()
-      kafkaId = Some(answer)
-      answer
-    }
+  def kafkaClusterId: CompletableFuture[String] =
+    synchronized(kafkaId).filterNot(_.isCompletedExceptionally).getOrElse(kafkaClusterIdNow)
+
+  /** The `cluster.id` of Kafka, requested again. */
+  def kafkaClusterIdNow: CompletableFuture[String] = synchronized {
+    val answer = probe()
+    kafkaId = Some(answer)
+    answer
   }
 
-  /** The `cluster.id` of Kafka, if it is already known. */
-  def knownKafkaClusterId: Option[String] = synchronized(kafkaId).flatMap { answer =>
-    if (answer.isDone && !answer.isCompletedExceptionally) Option(answer.join()) else None
-  }
+  /** The topic ids of Kafka of these topics, without topics that do not exist. */
+  def topicIds(topics: Set[String]): CompletableFuture[Map[String, String]] = using(_.topicIds(topics))
 
   /** Completes when the cluster responds. */
   def probe(): CompletableFuture[String] = using(_.kafkaClusterId)

@@ -9,13 +9,14 @@ import java.util.concurrent.{
   TimeoutException
 }
 
+import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
-import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -80,9 +81,21 @@ private[source] final class ClusterStreams(
       // Concurrently, so that one time limit applies to both.
       val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
         .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-      stream.ask(questions(stream.id), pool).thenCombine[String, ClusterView](kafkaId, (view, _) => view)
+      stream.ask(questions(stream.id), pool).thenCombine[String, ClusterView](
+        kafkaId,
+        (view, found) => view.copy(kafkaId = known(found))
+      )
     }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
   }
+
+  /** The `cluster.id`s that these clusters report now. Otherwise like [[ask]]. */
+  def kafkaClusterIds(
+      ids: Set[String],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, Option[String]]] =
+    gather(Outage.Request.Offsets, ids, superseded)(_.kafkaClusterIdNow).map(_.map { case (id, found) =>
+      id -> found.flatMap(known)
+    })
 
   /**
    * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
@@ -118,14 +131,31 @@ private[source] final class ClusterStreams(
     }
   }
 
-  /** Whether each cluster responds within its request timeout; all are asked at once. */
-  def answers(ids: Set[String]): Map[String, Either[Throwable, Unit]] = {
-    val sent = ids.iterator.map { id =>
+  /** What Kafka calls these clusters and topics, if they respond within their request timeout; all are asked at once. */
+  def identities(topics: Map[String, Set[String]]): Map[String, Either[Throwable, ClusterIdentity]] = {
+    val sent = topics.map { case (id, ofCluster) =>
       val stream = streams(id)
-      id -> async(() => stream.probe()).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    }.toMap
+      id -> async { () =>
+        // A user that may read a topic may describe it; if not, the task reports the topic.
+        val ids = stream.topicIds(ofCluster).exceptionally(_ => Map.empty[String, String])
+        stream.kafkaClusterIdNow.thenCombine[Map[String, String], ClusterIdentity](
+          ids,
+          (found, topicIds) => ClusterIdentity(known(found), SortedMap.from(topicIds))
+        )
+      }.orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    }
     await(sent, _ => false)
-    sent.map { case (id, answer) => id -> outcome(answer).map(_ => ()) }
+    sent.map { case (id, answer) => id -> outcome(answer) }
+  }
+
+  /** The latest offsets of these topics, as far as the cluster responds. */
+  def ends(id: String, topics: Set[String]): Positions = {
+    val stream = streams(id)
+    val question = ClusterQuestion(topics, Positions.empty, Map.empty)
+    val answer =
+      async(() => stream.ask(question, pool)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    await(Map(id -> answer), _ => false)
+    outcome(answer).fold(_ => Positions.empty, _.ends)
   }
 
   /**
@@ -153,10 +183,6 @@ private[source] final class ClusterStreams(
       clock
     )
   }
-
-  /** The known `cluster.id`s of these clusters. */
-  def kafkaClusterIds(ids: Iterable[String]): Map[String, String] =
-    ids.flatMap(id => streams.get(id).flatMap(_.knownKafkaClusterId).map(id -> _)).toMap
 
   override def close(): Unit = {
     val waitMs = if (streams.valuesIterator.exists(_.isCommitting)) CommitWaitMs else CloseWaitMs
@@ -265,6 +291,8 @@ private[source] object ClusterStreams {
 
   /** Longer if a commit is pending, because the process may exit right after the stop. */
   private val CommitWaitMs = 3000L
+
+  private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)
 
   private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
     try Right(answer.join())

@@ -33,17 +33,19 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
     val attempt = Attempt(question, silent, patience, responsive, list(known -- unlistable -- silent.keySet))
-    look(attempt, leadersUntil = None).thenCompose[Listed] { case (led, listings) =>
+    look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
+      val led = described.leaders
       unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
-      listed(led, listings, silent)
+      listed(described, listings, silent)
     }
   }
 
   private def look(
       attempt: Attempt,
       leadersUntil: Option[Long]
-  ): CompletableFuture[(Leaders, Listings)] =
-    leaders(attempt).thenCompose[(Leaders, Listings)] { led =>
+  ): CompletableFuture[(Described, Listings)] =
+    describe(attempt).thenCompose[(Described, Listings)] { described =>
+      val led = described.leaders
       val asked = led.collect {
         case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node == node) => tp -> node
       }
@@ -55,22 +57,23 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       )
       val waitMs = math.max(1L, math.min(LookAgainMs, until - clock.monotonicMs()))
       val done = CompletableFuture.allOf(waitedFor: _*).handle[Unit]((_, _) => ())
-      done.completeOnTimeout((), waitMs, TimeUnit.MILLISECONDS).thenCompose[(Leaders, Listings)] { _ =>
+      done.completeOnTimeout((), waitMs, TimeUnit.MILLISECONDS).thenCompose[(Described, Listings)] { _ =>
         val pending = asked.keySet.filter(isPending)
         val moved = pending.filter(tp => attempt.before.get(tp).exists(_ != asked(tp)))
-        if (moved.nonEmpty) CompletableFuture.failedFuture[(Leaders, Listings)](new LeaderMoved(moved))
+        if (moved.nonEmpty) CompletableFuture.failedFuture[(Described, Listings)](new LeaderMoved(moved))
         else if (pending.isEmpty || clock.monotonicMs() >= until)
-          CompletableFuture.completedFuture((led, listings))
+          CompletableFuture.completedFuture((described, listings))
         else
           look(attempt.copy(listings = listings, before = asked ++ attempt.before), Some(until))
       }
     }
 
   private def listed(
-      led: Leaders,
+      described: Described,
       listings: Listings,
       silent: Map[TopicPartition, SilentLeader]
   ): CompletableFuture[Listed] = {
+    val led = described.leaders
     val states: Map[TopicPartition, Either[Unanswered, Listing]] = led.map {
       case (tp, None) => tp -> Left(Unanswered(None, "partition has no leader"))
       case (tp, Some(node)) => tp -> listings.get(tp).filter(_ => !silent.get(tp).exists(_.node == node)).toRight(
@@ -87,7 +90,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
         ends,
         earliest,
         unanswered.map { case (tp, why) => tp -> why.reason },
-        unanswered.collect { case (tp, Unanswered(Some(node), reason)) => tp -> SilentLeader(node, reason) }
+        unanswered.collect { case (tp, Unanswered(Some(node), reason)) => tp -> SilentLeader(node, reason) },
+        described.ids
       )
     }
   }
@@ -101,14 +105,19 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     else failed.map(e => Unanswered(Some(node), s"its leader, broker $node: ${e.getMessage}")).toLeft(both)
   }
 
-  private def leaders(attempt: Attempt): CompletableFuture[Leaders] = {
-    val all = client.leaders(attempt.question.topics).map { case (topic, answer) => topic -> naming(topic, answer) }
+  private def describe(attempt: Attempt): CompletableFuture[Described] = {
+    val all =
+      client.describe(attempt.question.topics).map { case (topic, answer) => topic -> naming(topic, answer) }
     Futures.allPresent(all).orTimeout(attempt.patience.attemptMs, TimeUnit.MILLISECONDS)
-      .thenApply[Leaders](_.flatMap { case (topic, partitions) =>
-        partitions.collect {
-          case (p, node) if attempt.question.only.get(topic).forall(_(p)) => new TopicPartition(topic, p) -> node
+      .thenApply[Described] { topics =>
+        val leaders = topics.flatMap { case (topic, TopicAnswer(partitions, _)) =>
+          partitions.collect {
+            case (p, node) if attempt.question.only.get(topic).forall(_(p)) =>
+              new TopicPartition(topic, p) -> node
+          }
         }
-      })
+        Described(leaders, topics.collect { case (topic, TopicAnswer(_, Some(id))) => topic -> id })
+      }
   }
 
   private def list(tps: Set[TopicPartition]): Listings =
@@ -132,7 +141,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
 private[source] object PartitionListings {
   private val LookAgainMs = 1000L
 
-  private type Leaders = Map[TopicPartition, Option[Int]]
+  /** @param ids the topic ids, where the broker gives them */
+  private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])
 
   /** The latest and the earliest offset of a partition. */
   private type Listing = (CompletableFuture[Long], CompletableFuture[Long])
@@ -155,13 +165,15 @@ private[source] object PartitionListings {
    * @param ends the latest offsets; without partitions that have been deleted meanwhile, as `earliest`
    * @param unanswered partitions without offsets, with the reason
    * @param silent those of `unanswered` whose leader did not respond
+   * @param ids the topic ids, where the broker gives them
    */
   final case class Listed(
       present: Set[TopicPartition],
       ends: Map[TopicPartition, Long],
       earliest: Map[TopicPartition, Long],
       unanswered: Map[TopicPartition, String],
-      silent: Map[TopicPartition, SilentLeader]
+      silent: Map[TopicPartition, SilentLeader],
+      ids: Map[String, String]
   ) {
     def answered: Set[TopicPartition] = present -- unanswered.keySet
   }

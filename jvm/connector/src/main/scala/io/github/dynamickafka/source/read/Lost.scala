@@ -19,6 +19,19 @@ private[source] final case class LostPartition(partition: TopicPartition, at: Lo
 }
 
 /**
+ * The end of a range is not in the log.
+ *
+ * @param at the next offset to read
+ * @param until the end of the range, exclusive
+ * @param end the latest offset, which is at most `at`
+ */
+private[source] final case class LostEnd(partition: TopicPartition, at: Long, until: Long, end: Long)
+    extends Lost {
+  override def in(cluster: String): Loss =
+    Loss.BeyondEnd(cluster, partition.topic, partition.partition, at, until, end)
+}
+
+/**
  * @param at the next offset to read
  * @param until the end of the range, exclusive
  * @param earliest the earliest available offset

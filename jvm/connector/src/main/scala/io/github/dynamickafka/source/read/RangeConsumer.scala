@@ -103,9 +103,15 @@ private[source] final class RangeConsumer(
           s"no data within $silenceMs ms from ${waiting.mkString(", ")}"
         )
       } else if (silence.isTimeToLook) {
-        silence.gone(open.keySet.toSet -- there()).foreach { tp =>
-          lost(LostPartition(tp, positions(tp)))
-          close(tp)
+        val present = there()
+        val short = beyondEnd(present)
+        silence.again(short.toSet ++ (open.keySet.toSet -- present).map(LostPartition(_, 0L))).foreach {
+          what =>
+            lost(what match {
+              case gone: LostPartition => gone.copy(at = positions(gone.partition))
+              case other => other
+            })
+            close(what.partition)
         }
       }
     }
@@ -180,6 +186,19 @@ private[source] final class RangeConsumer(
     }
   }
 
+  /**
+   * The ranges that end beyond the log, and are read up to its end: no record would complete them until the log has grown,
+   * by records that were written later.
+   */
+  private def beyondEnd(present: Set[TopicPartition]): Iterable[Lost] = {
+    val asked = open.keySet.toSet.intersect(present)
+    val ends =
+      try consumer.endOffsets(asked.asJava, Duration.ofMillis(WaitMs)).asScala
+      catch { case _: TimeoutException => Map.empty[TopicPartition, java.lang.Long] }
+    for ((tp, end) <- ends; until <- open.get(tp) if end < until && positions(tp) >= end)
+      yield LostEnd(tp, positions(tp), until, end)
+  }
+
   /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
   private def there(): Set[TopicPartition] =
     open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, of) =>
@@ -199,7 +218,7 @@ private[source] object RangeConsumer {
   /** The interval between two checks whether the task must end. */
   private val WaitMs = 1000L
 
-  /** The interval between two checks whether the partitions still exist. */
+  /** The interval between two checks whether the partitions still exist and contain their ranges. */
   private val LookEveryMs = 3000L
 
   /** The index of the first record at or after an offset. The offsets of a partition are ascending. */
@@ -214,11 +233,11 @@ private[source] object RangeConsumer {
       low
     }
 
-  /** Tracks how long a cluster has returned no data, and which partitions were missing meanwhile. */
+  /** Tracks how long a cluster has returned no data, and what was missing meanwhile. */
   private final class Silence(clock: Clock) {
     private var from = clock.monotonicMs()
     private var looked = from
-    private var suspected = Set.empty[TopicPartition]
+    private var suspected = Set.empty[Lost]
 
     def broken(): Unit = {
       from = clock.monotonicMs()
@@ -229,9 +248,10 @@ private[source] object RangeConsumer {
     def isTimeToLook: Boolean = clock.monotonicMs() - looked >= LookEveryMs
 
     /**
-     * The partitions that are missing in two consecutive checks: a broker that just started may not know all of them.
+     * What is missing in two consecutive checks: a broker that just started may not know all partitions, and a new leader
+     * not yet the end of the log.
      */
-    def gone(missing: Set[TopicPartition]): Set[TopicPartition] = {
+    def again(missing: Set[Lost]): Set[Lost] = {
       looked = clock.monotonicMs()
       val sure = missing.intersect(suspected)
       suspected = missing

@@ -20,7 +20,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
    * @return whether something is missing that does not count as deleted yet
-   * @throws DynamicKafkaRuntimeException `DATA_LOSS`
+   * @throws DynamicKafkaRuntimeException `DATA_LOSS`, `TOPIC_RECREATED`
    */
   def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Boolean = {
     val missing = if (waitForTopics) losses.filter(LossPolicy.canReturn) else Nil
@@ -32,7 +32,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   }
 
   private def decide(loss: Loss, now: Long): Unit = {
-    if (failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
+    if (failOnDataLoss) throw LossPolicy.error(loss)
     val key = LossPolicy.key(loss)
     if (!told.contains(key)) {
       log.warn(
@@ -60,5 +60,10 @@ private[source] object LossPolicy {
   private def key(loss: Loss): Key = {
     val partition = loss.productIterator.collectFirst { case partition: Int => partition }
     (loss.productPrefix, loss.cluster, loss.topic, partition.getOrElse(-1))
+  }
+
+  def error(loss: Loss): Errors.Runtime = loss match {
+    case l: Loss.TopicRecreated => Errors.topicRecreated(l.cluster, l.topic, l.oldId, l.newId, l.partitions)
+    case other => Errors.dataLoss(other.cluster, other.topic, other.text)
   }
 }

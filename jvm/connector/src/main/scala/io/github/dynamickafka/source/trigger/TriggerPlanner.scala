@@ -10,15 +10,19 @@ import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
   CompositeOffset,
+  CompositeOffsetJson,
+  Loss,
   NextOffset,
   Positions,
   Reconcile,
+  RenamedTopic,
+  ReplacedCluster,
   Transition
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology, TopologyTopic}
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
@@ -103,11 +107,59 @@ private[source] final class TriggerPlanner(
     ))
     views.map { answers =>
       val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
-      if (!options.allowDuplicateClusters) refuseDuplicates(transition, found)
-      val advance = NextOffset(start, transition, found)
+      val sure = if (pinned.isDefined) found else identified(start, transition, found, moved)
+      if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, sure)
+      val advance = NextOffset(start, transition, sure, options.replacedClusters)
+      replaced(start, advance.replaced)
       tellWaiting(advance.waiting)
-      TriggerSnapshot(topology, transition, found, advance)
+      tellRenamed(advance.renamed)
+      TriggerSnapshot(topology, transition, sure, advance)
     }
+  }
+
+  /**
+   * The same responses with a new answer to which Kafka cluster it is, where a topic has another id. A cluster that was
+   * replaced behind its address while the query runs is otherwise recognized by its topics only.
+   */
+  private def identified(
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      moved: Set[String] => Boolean
+  ): Map[String, ClusterView] = {
+    val doubtful = NextOffset(start, transition, views, options.replacedClusters).losses
+      .collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
+    if (doubtful.isEmpty) views
+    else {
+      val ids = streams.kafkaClusterIds(doubtful, moved).getOrElse(Map.empty)
+      views.map {
+        case (id, view: ClusterView.Reachable) =>
+          id -> view.copy(kafkaId = ids.getOrElse(id, None).orElse(view.kafkaId))
+        case other => other
+      }
+    }
+  }
+
+  private def replaced(start: CompositeOffset, clusters: Seq[ReplacedCluster]): Unit = clusters.foreach { c =>
+    if (options.replacedClusters == ReplacedClusterPolicy.Fail)
+      throw Errors.clusterReplaced(c.cluster, c.known, c.found)
+    log.warn(
+      "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
+        "because 'replacedClusterPolicy' is set, and drops the offsets of the former one: {}",
+      c.cluster,
+      c.found,
+      c.known,
+      CompositeOffsetJson.writePositions(start.position(c.cluster))
+    )
+  }
+
+  private def tellRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
+    log.info(
+      "Cluster '{}' is the Kafka cluster that was cluster '{}': topic '{}' continues at its retained offsets",
+      r.cluster,
+      r.former,
+      r.topic
+    )
   }
 
   private def propertiesOf(topology: Topology, id: String) = topology.clusters.get(id).map(_.properties)
@@ -143,17 +195,6 @@ private[source] final class TriggerPlanner(
       work.only,
       complete
     )
-
-  private def refuseDuplicates(transition: Transition, views: Map[String, ClusterView]): Unit = {
-    val reachable = transition.clusters.keySet.filter(views.get(_).exists(_ != ClusterView.Unreachable)).toSeq
-    streams.kafkaClusterIds(reachable).toSeq.groupMap(_._2)(_._1).foreach { case (kafkaId, ids) =>
-      val byTopic = ids.sorted.flatMap(id => transition.clusters(id).topics.map(_ -> id)).groupMap(_._1)(_._2)
-      byTopic.valuesIterator.find(_.size > 1).foreach { both =>
-        val shared = byTopic.collect { case (topic, of) if both.take(2).forall(of.contains) => topic }
-        throw Errors.duplicateCluster(both(0), both(1), kafkaId, shared.toSeq)
-      }
-    }
-  }
 
   private def tellWaiting(waiting: Seq[(String, String)]): Unit = {
     (waiting.toSet -- toldWaiting).toSeq.sorted.foreach { case (id, topic) =>

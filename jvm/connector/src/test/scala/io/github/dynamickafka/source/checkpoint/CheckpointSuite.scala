@@ -13,7 +13,7 @@ class CheckpointSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  test("the offset log has one canonical line of version 1, with Spark's own Kafka JSON for each cluster") {
+  test("the offset log has one canonical line of version 2, with Spark's own Kafka JSON for each cluster") {
     scene { s =>
       val topic = newTopicOn(11, blue, green)
       produce(blue, topic, 11, values("a", 22))
@@ -21,8 +21,14 @@ class CheckpointSuite extends SourceTest {
       s.catchUp()
       val twos = (0 until 11).map(p => s""""$p":2""").mkString(",")
       val zeros = (0 until 11).map(p => s""""$p":0""").mkString(",")
+      def identity(id: String) = {
+        val known = s.results.logged.identity(id)
+        s""""$id":{"cluster":"${known.kafkaId.get}","topics":{"$topic":"${known.topics(topic)}"}}"""
+      }
       assert(
-        s.results.loggedText == s"""{"version":1,"clusters":{"blue":{"$topic":{$twos}},"green":{"$topic":{$zeros}}}}"""
+        s.results.loggedText ==
+          s"""{"version":2,"clusters":{"blue":{"$topic":{$twos}},"green":{"$topic":{$zeros}}},""" +
+          s""""identities":{${identity("blue")},${identity("green")}}}"""
       )
       val text = s.results.loggedText
       s.catchUp()
@@ -32,19 +38,19 @@ class CheckpointSuite extends SourceTest {
 
   test("a composite offset of a future version is refused, naming both versions") {
     scene { s =>
-      logged(s, _.replace("\"version\":1", "\"version\":7"))
+      logged(s, _.replace("\"version\":2", "\"version\":7"))
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "UNKNOWN_OFFSET_VERSION")
-      assert(text(e).contains("version 7") && text(e).contains("version 1"), text(e))
+      assert(text(e).contains("version 7") && text(e).contains("up to 2"), text(e))
     }
   }
 
   test("an unknown section or a damaged offset is refused and the offset log is not changed") {
     val damages = Seq[(String, String => String)](
-      "frozen" -> (_.replace("{\"version\":1,", "{\"version\":1,\"frozen\":{},")),
+      "frozen" -> (_.replace("{\"version\":2,", "{\"version\":2,\"frozen\":{},")),
       "not JSON" -> (text => text.take(text.length - 4)),
       "is not an integer" -> (_.replaceFirst("\"0\":\\d+", "\"0\":\"x\"")),
-      "version" -> (_.replace("\"version\":1,", ""))
+      "version" -> (_.replace("\"version\":2,", ""))
     )
     for ((what, damage) <- damages) scene { s =>
       logged(s, damage)

@@ -50,16 +50,16 @@ final class ScriptedCluster {
 
     override def clusterId: CompletableFuture[String] = id()
     override def topics: CompletableFuture[Set[String]] =
-      CompletableFuture.completedFuture(ScriptedCluster.this.leaders.keySet.map(_._1))
+      CompletableFuture.completedFuture(leaders.keySet.map(_._1))
 
-    override def leaders(topics: Set[String]): Map[String, CompletableFuture[Map[Int, Option[Int]]]] =
-      topics.iterator.map(topic => topic -> leadersOf(topic)).toMap
+    override def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]] =
+      topics.iterator.map(topic => topic -> described(topic)).toMap
 
-    private def leadersOf(topic: String): CompletableFuture[Map[Int, Option[Int]]] = {
-      val found = ScriptedCluster.this.leaders.collect { case ((`topic`, p), node) => p -> node }
-      if (!describes(number)) new CompletableFuture[Map[Int, Option[Int]]]
+    private def described(topic: String): CompletableFuture[TopicAnswer] = {
+      val found = leaders.collect { case ((`topic`, p), node) => p -> node }
+      if (!describes(number)) new CompletableFuture[TopicAnswer]
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
-      else CompletableFuture.completedFuture(found)
+      else CompletableFuture.completedFuture(TopicAnswer(found))
     }
 
     override def offsets(
@@ -68,7 +68,7 @@ final class ScriptedCluster {
     ): Map[TopicPartition, CompletableFuture[Long]] = specs.map { case (tp, spec) =>
       val key = (tp.topic, tp.partition)
       if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
-      val leader = first.getOrElseUpdate(key, ScriptedCluster.this.leaders.getOrElse(key, None))
+      val leader = first.getOrElseUpdate(key, leaders.getOrElse(key, None))
       def value = spec match {
         case _: OffsetSpec.EarliestSpec => earliest.getOrElse(key, 0L)
         case _: OffsetSpec.TimestampSpec =>

@@ -13,7 +13,7 @@ import org.apache.kafka.clients.consumer.{
   OffsetOutOfRangeException,
   OffsetResetStrategy
 }
-import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.{PartitionInfo, TopicPartition}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
@@ -181,6 +181,38 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     c.begin(Map(p0 -> (0L -> 4L)))
     val e = intercept[TimeoutException](c.next(0L, noLoss, () => ()))
     assert(e.getMessage.contains("t-0 at offset 0 of 4"), e.getMessage)
+  }
+
+  /** The losses of a range to 9 while the log ends at `end`, with time passing in each poll. */
+  private def inSilence(end: Long, records: Seq[Long]): Seq[Lost] = {
+    val clock = new ManualClock
+    val client = new Client {
+      override def poll(timeout: java.time.Duration) = {
+        clock.advanceMs(1000L)
+        super.poll(timeout)
+      }
+    }
+    val c = new RangeConsumer(settings, client, clock)
+    bounds(client, p0, 0L, end)
+    client.updatePartitions("t", ju.List.of(new PartitionInfo("t", 0, null, null, null)))
+    c.begin(Map(p0 -> (2L -> 9L)))
+    add(client, p0, records: _*)
+    val losses = mutable.Buffer.empty[Lost]
+    def next() = c.next(30000L, lost => { losses += lost; () }, () => ())
+    try Iterator.continually(next()).takeWhile(_.isDefined).foreach(_ => ())
+    catch { case _: TimeoutException => losses += LostPartition(p1, -1L) }
+    assert(clock.monotonicMs() <= 31000L)
+    losses.toSeq
+  }
+
+  test("a range that ends beyond the log is judged within seconds, when the log is read to its end") {
+    assert(inSilence(5L, Seq(2L, 3L, 4L)) == Seq(LostEnd(p0, 5L, 9L, 5L)))
+    assert(inSilence(2L, Nil) == Seq(LostEnd(p0, 2L, 9L, 2L)))
+  }
+
+  test("a range within the log is waited for, however long the cluster is silent") {
+    Seq(9L, 12L).foreach(end => assert(inSilence(end, Seq(2L)) == Seq(LostPartition(p1, -1L))))
+    assert(inSilence(5L, Seq(2L, 3L)) == Seq(LostPartition(p1, -1L)), "the rest of the log may still come")
   }
 
   test("an interrupted task does not wait for the cluster") {

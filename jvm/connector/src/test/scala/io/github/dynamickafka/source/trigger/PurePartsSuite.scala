@@ -195,7 +195,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     )
     val end = CompositeOffset(
       clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
-      retained = SortedMap("red" -> Retained(1L, positions(("old", 0, 2L))))
+      retained = SortedMap("red" -> Retained.at(1L, positions(("old", 0, 2L))))
     )
     val folder = Files.createTempDirectory("memory").toUri.toString
     val memory = new SourceCheckpoint(folder, new Configuration)
@@ -381,7 +381,7 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     val end = CompositeOffset(
       clusters = SortedMap("green" -> positions(("t", 0, 3L)), "red" -> positions(("t", 0, 1L))),
       entered = SortedMap("green" -> positions(("t", 0, 2L))),
-      retained = SortedMap("blue" -> Retained(1L, positions(("t", 0, 4L)))),
+      retained = SortedMap("blue" -> Retained.at(1L, positions(("t", 0, 4L)))),
       draining = SortedMap("red" -> positions(("t", 0, 8L))),
       ends = SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
     )

@@ -118,7 +118,7 @@ class ReturnSuite extends SourceTest {
   private val long = retention(600000L)
 
   /** When blue was retired, as stored in the offset. */
-  private def retired(s: Scene): Long = s.results.logged.retained("blue").since
+  private def retired(s: Scene): Long = s.results.logged.retained("blue").topics.values.map(_.since).max
 
   private def awaitExpiry(since: Long, retentionMs: Long): Unit =
     waitFor("the retention to end")(System.currentTimeMillis() - since >= retentionMs)

@@ -1,0 +1,117 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.JsonNode
+
+import io.github.dynamickafka.error.Errors
+
+/**
+ * Reads the sections of a composite offset of one version.
+ *
+ * @param numbers reads the offsets of the partitions of a topic, given their node and its path
+ */
+private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonReader.Partitions) {
+  import OffsetJsonReader._
+
+  private val sections =
+    Set("version", "clusters", "entered", "retained", "draining", "ends") ++
+      Option.when(version > 1)("identities")
+
+  def read(root: JsonNode): CompositeOffset = {
+    fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
+      throw Errors.invalidOffset(s"unknown section '$name' in version $version")
+    }
+    if (!root.has("clusters")) throw Errors.invalidOffset("section 'clusters' is missing")
+    // In the order in which they are written: packed offsets have their numbers in this order.
+    CompositeOffset(
+      clusters = section(root, "clusters")(positions),
+      entered = section(root, "entered")(positions),
+      retained = section(root, "retained")(if (version == 1) retainedOfVersion1 else retained),
+      draining = section(root, "draining")(positions),
+      ends = section(root, "ends")((topics, where) => byName(topics, where)(topicEnds)),
+      identities = section(root, "identities")(identity)
+    )
+  }
+
+  private def section[A](root: JsonNode, name: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
+    Option(root.get(name)).fold(SortedMap.empty[String, A])(byName(_, name)(read))
+
+  private def retainedOfVersion1(entry: JsonNode, where: String): Retained = {
+    known(entry, where, Set("since", "topics", "drained"))
+    val topics = required(entry, "topics", where)
+    Retained.at(number(entry.get("since"), s"$where.since"), positions(topics, s"$where.topics"), drained(entry))
+  }
+
+  private def retained(entry: JsonNode, where: String): Retained = {
+    known(entry, where, Set("topics", "drained"))
+    Retained(byName(required(entry, "topics", where), s"$where.topics")(retainedTopic), drained(entry))
+  }
+
+  private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
+    known(entry, where, Set("since", "id", "offsets"))
+    RetainedTopic(
+      number(entry.get("since"), s"$where.since"),
+      numbers(required(entry, "offsets", where), s"$where.offsets"),
+      Option(entry.get("id")).map(text(_, s"$where.id"))
+    )
+  }
+
+  private def drained(entry: JsonNode): Set[String] =
+    Option(entry.get("drained")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
+
+  private def topicEnds(entry: JsonNode, where: String): TopicEnds = {
+    known(entry, where, Set("by", "offsets"))
+    if (!entry.path("by").isTextual) throw Errors.invalidOffset(s"text field 'by' is missing in $where")
+    TopicEnds(entry.get("by").textValue, numbers(required(entry, "offsets", where), s"$where.offsets"))
+  }
+
+  private def identity(entry: JsonNode, where: String): ClusterIdentity = {
+    known(entry, where, Set("cluster", "topics"))
+    ClusterIdentity(
+      Option(entry.get("cluster")).map(text(_, s"$where.cluster")),
+      Option(entry.get("topics")).fold(SortedMap.empty[String, String])(byName(_, s"$where.topics")(text))
+    )
+  }
+
+  private def positions(node: JsonNode, where: String): Positions = Positions(byName(node, where)(numbers))
+}
+
+private[offset] object OffsetJsonReader {
+  type Partitions = (JsonNode, String) => SortedMap[Int, Long]
+
+  /** From a JSON object. */
+  val plain: Partitions = (node, where) =>
+    SortedMap.from(fields(obj(node, where)).map { case (partition, offset) =>
+      val at = s"$where.$partition"
+      partition.toIntOption.filter(_ >= 0).getOrElse {
+        throw Errors.invalidOffset(s"'$partition' at $at is not a partition number")
+      } -> number(offset, at)
+    })
+
+  private def byName[A](node: JsonNode, where: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
+    SortedMap.from(fields(obj(node, where)).map { case (name, below) => name -> read(below, s"$where.$name") })
+
+  private def known(entry: JsonNode, where: String, names: Set[String]): Unit =
+    fields(obj(entry, where)).find { case (name, _) => !names(name) }.foreach {
+      case (name, _) => throw Errors.invalidOffset(s"unknown field '$name' in $where")
+    }
+
+  private def required(entry: JsonNode, name: String, where: String): JsonNode =
+    Option(entry.get(name)).getOrElse(throw Errors.invalidOffset(s"field '$name' is missing in $where"))
+
+  private def obj(node: JsonNode, where: String): JsonNode =
+    if (node.isObject) node else throw Errors.invalidOffset(s"$where is not a JSON object")
+
+  private def text(node: JsonNode, where: String): String =
+    if (node.isTextual && node.textValue.nonEmpty) node.textValue
+    else throw Errors.invalidOffset(s"$where is not a text: $node")
+
+  private def number(node: JsonNode, where: String): Long =
+    if (node != null && node.isIntegralNumber && node.canConvertToLong && node.longValue >= 0) node.longValue
+    else throw Errors.invalidOffset(s"$where is not an integer of at least 0: $node")
+
+  private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
+    node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
+}

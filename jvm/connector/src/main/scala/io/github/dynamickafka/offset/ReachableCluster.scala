@@ -1,0 +1,227 @@
+package io.github.dynamickafka.offset
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
+
+/**
+ * What a trigger reads of a cluster that has responded. Pure.
+ *
+ * A position is about the topic with the id that is stored with it. If Kafka has another id now, the topic was recreated
+ * and its positions are void; an id that is not known is not compared.
+ *
+ * @param continued topics that continue at the positions of a former cluster id
+ * @param ifReplaced where to continue if this is another Kafka cluster than before
+ */
+private[offset] final class ReachableCluster(
+    id: String,
+    start: CompositeOffset,
+    transition: Transition,
+    work: ClusterTransition,
+    view: ClusterView.Reachable,
+    continued: SortedMap[String, RetainedTopic],
+    ifReplaced: ReplacedClusterPolicy
+) {
+  import NextOffset.Part
+  import ReachableCluster.Found
+
+  private val identity = start.identity(id)
+  private val kept = start.retained.get(id)
+  private val replaced = for {
+    known <- identity.kafkaId
+    found <- view.kafkaId if found != known
+  } yield ReplacedCluster(id, known, found)
+
+  private val returning = work.returning ++ Positions(continued.map { case (topic, of) => topic -> of.offsets })
+  private val positions = work.staying ++ returning
+  private val gone = positions.topics.intersect(view.missing)
+  private val halfAnswered = view.unanswered.keySet.map(_._1)
+  private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
+    .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
+    .filter(_._2.offsets.nonEmpty)
+
+  /** The id of the topic that the known positions are about. */
+  private def knownId(topic: String): Option[String] =
+    identity.topics.get(topic)
+      .orElse(kept.flatMap(_.topics.get(topic)).flatMap(_.id))
+      .orElse(continued.get(topic).flatMap(_.id))
+
+  private def isRecreated(topic: String): Boolean =
+    replaced.isEmpty && positions.topics(topic) &&
+      ClusterIdentity.differ(knownId(topic), view.topicIds.get(topic))
+
+  /** Whether Kafka has another topic than the one that the known positions are about. */
+  private def isNew(topic: String): Boolean = replaced.isDefined || isRecreated(topic)
+
+  /** Whether this is certainly the topic that the known positions are about. */
+  private def isSame(topic: String): Boolean =
+    replaced.isEmpty && knownId(topic).exists(view.topicIds.get(topic).contains)
+
+  /**
+   * Topics that are entered or begun anew as soon as all their partitions respond: a partition that follows later would be
+   * new, and be read from its beginning.
+   */
+  private def isLater(topic: String): Boolean =
+    halfAnswered(topic) && (work.entering.contains(topic) || isRecreated(topic))
+
+  /** Positions that do not change, because the cluster did not return the offsets of their partition. */
+  private def isHeld(topic: String, partition: Int): Boolean =
+    isLater(topic) || (view.unanswered.contains((topic, partition)) && !isNew(topic))
+
+  def part: Part = {
+    val reading = work.topics.filterNot(topic => view.missing(topic) || isLater(topic))
+    val held = returning.filter(isHeld)
+    val topics = reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) anew(topic) else next(topic)))
+    val spans = topics.flatMap(_._2.spans)
+    val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
+    // A position that has not returned yet stays retained. Otherwise it is retained from now on, so that it neither keeps
+    // a topic from draining nor returns as a position of another topic; with a retention of 0, it stays where it is.
+    val backAgain = vanished.filter((topic, p) => returning.get(topic, p).isDefined)
+    val left = (vanished -- backAgain).filterTopics(topic => transition.retains && !isSame(topic))
+    val here = (vanished -- backAgain -- left).filterTopics(!isNew(_))
+    Part(
+      spans = spans,
+      losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
+      waiting = work.entering.keySet.toSeq.filter(view.missing),
+      carried = work.staying.filter((topic, p) => gone(topic) || isHeld(topic, p)) ++ here,
+      retained = Retained.at(transition.now, left, ids = knownId) ++
+        NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain) ++
+        NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain),
+      dropsRetained = replaced.isDefined,
+      targets = targets(spans) ++ whereTheyAre(here, gone),
+      judged = reading,
+      ends = ends,
+      identity = ClusterIdentity(
+        view.kafkaId.orElse(identity.kafkaId),
+        SortedMap.from(work.topics.flatMap(t =>
+          view.topicIds.get(t).filter(_ => reading(t)).orElse(knownId(t)).map(t -> _)
+        ))
+      ),
+      replaced = replaced
+    )
+  }
+
+  /** A topic that continues at the known positions, or enters. */
+  private def next(topic: String): Found = {
+    val known = positions.of(topic).filter { case (p, _) => !view.unanswered.contains((topic, p)) }
+    val ends = view.ends.of(topic)
+    val earliest = view.earliest.of(topic)
+    val (there, vanished) = known.partition { case (p, _) => ends.contains(p) }
+    val old = there.toSeq.map { case (p, at) =>
+      val (first, end) = (earliest.getOrElse(p, at), ends(p))
+      if (end < at && isSame(topic))
+        span(topic, p, math.max(first, end), enters = true) -> Some(Loss.CutOff(id, topic, p, at, end))
+      else if (end < at) span(topic, p, first, enters = true) -> Some(Loss.Recreated(id, topic, p, at, end))
+      else if (first > at) span(topic, p, first, enters = true) -> Some(Loss.Expired(id, topic, p, at, first))
+      else span(topic, p, at, enters = returning.get(topic, p).isDefined) -> None
+    }
+    // A draining topic is read up to its drain targets, so partitions that are added later are not read.
+    val fresh =
+      if (work.targets.topics(topic)) Nil else (ends.keySet -- known.keySet).toSeq.map(enter(topic, _))
+    val lost = vanished.toSeq.map { case (p, at) => Loss.PartitionGone(id, topic, p, at) }
+    Found((old ++ fresh).map(_._1), (old ++ fresh).flatMap(_._2) ++ lost, vanished)
+  }
+
+  /** A topic that was recreated, or whose cluster was replaced: its positions mean nothing in the new log. */
+  private def anew(topic: String): Found = {
+    val ends = view.ends.of(topic)
+    val spans = ends.toSeq.map { case (p, end) =>
+      val from =
+        if (replaced.isDefined && ifReplaced == ReplacedClusterPolicy.Latest) end
+        else view.earliest.get(topic, p).getOrElse(end)
+      span(topic, p, from, enters = true)
+    }
+    if (replaced.isDefined) Found(spans, Nil)
+    else {
+      val known = positions.of(topic)
+      val ids = (knownId(topic).getOrElse(""), view.topicIds.getOrElse(topic, ""))
+      val loss = Loss.TopicRecreated(id, topic, ids._1, ids._2, known, ends)
+      Found(spans, Seq(loss), known -- ends.keySet)
+    }
+  }
+
+  private def enter(topic: String, partition: Int): (Span, Option[Loss]) = {
+    val end = view.ends.get(topic, partition).getOrElse(0L)
+    val first = view.earliest.get(topic, partition).getOrElse(end)
+    view.entering.get(topic, partition).filter(_ => !positions.topics(topic)) match {
+      case Some(asked) if asked < first || asked > end =>
+        (
+          span(topic, partition, first, enters = true),
+          Some(Loss.OutOfRange(id, topic, partition, asked, first, end))
+        )
+      case asked => (span(topic, partition, asked.getOrElse(first), enters = true), None)
+    }
+  }
+
+  /**
+   * The drain targets. A target that would never be reached is lowered, because the topic has a stopping offset below
+   * it, or was truncated; a topic that was recreated is drained up to its end.
+   */
+  private def targets(spans: Seq[Span]): Positions = {
+    val old = work.targets.filterTopics(topic => !isNew(topic) || isLater(topic))
+    // Without the target of each partition, a topic would be retired before it is read completely.
+    val set = spans.filter(s =>
+      !halfAnswered(s.topic) && (work.newlyDraining(s.topic) || (isNew(s.topic) && work.drains(s.topic)))
+    )
+    Positions.from(old.iterator.map { case (topic, p, target) =>
+      (
+        topic,
+        p,
+        view.ends.get(topic, p).fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
+      )
+    }) ++ Positions.from(set.map(s => (s.topic, s.partition, s.end)))
+  }
+
+  /**
+   * A draining topic or partition that no longer exists has no records to read: it has reached its target. The partition of
+   * a topic with a known id is only unknown to the broker that responded, because Kafka does not remove partitions.
+   */
+  private def whereTheyAre(vanished: Positions, gone: Set[String]): Positions =
+    work.staying.filterTopics(topic => gone(topic) && work.drains(topic)) ++
+      vanished.filterTopics(topic => work.drains(topic) && !isSame(topic))
+
+  private def stop(topic: String, partition: Int): Long =
+    ends.get(topic).flatMap(_.offsets.get(partition)).getOrElse(Long.MaxValue)
+
+  private def span(topic: String, partition: Int, from: Long, enters: Boolean): Span = {
+    val end = view.ends.get(topic, partition).getOrElse(from)
+    val target =
+      if (isNew(topic)) Long.MaxValue else work.targets.get(topic, partition).getOrElse(Long.MaxValue)
+    val last = math.min(math.min(end, target), stop(topic, partition))
+    Span(id, topic, partition, from, math.max(from, last), enters)
+  }
+}
+
+private[offset] object ReachableCluster {
+
+  /** @param vanished positions of partitions that Kafka does not have */
+  private final case class Found(
+      spans: Seq[Span],
+      losses: Seq[Loss],
+      vanished: SortedMap[Int, Long] = SortedMap.empty
+  )
+}
+
+/** Topics that enter under a new cluster id of a Kafka cluster whose former id has left. Pure. */
+private[offset] object RenamedTopics {
+
+  /** The topics of a cluster that continue at retained positions, with these positions. */
+  def apply(
+      id: String,
+      work: ClusterTransition,
+      view: Option[ClusterView],
+      start: CompositeOffset,
+      retained: SortedMap[String, Retained]
+  ): Seq[(RenamedTopic, RetainedTopic)] = view match {
+    case Some(found: ClusterView.Reachable) if found.kafkaId.isDefined =>
+      val former = retained.filter { case (other, _) =>
+        other != id && start.identity(other).kafkaId == found.kafkaId
+      }
+      work.entering.keys.toSeq.filterNot(found.missing).flatMap { topic =>
+        former.toSeq.flatMap { case (other, kept) => kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _) }
+          .filterNot { case (_, of) => ClusterIdentity.differ(of.id, found.topicIds.get(topic)) }
+          .maxByOption(_._2.since)
+      }
+    case _ => Nil
+  }
+}
