@@ -129,7 +129,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     }
   }
 
-  test("a leader that does not respond delays one trigger, and is asked again while triggers go on") {
+  test("a leader that does not respond delays one trigger, and is asked again while triggers continue") {
     val kafka = ScriptedCluster.led(1, 2)
     kafka.silent = Set(1)
     val cluster = stream(kafka, config(4000))

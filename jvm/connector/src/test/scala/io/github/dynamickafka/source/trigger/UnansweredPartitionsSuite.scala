@@ -40,7 +40,7 @@ class UnansweredPartitionsSuite extends AnyFunSuite {
       .foreach(part => assert(text.contains(part), text))
   }
 
-  test("the time starts anew after an answer, but not while the cluster is unreachable") {
+  test("the time starts again after an answer, but not while the cluster is unreachable") {
     val all = partitions("clusterRequestTimeoutMs" -> "60000")
     judge(all, leaderless)
     clock.advanceMs(100000)
