@@ -41,12 +41,17 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
   override def toString: String = s"ServiceOptions($name)"
 }
 
-private[dynamickafka] sealed trait Subscription extends Product with Serializable
+private[dynamickafka] sealed trait Subscription extends Product with Serializable {
+  def includes(stream: String): Boolean
+}
 private[dynamickafka] object Subscription {
-  final case class Ids(ids: Seq[String]) extends Subscription
+  final case class Ids(ids: Seq[String]) extends Subscription {
+    override def includes(stream: String): Boolean = ids.contains(stream)
+  }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
+    override def includes(stream: String): Boolean = regex.matches(stream)
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false

@@ -198,7 +198,12 @@ private[dynamickafka] object MetadataWatcher {
         check(topology)
         topology
       },
-      new RemovalGuard(name, discovery.maxRemovedClusters, discovery.removalConfirmations),
+      new RemovalGuard(
+        name,
+        discovery.maxRemovedClusters,
+        discovery.removalConfirmations,
+        subscription.includes
+      ),
       TopologyText.change(name, _, _, _),
       discovery,
       name,

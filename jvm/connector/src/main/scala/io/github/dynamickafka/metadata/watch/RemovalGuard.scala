@@ -13,9 +13,14 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param name the name of the service, for logs
  * @param most the number of clusters that an answer may lack; None: half of those in use, at least one
  * @param confirmations the number of consecutive answers that have to lack a cluster or topic
+ * @param subscribed whether the query subscribes to a stream: it may have subscribed to others before a restart
  */
-private[watch] final class RemovalGuard(name: String, most: Option[Int], confirmations: Int)
-    extends Guard[Topology] {
+private[watch] final class RemovalGuard(
+    name: String,
+    most: Option[Int],
+    confirmations: Int,
+    subscribed: String => Boolean = _ => true
+) extends Guard[Topology] {
   import RemovalGuard._
 
   private val log = LoggerFactory.getLogger(classOf[RemovalGuard])
@@ -29,8 +34,11 @@ private[watch] final class RemovalGuard(name: String, most: Option[Int], confirm
   /** Topics that a pattern matched are listed again by each run, so they are not part of an answer. */
   override def begin(before: Topology): Unit =
     used = Some(before.copy(clusters = before.clusters.map { case (id, cluster) =>
-      id -> cluster.copy(topics = cluster.topics.filterNot(_._2.matched))
-    }))
+      id -> cluster.copy(
+        topics = cluster.topics.filter { case (_, topic) => !topic.matched && subscribed(topic.stream) },
+        patterns = cluster.patterns.filter(p => subscribed(p.topic.stream))
+      )
+    }.filter { case (_, cluster) => cluster.topics.nonEmpty || cluster.patterns.nonEmpty }))
 
   override def apply(answer: Topology): Guarded[Topology] = {
     val before = used.getOrElse(answer)
@@ -89,9 +97,11 @@ private object RemovalGuard {
 
   private final case class OfPattern(cluster: String, stream: String, regex: String) extends Missing {
     override def keep(before: Topology, answer: Topology): Topology = changed(answer)(c =>
-      c.copy(patterns = c.patterns ++ before.clusters(cluster).patterns.filter(p =>
-        p.regex == regex && p.topic.stream == stream
-      ))
+      c.copy(patterns =
+        c.patterns ++ before.clusters(cluster).patterns.filter(p =>
+          p.regex == regex && p.topic.stream == stream
+        )
+      )
     )
     override def toString: String = s"pattern '$regex' of cluster '$cluster'"
   }

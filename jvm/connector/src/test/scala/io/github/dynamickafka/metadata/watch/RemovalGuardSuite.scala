@@ -144,6 +144,24 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     refusal(h, of("a"))
   }
 
+  test(
+    "a restart with other streams removes what only the earlier ones have, without limit and confirmation"
+  ) {
+    def of(id: String, stream: String) = cluster(id).copy(topics = SortedMap("t" -> TopologyTopic(stream)))
+    val pattern = TopologyPattern("or.*", TopologyTopic("old", matched = true))
+    val g = new RemovalGuard("test", None, 2, _ == "new")
+    g.begin(topology(
+      of("a", "old"),
+      of("b", "old").copy(patterns = Seq(pattern)),
+      of("c", "old"),
+      of("d", "new").copy(patterns = Seq(pattern)),
+      of("e", "new")
+    ))
+    val answer = topology(of("d", "new"))
+    assert(g(answer) == Guarded(topology(of("d", "new"), of("e", "new")), open = true))
+    assert(g(answer) == Guarded(answer, open = false))
+  }
+
   test("property: what leaves was missing in the last answers, and no answer removes more than the limit") {
     val names = Seq("a", "b", "c", "d", "e")
     val answers = Gen.listOfN(20, Gen.someOf(names)).map(_.map(_.toSeq.sorted))

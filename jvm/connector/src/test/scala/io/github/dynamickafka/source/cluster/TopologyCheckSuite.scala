@@ -8,7 +8,14 @@ import io.github.dynamickafka.config.Options.parse
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic
+}
 
 class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
 
@@ -28,9 +35,14 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
   test("committed offsets in the metadata need a consumer group of the query") {
     val start = of(TopologyTopic("orders", startingOffsets = committed), "blue")
     val text = refusal(start)
-    Seq("'orders'", "'blue'", "starting_offsets", "commitGroupId").foreach(s => assert(text.contains(s), text))
+    Seq("'orders'", "'blue'", "starting_offsets", "commitGroupId").foreach(s =>
+      assert(text.contains(s), text)
+    )
     val end = of(TopologyTopic("orders", stoppingOffsets = committed), "blue", "green")
-    assert(refusal(end, "cluster.blue.kafka.group.id" -> "g").contains("cluster 'green', key 'stopping_offsets'"))
+    assert(refusal(
+      end,
+      "cluster.blue.kafka.group.id" -> "g"
+    ).contains("cluster 'green', key 'stopping_offsets'"))
     val pattern = TopologyPattern("or.*", TopologyTopic("orders", startingOffsets = committed))
     val byPattern = topology("blue").clusters("blue").copy(topics = SortedMap.empty, patterns = Seq(pattern))
     assert(refusal(Topology(SortedMap("blue" -> byPattern))).contains("starting_offsets"))
@@ -43,7 +55,9 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
     new TopologyCheck(parse())(Topology(SortedMap("blue" -> start.clusters("blue").copy(properties = group))))
   }
 
-  test("options of clusters that are not in the metadata: one warning per set of clusters, with a suggestion") {
+  test(
+    "options of clusters that are not in the metadata: one warning per set of clusters, with a suggestion"
+  ) {
     val check = new TopologyCheck(parse(
       "cluster.blu.startingOffsets" -> "latest",
       "cluster.eu.gren.kafka.client.id" -> "x",
@@ -54,7 +68,9 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
     val first = Logs.during(classOf[TopologyCheck]) {
       check(inactive)
       check(inactive)
-      check(inactive.copy(clusters = inactive.clusters.map { case (id, c) => id -> c.copy(properties = Map.empty) }))
+      check(inactive.copy(clusters = inactive.clusters.map { case (id, c) =>
+        id -> c.copy(properties = Map.empty)
+      }))
     }
     assert(first.size == 1, first)
     Seq("cluster.blu.startingOffsets", "'blue'", "cluster.eu.gren.kafka.client.id", "'eu.green'").foreach(s =>

@@ -45,7 +45,9 @@ class PlacesSuite extends AnyFunSuite with TimeLimit {
     val before = placed(partitions)
     val after = placed(("a-first-one", 0) +: partitions.reverse)
     assert(before.forall { case (partition, at) => after(partition) == at })
-    assert(placed(partitions.filter(_._2 % 3 == 1)).forall { case (partition, at) => before(partition) == at })
+    assert(placed(partitions.filter(_._2 % 3 == 1)).forall { case (partition, at) =>
+      before(partition) == at
+    })
   }
 
   test("one more executor moves a part of the partitions") {

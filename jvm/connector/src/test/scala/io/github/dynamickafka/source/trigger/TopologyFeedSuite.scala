@@ -52,7 +52,10 @@ class TopologyFeedSuite extends AnyFunSuite with TimeLimit with Eventually {
       feed.pin()
       assert(feed.current() == first)
       s.streams = Map(
-        "orders" -> Seq(Entry.at("blue", "b:2", "t", "u").and("client.id", "x").draining, Entry.at("red", "r:1", "t"))
+        "orders" -> Seq(
+          Entry.at("blue", "b:2", "t", "u").and("client.id", "x").draining,
+          Entry.at("red", "r:1", "t")
+        )
       )
       eventually(assert(feed.current().clusters("blue").bootstrapServers == "b:2"))
       val now = feed.current()
