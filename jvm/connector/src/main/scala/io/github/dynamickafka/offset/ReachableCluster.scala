@@ -50,8 +50,8 @@ private[offset] final class ReachableCluster(
     replaced.isEmpty && positions.topics(topic) &&
       ClusterIdentity.differ(knownId(topic), view.topicIds.get(topic))
 
-  /** Whether Kafka has another topic than the one that the known positions are about. */
-  private def isNew(topic: String): Boolean = replaced.isDefined || isRecreated(topic)
+  /** Topics where Kafka has another one than that which the known positions are about. */
+  private val isNew: Set[String] = work.topics.filter(topic => replaced.isDefined || isRecreated(topic))
 
   /** Whether this is certainly the topic that the known positions are about. */
   private def isSame(topic: String): Boolean =
@@ -71,14 +71,14 @@ private[offset] final class ReachableCluster(
   def part: Part = {
     val reading = work.topics.filterNot(topic => view.missing(topic) || isLater(topic))
     val held = returning.filter(isHeld)
-    val topics = reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) anew(topic) else next(topic)))
+    val topics = reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
     val spans = topics.flatMap(_._2.spans)
     val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
     // A position that has not returned yet stays retained. Otherwise it is retained from now on, so that it neither keeps
     // a topic from draining nor returns as a position of another topic; with a retention of 0, it stays where it is.
     val backAgain = vanished.filter((topic, p) => returning.get(topic, p).isDefined)
     val left = (vanished -- backAgain).filterTopics(topic => transition.retains && !isSame(topic))
-    val here = (vanished -- backAgain -- left).filterTopics(!isNew(_))
+    val here = (vanished -- backAgain -- left).filterTopics(topic => !isNew(topic))
     Part(
       spans = spans,
       losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
@@ -123,7 +123,7 @@ private[offset] final class ReachableCluster(
   }
 
   /** A topic that was recreated, or whose cluster was replaced: its positions mean nothing in the new log. */
-  private def anew(topic: String): Found = {
+  private def renewed(topic: String): Found = {
     val ends = view.ends.of(topic)
     val spans = ends.toSeq.map { case (p, end) =>
       val from =
