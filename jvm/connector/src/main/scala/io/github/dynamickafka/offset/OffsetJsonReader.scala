@@ -41,7 +41,11 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
   private def retainedOfVersion1(entry: JsonNode, where: String): Retained = {
     known(entry, where, Set("since", "topics", "drained"))
     val topics = required(entry, "topics", where)
-    Retained.at(number(entry.get("since"), s"$where.since"), positions(topics, s"$where.topics"), drained(entry))
+    Retained.at(
+      number(entry.get("since"), s"$where.since"),
+      positions(topics, s"$where.topics"),
+      drained(entry)
+    )
   }
 
   private def retained(entry: JsonNode, where: String): Retained = {
@@ -91,7 +95,9 @@ private[offset] object OffsetJsonReader {
     })
 
   private def byName[A](node: JsonNode, where: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
-    SortedMap.from(fields(obj(node, where)).map { case (name, below) => name -> read(below, s"$where.$name") })
+    SortedMap.from(fields(obj(node, where)).map { case (name, below) =>
+      name -> read(below, s"$where.$name")
+    })
 
   private def known(entry: JsonNode, where: String, names: Set[String]): Unit =
     fields(obj(entry, where)).find { case (name, _) => !names(name) }.foreach {

@@ -32,13 +32,12 @@ private[offset] final class ReachableCluster(
     found <- view.kafkaId if found != known
   } yield ReplacedCluster(id, known, found)
 
-  private val returning = work.returning ++ Positions(continued.map { case (topic, of) => topic -> of.offsets })
+  private val returning = work.returning ++ Positions(continued.map { case (topic, of) =>
+    topic -> of.offsets
+  })
   private val positions = work.staying ++ returning
   private val gone = positions.topics.intersect(view.missing)
   private val halfAnswered = view.unanswered.keySet.map(_._1)
-  private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
-    .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
-    .filter(_._2.offsets.nonEmpty)
 
   /** The id of the topic that the known positions are about. */
   private def knownId(topic: String): Option[String] =
@@ -61,8 +60,13 @@ private[offset] final class ReachableCluster(
    * Topics that are entered or begun anew as soon as all their partitions respond: a partition that follows later would be
    * new, and be read from its beginning.
    */
-  private def isLater(topic: String): Boolean =
-    halfAnswered(topic) && (work.entering.contains(topic) || isRecreated(topic))
+  private val isLater: Set[String] = halfAnswered.filter(topic =>
+    work.entering.contains(topic) || (replaced.isEmpty && isNew(topic))
+  )
+
+  private val ends = work.ending.filter { case (topic, _) => !view.missing(topic) && !isLater(topic) }
+    .map { case (topic, e) => topic -> TopicEnds(e.by, view.endings.of(topic) ++ e.fixed) }
+    .filter(_._2.offsets.nonEmpty)
 
   /** Positions that do not change, because the cluster did not return the offsets of their partition. */
   private def isHeld(topic: String, partition: Int): Boolean =
@@ -71,7 +75,8 @@ private[offset] final class ReachableCluster(
   def part: Part = {
     val reading = work.topics.filterNot(topic => view.missing(topic) || isLater(topic))
     val held = returning.filter(isHeld)
-    val topics = reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
+    val topics =
+      reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
     val spans = topics.flatMap(_._2.spans)
     val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
     // A position that has not returned yet stays retained. Otherwise it is retained from now on, so that it neither keeps
@@ -218,7 +223,9 @@ private[offset] object RenamedTopics {
         other != id && start.identity(other).kafkaId == found.kafkaId
       }
       work.entering.keys.toSeq.filterNot(found.missing).flatMap { topic =>
-        former.toSeq.flatMap { case (other, kept) => kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _) }
+        former.toSeq.flatMap { case (other, kept) =>
+          kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _)
+        }
           .filterNot { case (_, of) => ClusterIdentity.differ(of.id, found.topicIds.get(topic)) }
           .maxByOption(_._2.since)
       }

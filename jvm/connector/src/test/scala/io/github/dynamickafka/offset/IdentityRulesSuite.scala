@@ -107,7 +107,8 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
 
   private val away = CompositeOffset(
     SortedMap.empty[String, Positions],
-    retained = SortedMap("a" -> Retained.at(10L, positions(("t", 0, 5L), ("t", 1, 7L)), ids = _ => Some("T"))),
+    retained =
+      SortedMap("a" -> Retained.at(10L, positions(("t", 0, 5L), ("t", 1, 7L)), ids = _ => Some("T"))),
     identities = SortedMap("a" -> ClusterIdentity(Some("K")))
   )
 
@@ -215,7 +216,10 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
   test("a cluster under a new id resumes at the retained offsets of its former id") {
     val (start, found) = renamed("T", "K")
     val end = read(start, found)
-    assert(OffsetRange.beforeLogging(start, end)("b").map(r => (r.partition, r.from)) == Seq(0 -> 5L, 1 -> 0L))
+    assert(OffsetRange.beforeLogging(start, end)("b").map(r => (r.partition, r.from)) == Seq(
+      0 -> 5L,
+      1 -> 0L
+    ))
     assert(found.renamed == Seq(RenamedTopic("b", "a", "t")))
     assert(end.retained.isEmpty && end.identities.keySet == Set("b"))
   }

@@ -42,7 +42,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
   }
 
   test("a topic enters when all its partitions have answered") {
-    val work = ClusterTransition(Positions.empty, entering = SortedMap("t" -> (OffsetsPolicy.Latest: OffsetsPolicy)))
+    val work =
+      ClusterTransition(Positions.empty, entering = SortedMap("t" -> (OffsetsPolicy.Latest: OffsetsPolicy)))
     val entering = half.copy(entering = ofFirst)
     val later = next(CompositeOffset.empty, work, entering)
     assert(read(later) == CompositeOffset.empty && later.waiting.isEmpty)
@@ -54,7 +55,11 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
     val work = ClusterTransition(both, newlyDraining = Set("t"))
     val first = read(next(start, work, half))
     assert(first.draining.isEmpty && first.position("a") == positions(("t", 0, 10L), ("t", 1, 7L)))
-    assert(read(next(first, work.copy(staying = first.position("a")), whole)).draining == SortedMap("a" -> whole.ends))
+    assert(read(next(
+      first,
+      work.copy(staying = first.position("a")),
+      whole
+    )).draining == SortedMap("a" -> whole.ends))
   }
 
   test("a drain target is kept while its partition has no answer") {

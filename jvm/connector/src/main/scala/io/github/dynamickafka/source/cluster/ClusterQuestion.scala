@@ -49,4 +49,6 @@ private[source] final case class Patience(attemptMs: Long, leaderMs: Long, until
 
 /** A partition has another leader than the one that was asked: clients wait for the former one (KAFKA-20673). */
 private[source] final class LeaderMoved(partitions: Set[TopicPartition])
-    extends RuntimeException(s"the leader has changed: ${partitions.toSeq.map(_.toString).sorted.mkString(", ")}")
+    extends RuntimeException(
+      s"the leader has changed: ${partitions.toSeq.map(_.toString).sorted.mkString(", ")}"
+    )

@@ -76,7 +76,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     val led = described.leaders
     val states: Map[TopicPartition, Either[Unanswered, Listing]] = led.map {
       case (tp, None) => tp -> Left(Unanswered(None, "partition has no leader"))
-      case (tp, Some(node)) => tp -> listings.get(tp).filter(_ => !silent.get(tp).exists(_.node == node)).toRight(
+      case (tp, Some(node)) =>
+        tp -> listings.get(tp).filter(_ => !silent.get(tp).exists(_.node == node)).toRight(
           Unanswered(Some(node), silent.get(tp).fold("")(_.reason))
         ).flatMap(both => answerOf(node, both))
     }

@@ -50,11 +50,12 @@ private[source] final class TopologyFeed(
   /** Makes [[current]] always return the clusters and topics that it returns now. */
   def pin(): Unit = pinned = Some(current())
 
-  /** Computed once for each answer, so that the same answer is the same object. */
+  /** An equal topology is the same object, because clients and options are resolved once for each object. */
   private def withProperties(topology: Topology): Topology =
     watcher.current.topology.filterNot(_ eq topology).fold(topology) { newest =>
       followed.collect { case (`newest`, result) => result }.getOrElse {
-        val result = topology.withPropertiesOf(newest)
+        val made = topology.withPropertiesOf(newest)
+        val result = followed.map { case (_, before) => before }.filter(_ == made).getOrElse(made)
         followed = Some(newest -> result)
         result
       }

@@ -35,7 +35,13 @@ private[source] final class UnansweredPartitions(fails: Boolean, limitMs: Long, 
       views.get(k.cluster).exists(_.isInstanceOf[ClusterView.Reachable]) && !found.contains(k)
     )
     answered.foreach { k =>
-      log.info("Kafka cluster '{}': {}-{} has offsets again after {} ms", k.cluster, k.topic, k.partition, now - since(k))
+      log.info(
+        "Kafka cluster '{}': {}-{} has offsets again after {} ms",
+        k.cluster,
+        k.topic,
+        k.partition,
+        now - since(k)
+      )
     }
     since --= answered
     found.toSeq.sortBy(_._1).foreach { case (k, reason) =>

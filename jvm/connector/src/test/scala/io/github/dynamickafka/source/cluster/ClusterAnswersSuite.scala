@@ -156,7 +156,11 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(incomplete.unanswered.keySet == Set(("t", 0)))
   }
 
-  private def streams(clusters: Map[String, ScriptedCluster], limitMs: Long, skip: Boolean): ClusterStreams = {
+  private def streams(
+      clusters: Map[String, ScriptedCluster],
+      limitMs: Long,
+      skip: Boolean
+  ): ClusterStreams = {
     val all = new ClusterStreams(
       (id, config) => stream(clusters(id), config, id),
       skipUnreachable = skip,
@@ -192,15 +196,16 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     val clusters = (1 to 8).map(i => s"c$i" -> ScriptedCluster.led(1)).toMap
     val asked = new CountDownLatch(clusters.size)
     // None answers before all have been asked.
-    clusters.values.foreach(_.id = () =>
-      CompletableFuture.supplyAsync(
-        () => {
-          asked.countDown()
-          asked.await()
-          "kafka-id"
-        },
-        pool
-      )
+    clusters.values.foreach(_.id =
+      () =>
+        CompletableFuture.supplyAsync(
+          () => {
+            asked.countDown()
+            asked.await()
+            "kafka-id"
+          },
+          pool
+        )
     )
     val all = streams(clusters, limitMs = 20000, skip = false)
     try assert(all.identities(clusters.map { case (id, _) => id -> Set("t") }).values.forall(_.isRight))

@@ -74,7 +74,9 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
     assert(s.results.logged.position("three").of(only) == position)
     assert(s.metrics(query)("unreachableClusters") == "0")
     // Less than the default of clusterRequestTimeoutMs: no trigger waits for the partition.
-    val slowest = query.recentProgress.drop(before).map(_.durationMs.asScala.get("latestOffset").fold(0L)(_.longValue)).max
+    val slowest = query.recentProgress.drop(
+      before
+    ).map(_.durationMs.asScala.get("latestOffset").fold(0L)(_.longValue)).max
     assert(slowest < 15000, s"$slowest ms")
     three.node(2).restart()
     produce(three, only, 1, values("after", 3))

@@ -57,7 +57,9 @@ class EventTimeSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       val (rows, dropped) = counted(s, watermarked(s.frame(PerBatch)))
       val lost = GreenS - rows.getOrElse("green", 0L)
-      info(s"blue ${rows("blue")} of $BlueS, green ${rows.getOrElse("green", 0L)} of $GreenS; Spark counts $dropped")
+      info(
+        s"blue ${rows("blue")} of $BlueS, green ${rows.getOrElse("green", 0L)} of $GreenS; Spark counts $dropped"
+      )
       assert(rows("blue") == BlueS)
       assert(lost > GreenS / 2)
       // Spark counts rows after they have been aggregated within a task.

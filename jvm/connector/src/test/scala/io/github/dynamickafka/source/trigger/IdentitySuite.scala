@@ -150,9 +150,12 @@ class IdentitySuite extends SourceTest {
         eventually(assert(ids(s).kafkaId != old))
         produce(green, topic, 2, values("later", 4))
         settle(query)
-        assertSame(s.seen.drop(8), stored("blue", green, topic).filter { r =>
-          policy == "earliest" || r.value.startsWith("later")
-        })
+        assertSame(
+          s.seen.drop(8),
+          stored("blue", green, topic).filter { r =>
+            policy == "earliest" || r.value.startsWith("later")
+          }
+        )
         assert(s.seen.size == 8 + records)
         query.stop()
         s.catchUp()
@@ -165,8 +168,11 @@ class IdentitySuite extends SourceTest {
       produce(blue, topic, 2, values("b", 4))
       s.orders(Entry("azure", blue, topic))
       s.catchUp("newClusterStartingOffsets" -> "latest")
-      assertSame(s.seen, stored("blue", blue, topic).filter(_.value.startsWith("a")) ++
-        stored("azure", blue, topic).filter(_.value.startsWith("b")))
+      assertSame(
+        s.seen,
+        stored("blue", blue, topic).filter(_.value.startsWith("a")) ++
+          stored("azure", blue, topic).filter(_.value.startsWith("b"))
+      )
       assert(s.results.logged.retained.isEmpty)
     }
   }
@@ -191,7 +197,9 @@ class IdentitySuite extends SourceTest {
     }
   }
 
-  test("a logged range beyond the end of a log whose id is not known: found during the read, within seconds") {
+  test(
+    "a logged range beyond the end of a log whose id is not known: found during the read, within seconds"
+  ) {
     def withoutIds(s: Scene): Unit =
       s.results.rewriteLogged(_.replaceAll(",\"identities\":.*", "}"))
     loggedBeyondEnd { (s, topic) =>

@@ -77,7 +77,10 @@ class UnansweredPartitionsSuite extends AnyFunSuite {
       (1 to 3).foreach(_ => judge(all, answered))
     }
     assert(lines.size == 2, lines)
-    assert(Seq("'blue'", "partition 3", "'orders'", "'stream-of-blue-orders'").forall(lines.head.contains), lines)
+    assert(
+      Seq("'blue'", "partition 3", "'orders'", "'stream-of-blue-orders'").forall(lines.head.contains),
+      lines
+    )
     assert(lines(1).contains("orders-3 has offsets again after 7 ms"), lines)
   }
 }
