@@ -14,8 +14,9 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
   override def afterAll(): Unit = three.stop()
 
   /** A test that failed must not fail the next one. */
-  override def afterEach(): Unit = three.nodes.foreach { node =>
-    if (node.isAlive) node.thaw() else node.restart()
+  override def afterEach(): Unit = {
+    three.thaw()
+    three.nodes.filterNot(_.isAlive).foreach(_.restart())
   }
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
