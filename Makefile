@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line \
-  soak soak-sink bench coverage lint lint-python weights format docs docs-options \
+  soak soak-sink bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -112,6 +112,11 @@ coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests r
 	./sbt -Dcoverage=true 'connector/testOnly $(SUITES)' connector/coverageReport
 	cd python && ../$(RUN) -m coverage run -m pytest -q
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
+
+# Packages of the connector.
+MUTATED := offset sink/commit
+mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
+	./sbt -Dmutation=true $(foreach package,$(MUTATED),"mutation $(package)")
 
 lint: lint-python ## Formatting, lint, types, warnings as errors
 	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues

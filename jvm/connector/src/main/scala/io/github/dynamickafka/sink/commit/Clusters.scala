@@ -7,11 +7,13 @@ import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
  *
  * @param resolve returns the properties of a cluster that is not in the metadata, given its properties in the journal
+ * @param connect creates the admin client of a cluster, given its properties and the time limit of a request
  */
 private[sink] final class Clusters(
     resolve: (String, Map[String, String]) => ProducerProperties,
     requestTimeoutMs: Long,
-    commitTimeoutMs: Long
+    commitTimeoutMs: Long,
+    connect: (ProducerProperties, Long) => TransactionAdmin = new KafkaTransactionAdmin(_, _)
 ) {
   import Clusters._
 
@@ -42,7 +44,7 @@ private[sink] final class Clusters(
       case Some((same, admin)) if same == wanted => admin
       case other =>
         other.foreach(_._2.close())
-        val admin = new TransactionAdmin(wanted, math.min(requestTimeoutMs, LongestQuestionMs))
+        val admin = connect(wanted, math.min(requestTimeoutMs, LongestQuestionMs))
         admins += id -> (wanted -> admin)
         admin
     }

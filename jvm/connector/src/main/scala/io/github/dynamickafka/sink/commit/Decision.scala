@@ -7,8 +7,10 @@ private[commit] sealed trait Decision extends Product with Serializable
 private[commit] object Decision {
   case object Done extends Decision
 
-  /** No transaction is committed, so the whole batch can be written again. */
-  final case class Nothing(reason: String) extends Decision
+  /** No transaction is committed: if there was no earlier round, the whole batch can be written again. */
+  final case class Nothing(lost: Seq[(Prepared, String)]) extends Decision {
+    def reason: String = s"${at(lost.head._1)}: ${lost.head._2}"
+  }
 
   /** The outcome of a transaction is unknown, so the result is not known yet. */
   final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
@@ -19,7 +21,7 @@ private[commit] object Decision {
     val lost = outcomes.collect { case (t, Outcome.Lost(reason)) => t -> reason }
     if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
     else if (lost.isEmpty) Done
-    else if (lost.size == outcomes.size) Nothing(s"${at(lost.head._1)}: ${lost.head._2}")
+    else if (lost.size == outcomes.size) Nothing(lost)
     else Partial(lost)
   }
 

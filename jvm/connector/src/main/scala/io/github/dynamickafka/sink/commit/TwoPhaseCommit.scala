@@ -60,18 +60,18 @@ private[sink] final class TwoPhaseCommit(
     earlier.foreach { j =>
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
-        rollForward(j, entry)
+        // A lost part of another job cannot be written again: this job has other rows.
+        rollForward(j, entry, mayReplay = false)
       }
       j.delete()
     }
     // The outcome of other jobs does not apply to this one.
     committed = None
-    repeating = None
     journal.foreach { j =>
       j.claim(name.queryId, name.run)
       j.newest().foreach { case (entry, done) =>
         clusters.remember(entry)
-        if (done) committed = Some(entry.batch) else rollForward(j, entry)
+        if (done) committed = Some(entry.batch) else rollForward(j, entry, replayLost)
       }
     }
     abortEarlierRuns()
@@ -80,7 +80,7 @@ private[sink] final class TwoPhaseCommit(
   private def abortEarlierRuns(): Unit =
     abortLeftovers(id => id.startsWith(name.ofQuery) && !id.startsWith(name.ofRun))
 
-  private def rollForward(j: Journal, entry: JournalEntry): Unit = {
+  private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Unit = {
     log.info(
       s"An earlier run decided batch ${entry.batch}: committing its ${entry.transactions.size} transactions"
     )
@@ -88,20 +88,28 @@ private[sink] final class TwoPhaseCommit(
       case Decision.Done =>
         j.finish(entry)
         committed = Some(entry.batch)
-      case Decision.Nothing(reason) =>
-        log.warn(s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: $reason")
+      case nothing: Decision.Nothing if entry.round == 0 =>
+        log.warn(
+          s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
+        )
         j.retract(entry)
-        committed = if (entry.round == 0) before(entry) else committed
-        if (entry.round > 0)
-          // Only the parts that were lost again: other parts of the batch are committed.
-          repeating = Some(LostParts.next(j.rounds(entry.batch), entry.transactions))
+        committed = before(entry)
+      // Of a later round, nothing is committed, but other parts of the batch are.
+      case Decision.Nothing(lost) =>
+        if (!mayReplay) throw partial(entry.batch, lost)
+        j.retract(entry)
+        repeat(j, entry, lost)
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Partial(lost) =>
-        if (!replayLost) throw partial(entry.batch, lost)
-        log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
-        committed = before(entry)
-        repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
+        if (!mayReplay) throw partial(entry.batch, lost)
+        repeat(j, entry, lost)
     }
+  }
+
+  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): Unit = {
+    log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
+    committed = before(entry)
+    repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
   }
 
   private def before(entry: JournalEntry) = Option.when(entry.batch > 0)(entry.batch - 1)
@@ -189,9 +197,10 @@ private[sink] final class TwoPhaseCommit(
     case Decision.Done =>
       steps.reached("committed", entry.batch)
       journal.foreach(_.finish(entry))
-    case Decision.Nothing(reason) =>
+    case nothing: Decision.Nothing =>
       journal.foreach(_.retract(entry))
-      throw Errors.transactionsAborted(entry.batch, reason)
+      throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
+      else partial(entry.batch, nothing.lost)
     case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
     case Decision.Partial(lost) => throw partial(entry.batch, lost)
   }

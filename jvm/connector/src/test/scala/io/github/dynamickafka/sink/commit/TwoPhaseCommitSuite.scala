@@ -1,105 +1,32 @@
 package io.github.dynamickafka.sink.commit
 
-import java.nio.file.{Files, Path}
-
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.{ClusterScope, SinkOptionsParser}
-import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.sink.transaction.{
-  Prepared,
-  ResumableProducer,
-  TaskTransactions,
-  TransactionName,
-  TransactionPool
-}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.Clock
 
-/** Decisions and errors before any cluster is contacted. */
+/** What must not be decided, committed or aborted, also if two runs use one journal. */
 class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
+  import CommitScene._
 
-  private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
-    "metadataService",
-    "file",
-    "streamId",
-    "s"
-  )))
+  private val one = prepared("blue", 0)
+  private val of2 = prepared("blue", 0, "second")
+  private val takeover = "run 'second' of the query started after this run"
 
-  private def properties(id: String, known: Map[String, String]) =
-    new ClusterScope(options.clusters, Set(id)).producer(id, known)
-
-  private def commits(folder: Path, run: String = "run", steps: CommitProbe = CommitProbe.Untold) = {
-    // Nothing listens at this address: contacting the cluster would fail.
-    val clusters = new Clusters(properties, requestTimeoutMs = 1000L, commitTimeoutMs = 1000L)
-    clusters.set(Map("blue" -> properties("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))))
-    new TwoPhaseCommit(
-      TransactionName("p", "q", run),
-      Some(new Journal(folder.toString, new Configuration)),
-      ofStreams = true,
-      Nil,
-      clusters,
-      replayLost = false,
-      1000L,
-      new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System),
-      steps,
-      Clock.System
-    )
+  /** Batch 0 is logged, and each run has prepared a transaction. */
+  private def planned(): CommitScene = {
+    val scene = new CommitScene
+    scene.plan(0L)
+    scene.kafka.put(ONGOING, one, of2)
+    scene
   }
 
-  private val task =
-    TaskTransactions(Seq(Prepared("blue", "id", 1L, 0, 0, 1L, Seq("t"))), retried = false, 0, Map.empty)
+  private def commit(scene: CommitScene, query: TwoPhaseCommit, run: String): (String, String) =
+    failure(query.commit(0L, tasks(prepared("blue", 0, run)), scene.clock.nanoTime(), TransactionTimeoutMs))
 
-  private def refused(body: => Unit): (String, String) = {
-    val e = intercept[RuntimeException](body)
-    e match {
-      case ours: DynamicKafkaError => ours.getCondition.stripPrefix("DYNAMIC_KAFKA.") -> e.getMessage
-      case other => fail(other)
-    }
-  }
-
-  private def journal(folder: Path) = new Journal(folder.toString, new Configuration)
-
-  private def newFolder(): Path = Files.createTempDirectory("dynamic-kafka-commit-")
-
-  test(
-    "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"
-  ) {
-    val folder = newFolder()
-    val (condition, text) = refused(commits(folder).commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("real-time mode"))
-    assert(journal(folder).newest().isEmpty)
-  }
-
-  test("transactions that are too old are not committed") {
-    val folder = newFolder()
-    val started = System.nanoTime() - 31000L * 1000000L
-    val (condition, text) = refused(commits(folder).commit(0L, Seq(task), started, 60000L))
-    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
-    assert(journal(folder).newest().isEmpty)
-  }
-
-  test("if another run has started since, nothing is decided") {
-    val folder = newFolder()
-    Files.createDirectories(folder.resolve("offsets"))
-    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
-    val first = commits(folder, "first")
-    journal(folder).claim("q", "second")
-    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(
-      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
-    )
-    assert(journal(folder).newest().isEmpty)
-  }
-
-  private def planned(): Path = {
-    val folder = newFolder()
-    Files.createDirectories(folder.resolve("offsets"))
-    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
-    folder
-  }
+  /** The run of the newest decision, and whether it is finished. */
+  private def newest(scene: CommitScene): Option[(String, Boolean)] =
+    scene.journal.newest().map { case (entry, done) => entry.run -> done }
 
   /** A probe that runs `action` at one step. */
   private def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
@@ -107,68 +34,83 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     override def oneByOne: Boolean = false
   }
 
+  test(
+    "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"
+  ) {
+    val scene = new CommitScene
+    val (condition, text) = commit(scene, scene.start("first"), "first")
+    assert(condition == "EXACTLY_ONCE_REFUSED" && text.contains("real-time mode"))
+    assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
+  }
+
+  test("transactions that are too old are not committed") {
+    val scene = planned()
+    scene.clock.advanceMs(31000L)
+    val (condition, text) = failure(scene.start("first").commit(0L, tasks(one), 0L, 60000L))
+    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
+    assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
+  }
+
+  test("if another run has started since, nothing is decided") {
+    val scene = planned()
+    val first = scene.start("first")
+    scene.journal.claim("q", "second")
+    val (condition, text) = commit(scene, first, "first")
+    assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover))
+    assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
+  }
+
   test("if another run starts while this one decides, nothing is committed or aborted") {
-    val folder = planned()
-    val first = commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
-    // Contacting the cluster would fail with an error about the cluster.
-    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(
-      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
-    )
-    val from = System.nanoTime()
-    first.abort(0L, Seq(task))
-    assert(System.nanoTime() - from < 10000000000L)
-    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "first" && !done })
+    val scene = planned()
+    val first = scene.start("first", steps = at("claimed")(scene.journal.claim("q", "second")))
+    val (condition, text) = commit(scene, first, "first")
+    assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover))
+    first.abort(0L, tasks(one))
+    assert(newest(scene).contains("first" -> false) && scene.kafka.requests.isEmpty)
   }
 
   test("a decision made too late is replaced by the decision of the run that started afterwards") {
-    val folder = planned()
-    refused(commits(folder, "first", at("claimed")(journal(folder).claim("q", "second")))
-      .commit(0L, Seq(task), System.nanoTime(), 60000L))
-    val (condition, _) =
-      refused(commits(folder, "second").commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(condition == "COMMIT_INCOMPLETE")
-    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
+    val scene = planned()
+    commit(scene, scene.start("first", steps = at("claimed")(scene.journal.claim("q", "second"))), "first")
+    assert(commit(scene, scene.start("second"), "second")._1 == "none")
+    assert(newest(scene).contains("second" -> true))
+    assert(scene.kafka.in(COMPLETE_ABORT) == Set(one.transactionalId))
+    assert(scene.kafka.in(COMPLETE_COMMIT) == Set(of2.transactionalId))
   }
 
   test("the decision of a later run is kept") {
-    val folder = planned()
-    val first = commits(
-      folder,
+    val scene = planned()
+    scene.kafka.setDown("blue")
+    val first = scene.start(
       "first",
-      at("claimed") {
-        journal(folder).claim("q", "second")
-        refused(commits(folder, "second").commit(0L, Seq(task), System.nanoTime(), 60000L))
-        ()
+      steps = at("claimed") {
+        scene.journal.claim("q", "second")
+        assert(commit(scene, scene.start("second"), "second")._1 == "COMMIT_INCOMPLETE")
       }
     )
-    val (condition, text) = refused(first.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(
-      condition == "JOURNAL_CONFLICT" && text.contains("run 'second' of the query started after this run")
-    )
-    assert(journal(folder).newest().exists { case (entry, done) => entry.run == "second" && !done })
+    val (condition, text) = commit(scene, first, "first")
+    assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover))
+    assert(newest(scene).contains("second" -> false))
+    assert(!scene.kafka.requests.exists(_.contains(" fence")))
   }
 
   test("a batch without records needs no decision") {
-    val folder = newFolder()
-    val c = commits(folder)
-    c.commit(0L, Seq(task.copy(prepared = Nil)), System.nanoTime(), 60000L)
-    assert(c.summary.transactions == 0 && journal(folder).newest().isEmpty)
+    val scene = new CommitScene
+    val query = scene.start("first")
+    query.commit(0L, tasks(one).map(_.copy(prepared = Nil)), scene.clock.nanoTime(), TransactionTimeoutMs)
+    assert(query.summary.transactions == 0 && newest(scene).isEmpty && query.lastCommitted.contains(0L))
   }
 
   test("a commit that does not finish in time: the decision stays, the error lists it, nothing is aborted") {
-    val folder = newFolder()
-    Files.createDirectories(folder.resolve("offsets"))
-    Files.writeString(folder.resolve("offsets").resolve("0"), "v1")
-    val c = commits(folder)
-    val (condition, text) = refused(c.commit(0L, Seq(task), System.nanoTime(), 60000L))
-    assert(
-      condition == "COMMIT_INCOMPLETE" && text.contains("cluster 'blue', transaction 'id' (task 0, 1 records")
-    )
-    assert(journal(folder).newest().exists { case (entry, done) => entry.batch == 0 && !done })
-    // An abort would contact the cluster, which does not exist, until its time limit.
-    val from = System.nanoTime()
-    c.abort(0L, Seq(task))
-    assert(System.nanoTime() - from < 10000000000L)
+    val scene = planned()
+    scene.kafka.setDown("blue")
+    val query = scene.start("first")
+    val (condition, text) = commit(scene, query, "first")
+    assert(condition == "COMMIT_INCOMPLETE")
+    assert(text.contains(s"cluster 'blue', transaction '${one.transactionalId}' (task 0, 10 records"))
+    assert(newest(scene).contains("first" -> false))
+    val before = scene.kafka.requests
+    query.abort(0L, tasks(one))
+    assert(scene.kafka.requests == before)
   }
 }

@@ -1,0 +1,77 @@
+package io.github.dynamickafka.sink.commit
+
+import java.time.Duration
+import java.util.concurrent.{ExecutionException, TimeUnit}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.{
+  Admin,
+  ListTransactionsOptions,
+  TransactionDescription,
+  TransactionState
+}
+import org.apache.kafka.common.KafkaFuture
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
+
+import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.Redaction
+
+/**
+ * Asks with Kafka's admin client.
+ *
+ * @param timeoutMs the time limit of one request, in milliseconds
+ */
+private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties, timeoutMs: Long)
+    extends TransactionAdmin {
+
+  private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
+
+  override def maxTimeoutMs(): Option[Long] = guarded("broker settings") {
+    val node = get(admin.describeCluster().nodes()).asScala.head
+    val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
+    try
+      get(admin.describeConfigs(ju.Set.of(broker)).all()).asScala.values.headOption
+        .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
+        .flatMap(_.value.toLongOption)
+    catch { case _: AuthorizationException => None }
+  }
+
+  override def describe(transactionalId: String): Option[TransactionDescription] =
+    try Some(get(admin.describeTransactions(ju.Set.of(transactionalId)).description(transactionalId)))
+    catch { case _: TransactionalIdNotFoundException => None }
+
+  override def open(matching: String => Boolean): Seq[String] = {
+    val options = new ListTransactionsOptions().filterStates(ju.Set.of(TransactionState.ONGOING))
+    get(admin.listTransactions(options).all()).asScala.map(_.transactionalId).filter(matching).toSeq.sorted
+  }
+
+  override def fence(transactionalIds: Seq[String]): Unit =
+    if (transactionalIds.nonEmpty) {
+      val _ = get(admin.fenceProducers(transactionalIds.asJava).all())
+    }
+
+  override def close(): Unit = admin.close(Duration.ZERO)
+
+  private def get[A](future: KafkaFuture[A]): A =
+    try future.get(timeoutMs, TimeUnit.MILLISECONDS)
+    catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
+
+  private def guarded[A](what: String)(body: => A): A =
+    try body
+    catch {
+      case NonFatal(e) =>
+        val cause = Redaction.scrub(e, properties.client)
+        throw Errors.writeFailed(
+          properties.clusterId,
+          properties.bootstrapServers,
+          what,
+          s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+          cause
+        )
+    }
+}

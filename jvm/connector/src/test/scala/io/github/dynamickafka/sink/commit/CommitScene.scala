@@ -1,0 +1,108 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.file.{Files, Path}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptionsParser}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName}
+import io.github.dynamickafka.time.ManualClock
+
+/** One query that writes to the clusters blue and green, over several starts, without brokers. */
+private[commit] final class CommitScene {
+  import CommitScene._
+
+  val clock = new ManualClock
+  val kafka = new ScriptedKafka(clock, PatienceMs)
+  private val folder: Path = Files.createTempDirectory("dynamic-kafka-scene-")
+  val journal: Journal = newJournal()
+
+  def newJournal(name: String = "checkpoint"): Journal =
+    new Journal(folder.resolve(name).toString, new Configuration)
+
+  /** Whether any file of this journal is left. */
+  def exists(name: String): Boolean = Files.exists(folder.resolve(name))
+
+  /** Adds a batch to Spark's offset log, as Spark does before it runs the batch. */
+  def plan(batch: Long): Unit = {
+    val offsets = Files.createDirectories(folder.resolve("checkpoint").resolve("offsets"))
+    val _ = Files.writeString(offsets.resolve(batch.toString), "v1")
+  }
+
+  val clusters: Clusters = {
+    val all = new Clusters(properties, requestTimeoutMs = 2000L, CommitTimeoutMs, kafka.connect(_, _))
+    all.set(Seq("blue", "green").map(id => id -> properties(id)).toMap)
+    all
+  }
+
+  /** A start of the query, which has not recovered yet. */
+  def start(
+      run: String,
+      replayLost: Boolean = false,
+      earlier: Seq[Journal] = Nil,
+      ofStreams: Boolean = true,
+      steps: CommitProbe = CommitProbe.Untold,
+      kept: Option[Journal] = Some(journal)
+  ): TwoPhaseCommit = new TwoPhaseCommit(
+    TransactionName("p", "q", run),
+    kept,
+    ofStreams,
+    earlier,
+    clusters,
+    replayLost,
+    CommitTimeoutMs,
+    kafka.pool,
+    steps,
+    clock
+  )
+
+  /** A start of the query that has recovered. */
+  def recovered(run: String, replayLost: Boolean = false, earlier: Seq[Journal] = Nil): TwoPhaseCommit = {
+    val query = start(run, replayLost, earlier)
+    query.recover()
+    query
+  }
+}
+
+private[commit] object CommitScene {
+  val CommitTimeoutMs = 1000L
+
+  /** Two requests that fail are within the time limit of a commit, three are not. */
+  val PatienceMs = 400L
+  val TransactionTimeoutMs = 60000L
+
+  private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
+    "metadataService",
+    "file",
+    "streamId",
+    "s"
+  )))
+
+  def properties(id: String, chosen: Map[String, String] = Map.empty): ProducerProperties =
+    new ClusterScope(options.clusters, Set(id)).producer(id, Map("bootstrap.servers" -> "x:1") ++ chosen)
+
+  /** What a task of a run has prepared on a cluster. */
+  def prepared(cluster: String, task: Int, run: String = "first"): Prepared =
+    Prepared(cluster, s"p-q-$run-0-$task-0.0-$cluster", 7L, 3, task, 10L + task, Seq("t"))
+
+  def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
+    JournalEntry("q", "first", batch, round, transactions, transactions.map(_.cluster -> Map.empty[String, String]).toMap)
+
+  /** The messages of the tasks of a batch, each of which wrote once. */
+  def tasks(transactions: Prepared*): Seq[TaskTransactions] =
+    transactions.groupBy(_.partition).toSeq.sortBy(_._1).map { case (task, of) =>
+      TaskTransactions(of, retried = false, task, Map.empty)
+    }
+
+  /** The condition and the text of the connector's error. */
+  def failure(body: => Unit): (String, String) =
+    try {
+      body
+      ("none", "")
+    } catch {
+      case e: RuntimeException with DynamicKafkaError =>
+        e.getCondition.stripPrefix("DYNAMIC_KAFKA.") -> e.getMessage
+    }
+}

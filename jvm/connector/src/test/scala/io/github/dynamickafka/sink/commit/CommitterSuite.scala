@@ -1,0 +1,108 @@
+package io.github.dynamickafka.sink.commit
+
+import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** Attempts to commit, and what is asked after an attempt that failed. */
+class CommitterSuite extends AnyFunSuite with TimeLimit {
+  import CommitScene._
+
+  private val one = prepared("blue", 0)
+  private val two = prepared("blue", 1)
+  private val three = prepared("green", 0)
+
+  private final class Scene(open: Prepared*) {
+    val all = new CommitScene
+    all.kafka.put(ONGOING, open: _*)
+
+    def commit(transactions: Prepared*): Seq[(Prepared, Outcome)] =
+      new Committer(all.clusters.committing, all.clusters.admin, all.kafka.pool, all.clock)
+        .commit(transactions, CommitTimeoutMs * 1000000L)
+
+    def requests(of: Prepared): Seq[String] =
+      all.kafka.requests.filter(_.endsWith(s" ${of.transactionalId}")).map(_.split(' ')(1))
+  }
+
+  private def pending(outcome: Outcome): Boolean = outcome.isInstanceOf[Outcome.Pending]
+
+  test("outcomes are in the order of the transactions, whatever the clusters") {
+    val scene = new Scene(three, two)
+    val told = scene.commit(three, one, two)
+    assert(told.map(_._1) == Seq(three, one, two))
+    assert(told.map(_._2).count(_ == Outcome.Committed) == 2)
+    assert(told(1)._2 match {
+      case Outcome.Lost(why) => why.contains("no longer exists in Kafka")
+      case _ => false
+    })
+  }
+
+  test("the transactions of a cluster share a producer, which is kept") {
+    val scene = new Scene(one, two)
+    scene.commit(one, two)
+    assert(scene.all.kafka.producers == (1 -> 0) && scene.all.kafka.pool.size == 1)
+    scene.commit(one, two)
+    assert(scene.all.kafka.producers == (1 -> 0))
+  }
+
+  test("many transactions of a cluster use a few producers") {
+    val many = (0 until 30).map(prepared("blue", _))
+    val scene = new Scene(many: _*)
+    assert(scene.commit(many: _*) == many.map(_ -> Outcome.Committed))
+    assert(scene.all.kafka.producers._1 <= 4)
+  }
+
+  test("a failed attempt is repeated with another producer, if Kafka says that the transaction is open") {
+    val scene = new Scene(one)
+    scene.all.kafka.failCommits(one, times = 2)
+    assert(scene.commit(one) == Seq(one -> Outcome.Committed))
+    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe", "commit"))
+    assert(scene.all.kafka.producers == (3 -> 2) && scene.all.kafka.pool.size == 1)
+  }
+
+  test("a failed attempt that has committed the transaction is not repeated") {
+    val scene = new Scene()
+    scene.all.kafka.put(COMPLETE_COMMIT, one)
+    scene.all.kafka.failCommits(one, times = 1)
+    assert(scene.commit(one) == Seq(one -> Outcome.Committed))
+    assert(scene.requests(one) == Seq("commit", "describe"))
+  }
+
+  test("an aborted transaction is lost at once") {
+    val scene = new Scene()
+    scene.all.kafka.put(COMPLETE_ABORT, one)
+    assert(scene.commit(one).map(_._2).forall(_.isInstanceOf[Outcome.Lost]))
+    assert(scene.requests(one) == Seq("commit", "describe"))
+  }
+
+  test("attempts end at the time limit, with the error of the last one") {
+    val scene = new Scene(one)
+    scene.all.kafka.failCommits(one, times = 9)
+    val told = scene.commit(one)
+    assert(told.map(_._2).collect { case Outcome.Pending(cause) => cause.getMessage } == Seq("a request that fails"))
+    assert(scene.requests(one).count(_ == "commit") == 3)
+  }
+
+  test("the state of a transaction that cannot be asked for is unknown, and both errors are kept") {
+    val scene = new Scene(one)
+    scene.all.kafka.setDown("blue")
+    val causes = scene.commit(one).collect { case (_, Outcome.Pending(cause)) => cause }
+    assert(causes.flatMap(_.getSuppressed).map(_.getMessage) == Seq("'blue' does not respond"))
+    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe"))
+  }
+
+  test("after the time limit the other transactions of the cluster are not attempted; other clusters are") {
+    val scene = new Scene(one, two, three)
+    scene.all.kafka.setDown("blue")
+    val told = scene.commit(one, two, three).toMap
+    assert(pending(told(one)) && pending(told(two)) && told(three) == Outcome.Committed)
+    assert(scene.requests(two).isEmpty)
+  }
+
+  test("after a failure within the time limit the next transaction is attempted") {
+    val scene = new Scene(two)
+    assert(scene.commit(one, two).toMap.apply(two) == Outcome.Committed)
+  }
+}

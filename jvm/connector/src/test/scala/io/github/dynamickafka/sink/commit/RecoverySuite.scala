@@ -1,0 +1,172 @@
+package io.github.dynamickafka.sink.commit
+
+import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** What a start of a query does about the batch that an earlier run has decided, by what Kafka says about it. */
+class RecoverySuite extends AnyFunSuite with TimeLimit {
+  import CommitScene._
+
+  private val one = prepared("blue", 0)
+  private val two = prepared("blue", 1)
+  private val three = prepared("green", 0)
+  private val all = Seq(one, two, three)
+
+  private def ids(transactions: Prepared*) = transactions.map(_.transactionalId).toSet
+
+  /** The first run has decided batch 4 and died. */
+  private def decided(round: Int = 0, batch: Long = 4L): CommitScene = {
+    val scene = new CommitScene
+    scene.journal.decide(entry(batch, round, all: _*))
+    scene
+  }
+
+  test("nothing is decided: no batch counts as written") {
+    val query = new CommitScene().recovered("second")
+    assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
+  }
+
+  test("all transactions are open: they are committed, once") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, all: _*)
+    val query = scene.recovered("second")
+    assert(query.lastCommitted.contains(4L) && query.replay.isEmpty)
+    assert(scene.kafka.in(COMPLETE_COMMIT) == ids(all: _*))
+    assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> true))
+    val before = scene.kafka.requests.size
+    assert(scene.recovered("third").lastCommitted.contains(4L))
+    assert(scene.kafka.requests.drop(before).forall(_.endsWith(" list")))
+  }
+
+  test("all transactions are committed already: the decision is finished") {
+    val scene = decided()
+    scene.kafka.put(COMPLETE_COMMIT, all: _*)
+    assert(scene.recovered("second").lastCommitted.contains(4L))
+    assert(scene.journal.newest().exists(_._2))
+  }
+
+  test("none is committed: the batch is written again, and no earlier one") {
+    Seq(4L -> Some(3L), 0L -> None).foreach { case (batch, written) =>
+      val scene = decided(batch = batch)
+      scene.kafka.put(COMPLETE_ABORT, all: _*)
+      val query = scene.recovered("second")
+      assert(query.lastCommitted == written && query.replay.isEmpty)
+      assert(scene.journal.newest().isEmpty)
+    }
+  }
+
+  test("Kafka does not know any of them: as if it had aborted them") {
+    val scene = decided()
+    assert(scene.recovered("second").lastCommitted.contains(3L))
+    assert(scene.journal.newest().isEmpty)
+  }
+
+  /** The part on green has been aborted, those on blue can be committed. */
+  private def partial(round: Int = 0): CommitScene = {
+    val scene = decided(round)
+    scene.kafka.put(ONGOING, one, two)
+    scene.kafka.put(COMPLETE_ABORT, three)
+    scene
+  }
+
+  test("one is lost: PARTIAL_COMMIT names it, at each start") {
+    val scene = partial()
+    Seq("second", "third").foreach { run =>
+      val (condition, text) = failure(scene.start(run).recover())
+      assert(condition == "PARTIAL_COMMIT")
+      assert(text.contains("cluster 'green'") && text.contains("CompleteAbort") && !text.contains("'blue'"))
+      assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> false))
+    }
+    assert(scene.kafka.in(COMPLETE_COMMIT) == ids(one, two))
+  }
+
+  test("one is lost, and replayed: only that part, as round 1; then the batch counts as written") {
+    val scene = partial()
+    val query = scene.recovered("second", replayLost = true)
+    assert(query.lastCommitted.contains(3L))
+    assert(query.replay.contains(
+      LostParts(4L, 1, Map((0, "green") -> 10L), Map((0, "blue") -> 10L, (1, "blue") -> 11L))
+    ))
+    val again = prepared("green", 0, "second")
+    scene.kafka.put(ONGOING, again)
+    scene.plan(4L)
+    val blue = Map("blue" -> 10L)
+    val messages = tasks(again).map(_.copy(withheld = blue)) :+
+      tasks(prepared("blue", 1)).head.copy(prepared = Nil, withheld = Map("blue" -> 11L))
+    query.commit(4L, messages, scene.clock.nanoTime(), TransactionTimeoutMs)
+    assert(query.lastCommitted.contains(4L) && query.replay.isEmpty)
+    assert(scene.journal.newest().exists { case (e, done) => e.round == 1 && e.transactions == Seq(again) && done })
+    val third = scene.recovered("third")
+    assert(third.lastCommitted.contains(4L) && third.replay.isEmpty)
+  }
+
+  /** The lost part was written again as round 1 and lost again. */
+  private def lostAgain(): CommitScene = {
+    val scene = partial()
+    scene.kafka.put(COMPLETE_COMMIT, one, two)
+    scene.journal.decide(entry(4L, 1, prepared("green", 0, "second")))
+    scene
+  }
+
+  test("a replay that is lost again is replayed again") {
+    val scene = lostAgain()
+    val query = scene.recovered("third", replayLost = true)
+    assert(query.replay.exists(r => r.round == 1 && r.lost.keySet == Set((0, "green"))))
+    assert(query.lastCommitted.contains(3L))
+    assert(scene.journal.rounds(4L).map(_.round) == Seq(0))
+  }
+
+  test("a replay that is lost again is PARTIAL_COMMIT if it must not be replayed") {
+    val scene = lostAgain()
+    Seq("third", "fourth").foreach { run =>
+      val (condition, text) = failure(scene.start(run).recover())
+      assert(condition == "PARTIAL_COMMIT" && text.contains("p-q-second-0-0-0.0-green"))
+    }
+    assert(scene.journal.rounds(4L).map(_.round) == Seq(0, 1))
+  }
+
+  test("a cluster is down: COMMIT_INCOMPLETE names what is pending, and a later start commits it") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, all: _*)
+    scene.kafka.setDown("green")
+    val (condition, text) = failure(scene.start("second").recover())
+    assert(condition == "COMMIT_INCOMPLETE")
+    assert(text.contains("cluster 'green'") && !text.contains("'blue'") && text.contains("does not respond"))
+    assert(scene.journal.newest().exists(!_._2))
+    scene.kafka.setDown()
+    assert(scene.recovered("third").lastCommitted.contains(4L))
+    assert(scene.kafka.in(COMPLETE_COMMIT) == ids(all: _*))
+  }
+
+  test("a part is lost while another one is unknown: nothing is given up") {
+    val scene = decided()
+    scene.kafka.put(COMPLETE_ABORT, one, two)
+    scene.kafka.put(ONGOING, three)
+    scene.kafka.setDown("green")
+    Seq(false, true).foreach { replayLost =>
+      assert(failure(scene.start("second", replayLost).recover())._1 == "COMMIT_INCOMPLETE")
+      assert(scene.journal.newest().exists(!_._2))
+    }
+  }
+
+  test("open transactions of earlier runs are aborted, those of other queries and of this run are not") {
+    val scene = new CommitScene
+    val (old, mine) = (prepared("green", 0, "old"), prepared("green", 0, "second"))
+    val other = old.copy(transactionalId = "p-q2-old-0-0-0.0-green")
+    scene.kafka.put(ONGOING, old, mine, other)
+    scene.recovered("second")
+    assert(scene.kafka.in(COMPLETE_ABORT) == ids(old))
+    assert(scene.kafka.in(ONGOING) == ids(mine, other))
+  }
+
+  test("a cluster on which leftovers cannot be looked for does not stop the query, or hide those of another one") {
+    val scene = new CommitScene
+    scene.kafka.put(ONGOING, prepared("green", 0, "old"))
+    scene.kafka.setDown("blue")
+    scene.recovered("second")
+    assert(scene.kafka.in(COMPLETE_ABORT) == ids(prepared("green", 0, "old")))
+  }
+}

@@ -1,0 +1,146 @@
+package io.github.dynamickafka.sink.commit
+
+import java.util.{Collections, OptionalLong}
+
+import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
+import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.errors.{InvalidProducerEpochException, TimeoutException}
+
+import io.github.dynamickafka.config.ProducerProperties
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+import io.github.dynamickafka.time.ManualClock
+
+/**
+ * Kafka clusters without brokers, as far as commits see them: the state of each transaction, and the failures that a
+ * test asks for. A request that fails takes `patienceMs` of the clock. Thread-safe, because commits are parallel.
+ */
+private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
+  private var states = Map.empty[(String, String), TransactionDescription]
+  private var failures = Map.empty[String, Int].withDefaultValue(0)
+  private var down = Set.empty[String]
+  private var asked = Vector.empty[String]
+  private var created, killed = 0
+
+  /** What was requested, in order: for example `blue commit id`. */
+  def requests: Seq[String] = synchronized(asked)
+
+  /** The number of producers that were created, and of those that were closed after an error. */
+  def producers: (Int, Int) = synchronized(created -> killed)
+
+  def put(state: TransactionState, transactions: Prepared*): Unit = synchronized {
+    transactions.foreach { t =>
+      states += (t.cluster, t.transactionalId) -> new TransactionDescription(
+        1,
+        state,
+        t.producerId,
+        t.epoch.toInt,
+        60000L,
+        OptionalLong.empty,
+        Collections.emptySet
+      )
+    }
+  }
+
+  /** The next requests to commit it fail, without an effect. */
+  def failCommits(transaction: Prepared, times: Int): Unit = synchronized {
+    failures += transaction.transactionalId -> times
+  }
+
+  /** The clusters that no longer respond; all others do. */
+  def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
+
+  /** The ids of transactions in this state, on all clusters. */
+  def in(state: TransactionState): Set[String] = synchronized {
+    states.collect { case ((_, id), told) if told.state == state => id }.toSet
+  }
+
+  val pool: TransactionPool = new TransactionPool(new Committing(_), 60000L, clock)
+
+  def connect(properties: ProducerProperties, timeoutMs: Long): TransactionAdmin =
+    new Asking(properties.clusterId, timeoutMs)
+
+  private def request(cluster: String, what: String): Unit = {
+    note(s"$cluster $what")
+    if (down(cluster)) refuse(s"'$cluster' does not respond")
+  }
+
+  private def note(what: String): Unit = synchronized { asked = asked :+ what }
+
+  private def refuse(why: String): Nothing = {
+    clock.advanceMs(patienceMs)
+    throw new TimeoutException(why)
+  }
+
+  private def end(cluster: String, id: String, state: TransactionState): Unit =
+    states.get((cluster, id)).foreach { t =>
+      states += (cluster, id) -> new TransactionDescription(
+        t.coordinatorId,
+        state,
+        t.producerId,
+        t.producerEpoch,
+        t.transactionTimeoutMs,
+        t.transactionStartTimeMs,
+        t.topicPartitions
+      )
+    }
+
+  private final class Committing(settings: ProducerSettings) extends ResumableProducer {
+    ScriptedKafka.this.synchronized(created += 1)
+
+    override def commit(id: String, handle: ResumableProducer.Handle): Unit =
+      ScriptedKafka.this.synchronized {
+        request(settings.cluster, s"commit $id")
+        if (failures(id) > 0) {
+          failures += id -> (failures(id) - 1)
+          refuse("a request that fails")
+        }
+        val told = states.get((settings.cluster, id))
+          .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
+        told.map(_.state) match {
+          case Some(TransactionState.ONGOING) => end(settings.cluster, id, TransactionState.COMPLETE_COMMIT)
+          case Some(TransactionState.COMPLETE_COMMIT) => ()
+          case other => throw new InvalidProducerEpochException(s"$other")
+        }
+      }
+
+    override def kill(): Unit = ScriptedKafka.this.synchronized(killed += 1)
+
+    override def begin(transactionalId: String): Unit = unused
+    override def send(record: Record, callback: Callback): Unit = unused
+    override def partitions(topic: String): Int = unused
+    override def flush(): Unit = unused
+    override def prepare(): ResumableProducer.Handle = unused
+    override def abort(): Unit = unused
+    private def unused: Nothing = throw new UnsupportedOperationException("the driver only commits")
+  }
+
+  private final class Asking(cluster: String, timeoutMs: Long) extends TransactionAdmin {
+    note(s"$cluster connect $timeoutMs")
+
+    override def maxTimeoutMs(): Option[Long] = ScriptedKafka.this.synchronized {
+      request(cluster, "settings")
+      Some(timeoutMs)
+    }
+
+    override def describe(id: String): Option[TransactionDescription] = ScriptedKafka.this.synchronized {
+      request(cluster, s"describe $id")
+      states.get((cluster, id))
+    }
+
+    override def open(matching: String => Boolean): Seq[String] = ScriptedKafka.this.synchronized {
+      request(cluster, "list")
+      states.collect {
+        case ((`cluster`, id), told) if told.state == TransactionState.ONGOING && matching(id) => id
+      }.toSeq.sorted
+    }
+
+    override def fence(ids: Seq[String]): Unit = ScriptedKafka.this.synchronized {
+      if (ids.nonEmpty) request(cluster, ids.mkString("fence ", " ", ""))
+      ids.foreach(end(cluster, _, TransactionState.COMPLETE_ABORT))
+    }
+
+    override def close(): Unit = note(s"$cluster close")
+  }
+}
