@@ -85,6 +85,9 @@ private[dynamickafka] object NextOffset {
     val parts = transition.clusters.map { case (id, work) =>
       id -> (views.getOrElse(id, ClusterView.Unreachable) match {
         case ClusterView.Unreachable => unreachable(id, start, work)
+        // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
+        case view: ClusterView.Reachable if view.unanswered.nonEmpty && replaced(id, start, view).isDefined =>
+          unreachable(id, start, work).copy(replaced = replaced(id, start, view))
         case view: ClusterView.Reachable =>
           val continued = renamed.filter(_._1.cluster == id).map { case (of, kept) => of.topic -> kept }
           new ReachableCluster(id, start, transition, work, view, SortedMap.from(continued), ifReplaced).part
@@ -174,6 +177,15 @@ private[dynamickafka] object NextOffset {
       .map((topic, of) =>
         of.copy(offsets = of.offsets.filter { case (p, _) => positions.get(topic, p).isDefined })
       )
+
+  private[offset] def replaced(
+      id: String,
+      start: CompositeOffset,
+      view: ClusterView.Reachable
+  ): Option[ReplacedCluster] = for {
+    known <- start.identity(id).kafkaId
+    found <- view.kafkaId if found != known
+  } yield ReplacedCluster(id, known, found)
 
   /** An unreachable cluster keeps its positions, its drain targets and its retained positions. */
   private def unreachable(id: String, start: CompositeOffset, work: ClusterTransition): Part =

@@ -27,10 +27,7 @@ private[offset] final class ReachableCluster(
 
   private val identity = start.identity(id)
   private val kept = start.retained.get(id)
-  private val replaced = for {
-    known <- identity.kafkaId
-    found <- view.kafkaId if found != known
-  } yield ReplacedCluster(id, known, found)
+  private val replaced = NextOffset.replaced(id, start, view)
 
   private val returning = work.returning ++ Positions(continued.map { case (topic, of) =>
     topic -> of.offsets
@@ -57,7 +54,7 @@ private[offset] final class ReachableCluster(
     replaced.isEmpty && knownId(topic).exists(view.topicIds.get(topic).contains)
 
   /**
-   * Topics that are entered or begun anew as soon as all their partitions respond: a partition that follows later would be
+   * Topics that enter, or are read from their beginning, as soon as all their partitions respond: a partition that follows later would be
    * new, and be read from its beginning.
    */
   private val isLater: Set[String] = halfAnswered.filter(topic =>

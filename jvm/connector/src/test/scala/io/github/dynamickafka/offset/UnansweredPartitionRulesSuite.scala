@@ -87,7 +87,7 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
     assert(read(returning(whole)).retained.isEmpty)
   }
 
-  test("a recreated topic is begun anew when all its partitions have answered") {
+  test("a recreated topic is read from its beginning when all its partitions have answered") {
     def identity(id: String) = SortedMap("a" -> ClusterIdentity(Some("kafka"), SortedMap("t" -> id)))
     def of(view: ClusterView.Reachable) = view.copy(topicIds = Map("t" -> "new"), kafkaId = Some("kafka"))
     val known = start.copy(identities = identity("old"))

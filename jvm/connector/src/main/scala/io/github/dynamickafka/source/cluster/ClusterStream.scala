@@ -160,6 +160,7 @@ private[source] final class ClusterStream(
   private def renew(used: ClusterAdmin): Unit = synchronized {
     if (admin.contains(used)) {
       admin = None
+      kafkaId = None
       used.retire()
     }
   }

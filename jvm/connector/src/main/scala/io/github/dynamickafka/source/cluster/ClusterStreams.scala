@@ -88,15 +88,6 @@ private[source] final class ClusterStreams(
     }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
   }
 
-  /** The `cluster.id`s that these clusters report now. Otherwise like [[ask]]. */
-  def kafkaClusterIds(
-      ids: Set[String],
-      superseded: Set[String] => Boolean
-  ): Option[Map[String, Option[String]]] =
-    gather(Outage.Request.Offsets, ids, superseded)(_.kafkaClusterIdNow).map(_.map { case (id, found) =>
-      id -> found.flatMap(known)
-    })
-
   /**
    * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
    */

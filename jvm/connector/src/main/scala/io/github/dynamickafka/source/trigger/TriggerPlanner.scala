@@ -7,6 +7,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{
+  ClusterIdentity,
   ClusterTransition,
   ClusterView,
   CompositeOffset,
@@ -107,7 +108,7 @@ private[source] final class TriggerPlanner(
     ))
     views.map { answers =>
       val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
-      val sure = if (pinned.isDefined) found else identified(start, transition, found, moved)
+      val sure = if (pinned.isDefined) found else identified(start, transition, found)
       if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, sure)
       val advance = NextOffset(start, transition, sure, options.replacedClusters)
       replaced(start, advance.replaced)
@@ -124,17 +125,16 @@ private[source] final class TriggerPlanner(
   private def identified(
       start: CompositeOffset,
       transition: Transition,
-      views: Map[String, ClusterView],
-      moved: Set[String] => Boolean
+      views: Map[String, ClusterView]
   ): Map[String, ClusterView] = {
     val doubtful = NextOffset(start, transition, views, options.replacedClusters).losses
       .collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
     if (doubtful.isEmpty) views
     else {
-      val ids = streams.kafkaClusterIds(doubtful, moved).getOrElse(Map.empty)
+      val ids = streams.identities(doubtful.map(_ -> Set.empty[String]).toMap)
+        .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _))) => id -> kafkaId }
       views.map {
-        case (id, view: ClusterView.Reachable) =>
-          id -> view.copy(kafkaId = ids.getOrElse(id, None).orElse(view.kafkaId))
+        case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
         case other => other
       }
     }
