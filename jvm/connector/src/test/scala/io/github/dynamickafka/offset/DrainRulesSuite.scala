@@ -38,20 +38,20 @@ class DrainRulesSuite extends AnyFunSuite {
     assert(under.targets == positions(("t", 0, 6L)) && under.newlyDraining.isEmpty)
     val over = after(drains(5L), topology("t" -> draining))
     assert(over.clusters.isEmpty)
-    assert(over.retained == SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)), Set("t"))))
+    assert(over.retained == SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t"))))
   }
 
   test("a drained topic is not read again while it drains, even if its position has expired") {
-    val drained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)), Set("t")))
+    val drained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t")))
     val start = CompositeOffset(none, retained = drained)
     assert(after(start, topology("t" -> draining)).clusters.isEmpty)
     val later = after(start, topology("t" -> draining), now = 1100L)
     assert(later.clusters.isEmpty)
-    assert(later.retained == SortedMap("a" -> Retained(1000L, Positions.empty, Set("t"))))
+    assert(later.retained == SortedMap("a" -> Retained.at(1000L, Positions.empty, Set("t"))))
   }
 
   test("a drained topic returns when it is active, and is new if its position has expired") {
-    val drained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L)), Set("t")))
+    val drained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t")))
     val start = CompositeOffset(none, retained = drained)
     val back = after(start, topology("t" -> active))
     assert(back.clusters("a").returning == positions(("t", 0, 5L)) && back.retained.isEmpty)
@@ -70,7 +70,7 @@ class DrainRulesSuite extends AnyFunSuite {
     val drained = rules.copy(drainRemoved = true)
     assert(after(reading, Topology.empty, drained).clusters("a").newlyDraining == Set("t"))
     val over = after(drains(5L), Topology.empty, drained)
-    assert(over.clusters.isEmpty && over.retained("a") == Retained(1000L, positions(("t", 0, 5L))))
+    assert(over.clusters.isEmpty && over.retained("a") == Retained.at(1000L, positions(("t", 0, 5L))))
   }
 
   test("all partitions of a topic have to reach the target") {
@@ -86,14 +86,15 @@ class DrainRulesSuite extends AnyFunSuite {
     val one = after(start, topology("t" -> active.copy(partitions = Some(SortedSet(0)))))
     assert(one.clusters("a").staying == positions(("t", 0, 5L)))
     assert(one.clusters("a").only == Map("t" -> Set(0)))
-    assert(one.retained == SortedMap("a" -> Retained(1000L, positions(("t", 1, 2L)))))
-    val both = after(CompositeOffset(only(positions(("t", 0, 5L))), retained = one.retained), topology("t" -> active))
+    assert(one.retained == SortedMap("a" -> Retained.at(1000L, positions(("t", 1, 2L)))))
+    val both =
+      after(CompositeOffset(only(positions(("t", 0, 5L))), retained = one.retained), topology("t" -> active))
     assert(both.clusters("a").returning == positions(("t", 1, 2L)) && both.clusters("a").only.isEmpty)
     assert(both.retained.isEmpty)
   }
 
   test("partitions of a topic with a drain target do not return") {
-    val start = drains(9L).copy(retained = SortedMap("a" -> Retained(1000L, positions(("t", 1, 2L)))))
+    val start = drains(9L).copy(retained = SortedMap("a" -> Retained.at(1000L, positions(("t", 1, 2L)))))
     val found = after(start, topology("t" -> draining))
     assert(found.clusters("a").returning.isEmpty && found.retained == start.retained)
   }
@@ -110,7 +111,7 @@ class DrainRulesSuite extends AnyFunSuite {
     }
     assert(known(CompositeOffset.empty) == Seq(false))
     assert(known(reading) == Seq(true))
-    val retained = SortedMap("a" -> Retained(1000L, positions(("t", 0, 5L))))
+    val retained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L))))
     assert(known(CompositeOffset(none, retained = retained)) == Seq(true))
   }
 
@@ -118,7 +119,7 @@ class DrainRulesSuite extends AnyFunSuite {
     val json = OffsetsPolicy.Exact(Map(OffsetsPolicy.AnyCluster -> Map("t" -> Map(0 -> 7L))))
     val ending = rules.copy(ending = (_, _) => Some(json))
     assert(after(reading, topology("t" -> active), ending).clusters("a").ending.keySet == Set("t"))
-    val two = reading.copy(retained = SortedMap("b" -> Retained(1000L, positions(("t", 0, 5L)))))
+    val two = reading.copy(retained = SortedMap("b" -> Retained.at(1000L, positions(("t", 0, 5L)))))
     assert(after(two, topology("t" -> active), ending).clusters("a").ending.isEmpty)
   }
 

@@ -5,6 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.topology.OffsetsPolicy.{Earliest, Latest}
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** What a trigger can read of a cluster, by what the cluster says. */
 class NextOffsetSuite extends AnyFunSuite {
@@ -18,7 +19,12 @@ class NextOffsetSuite extends AnyFunSuite {
       view: ClusterView,
       start: CompositeOffset = CompositeOffset.empty,
       retained: SortedMap[String, Retained] = SortedMap.empty
-  ): NextOffset = NextOffset(start, Transition(SortedMap("a" -> work), retained), Map("a" -> view))
+  ): NextOffset = NextOffset(
+    start,
+    Transition(SortedMap("a" -> work), retained),
+    Map("a" -> view),
+    ReplacedClusterPolicy.Fail
+  )
 
   private def staying(at: Long) = ClusterTransition(positions(("t", 0, at)))
   private val entering = ClusterTransition(Positions.empty, entering = SortedMap("t" -> Earliest))
@@ -47,10 +53,13 @@ class NextOffsetSuite extends AnyFunSuite {
     assert(found.losses == Seq(Loss.Recreated("a", "t", 0, 10L, 9L)))
   }
 
-  test("a partition that is gone is lost, and keeps its position") {
+  test("a partition that is gone is lost, and its position is retained") {
     val found = next(staying(5L), ClusterView.Reachable(Positions.empty, Positions.empty))
     assert(found.spans.isEmpty && found.losses == Seq(Loss.PartitionGone("a", "t", 0, 5L)))
-    assert(found.carried == only(positions(("t", 0, 5L))))
+    assert(found.carried == none && found.retained == SortedMap("a" -> Retained.at(
+      0L,
+      positions(("t", 0, 5L))
+    )))
   }
 
   test("a topic that is gone is lost, and keeps its position; a new one is waited for") {
@@ -62,7 +71,9 @@ class NextOffsetSuite extends AnyFunSuite {
     assert(waiting.waiting == Seq("a" -> "t") && waiting.losses.isEmpty && waiting.carried == none)
   }
 
-  test("a topic enters where it was asked to, if records are available there, otherwise at the first of them") {
+  test(
+    "a topic enters where it was asked to, if records are available there, otherwise at the first of them"
+  ) {
     Seq(3L, 5L, 9L).foreach { asked =>
       val found = next(entering, view(3L, 9L).copy(entering = positions(("t", 0, asked))))
       assert(found.spans == Seq(span(asked, 9L, enters = true)) && found.losses.isEmpty)
@@ -82,15 +93,15 @@ class NextOffsetSuite extends AnyFunSuite {
   }
 
   test("what cannot return yet stays retained, since it left") {
-    val start = CompositeOffset(none, retained = SortedMap("a" -> Retained(100L, positions(("t", 0, 5L)))))
+    val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(100L, positions(("t", 0, 5L)))))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
     Seq(ClusterView.Unreachable, missing).foreach { view =>
       val found = next(returning, view, start)
       assert(found.retained == start.retained && found.spans.isEmpty && found.carried == none)
     }
     // Something else of this cluster has left since then.
-    val now = SortedMap("a" -> Retained(200L, positions(("u", 0, 1L)), Set("u")))
-    val both = Retained(200L, positions(("t", 0, 5L), ("u", 0, 1L)), Set("u"))
+    val now = SortedMap("a" -> Retained.at(200L, positions(("u", 0, 1L)), Set("u")))
+    val both = Retained.at(100L, positions(("t", 0, 5L))) ++ now("a")
     assert(next(returning, missing, start, now).retained == SortedMap("a" -> both))
   }
 
@@ -99,7 +110,12 @@ class NextOffsetSuite extends AnyFunSuite {
     val found = next(work, ClusterView.Unreachable)
     assert(found.carried == only(work.staying) && found.draining == only(work.targets))
     assert(found.spans.isEmpty && found.losses.isEmpty && found.retained.isEmpty)
-    assert(NextOffset(CompositeOffset.empty, Transition(SortedMap("a" -> work), SortedMap.empty), Map.empty) == found)
+    assert(NextOffset(
+      CompositeOffset.empty,
+      Transition(SortedMap("a" -> work), SortedMap.empty),
+      Map.empty,
+      ReplacedClusterPolicy.Fail
+    ) == found)
   }
 
   test("a topic that starts to drain has its end as target") {
@@ -113,11 +129,17 @@ class NextOffsetSuite extends AnyFunSuite {
       earliest = positions(("t", 0, 3L), ("t", 1, 0L))
     )
     val found = next(staying(5L).copy(targets = positions(("t", 0, 8L))), more)
-    assert(found.spans == Seq(span(5L, 8L, enters = false)) && found.draining == only(positions(("t", 0, 8L))))
+    assert(found.spans == Seq(span(
+      5L,
+      8L,
+      enters = false
+    )) && found.draining == only(positions(("t", 0, 8L))))
     assert(next(staying(5L), more).spans.map(_.partition) == Seq(0, 1))
   }
 
-  test("a drain target that cannot be reached is lowered: to the end, or to the position if the topic is gone") {
+  test(
+    "a drain target that cannot be reached is lowered: to the end, or to the position if the topic is gone"
+  ) {
     val work = staying(5L).copy(targets = positions(("t", 0, 8L)))
     assert(next(work, view(3L, 7L)).draining == only(positions(("t", 0, 7L))))
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
@@ -127,7 +149,8 @@ class NextOffsetSuite extends AnyFunSuite {
 
   private def ending(by: String, fixed: (Int, Long)*) =
     staying(5L).copy(ending = SortedMap("t" -> Ending(Some(Latest), by, SortedMap.from(fixed))))
-  private def ends(by: String, offset: Long) = SortedMap("a" -> SortedMap("t" -> TopicEnds(by, SortedMap(0 -> offset))))
+  private def ends(by: String, offset: Long) =
+    SortedMap("a" -> SortedMap("t" -> TopicEnds(by, SortedMap(0 -> offset))))
 
   test("a partition is read up to its stopping offset, which stays the one that was resolved first") {
     val resolved = view(3L, 9L).copy(endings = positions(("t", 0, 7L)))
@@ -151,9 +174,12 @@ class NextOffsetSuite extends AnyFunSuite {
     assert(next(ending("latest", 0 -> 7L), ClusterView.Unreachable, start).ends == ends("latest", 7L))
     assert(next(staying(5L), view(3L, 9L), start).ends.isEmpty)
     def gone(retained: SortedMap[String, Retained]) =
-      NextOffset(start, Transition(SortedMap.empty, retained), Map.empty).ends
-    assert(gone(SortedMap("a" -> Retained(1L, positions(("t", 0, 5L))))) == ends("latest", 7L))
-    assert(gone(SortedMap("a" -> Retained(1L, positions(("u", 0, 5L))))).isEmpty && gone(SortedMap.empty).isEmpty)
+      NextOffset(start, Transition(SortedMap.empty, retained), Map.empty, ReplacedClusterPolicy.Fail).ends
+    assert(gone(SortedMap("a" -> Retained.at(1L, positions(("t", 0, 5L))))) == ends("latest", 7L))
+    assert(gone(SortedMap("a" -> Retained.at(
+      1L,
+      positions(("u", 0, 5L))
+    ))).isEmpty && gone(SortedMap.empty).isEmpty)
   }
 
   test("the offset after a trigger: what was granted, and where reading entered") {

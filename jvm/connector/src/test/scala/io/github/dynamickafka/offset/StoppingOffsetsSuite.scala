@@ -55,13 +55,20 @@ class StoppingOffsetsSuite extends AnyFunSuite {
   test("JSON that does not name the topic sets no end for it") {
     Seq("a" -> "u", "b" -> "t").foreach { case (cluster, topic) =>
       val named = Map(cluster -> numbers)
-      Seq(Exact(named), TimestampByPartition(named)).foreach(policy => assert(of(policy, topic = topic).isEmpty))
+      Seq(Exact(named), TimestampByPartition(named)).foreach(policy =>
+        assert(of(policy, topic = topic).isEmpty)
+      )
     }
   }
 
-  test("JSON without the level of the cluster is about the only cluster, or about the one that it was resolved for") {
+  test(
+    "JSON without the level of the cluster is about the only cluster, or about the one that it was resolved for"
+  ) {
     val all = Map(AnyCluster -> numbers)
-    Seq(Exact(all) -> """{"2":7,"10":5}""", TimestampByPartition(all) -> """timestamp:{"2":7,"10":5}""").foreach {
+    Seq(
+      Exact(all) -> """{"2":7,"10":5}""",
+      TimestampByPartition(all) -> """timestamp:{"2":7,"10":5}"""
+    ).foreach {
       case (policy, text) =>
         assert(of(policy, alone = true).exists(_.by == text))
         assert(of(policy).isEmpty)

@@ -14,7 +14,8 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
     clusters.set(Map("blue" -> properties("blue")))
   }
 
-  private def decision(known: (String, Map[String, String])*) = JournalEntry("q", "r", 1L, 0, Nil, known.toMap)
+  private def decision(known: (String, Map[String, String])*) =
+    JournalEntry("q", "r", 1L, 0, Nil, known.toMap)
 
   test("clusters of a decision are added with their address, those in the metadata keep what it says") {
     val clusters = new Scene().clusters

@@ -88,7 +88,14 @@ private[commit] object CommitScene {
     Prepared(cluster, s"p-q-$run-0-$task-0.0-$cluster", 7L, 3, task, 10L + task, Seq("t"))
 
   def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
-    JournalEntry("q", "first", batch, round, transactions, transactions.map(_.cluster -> Map.empty[String, String]).toMap)
+    JournalEntry(
+      "q",
+      "first",
+      batch,
+      round,
+      transactions,
+      transactions.map(_.cluster -> Map.empty[String, String]).toMap
+    )
 
   /** The messages of the tasks of a batch, each of which wrote once. */
   def tasks(transactions: Prepared*): Seq[TaskTransactions] =

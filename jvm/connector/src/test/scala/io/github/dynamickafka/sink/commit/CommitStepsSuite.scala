@@ -86,7 +86,9 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("all transactions are aborted after the decision: the decision is dropped, and nothing else is aborted") {
+  test(
+    "all transactions are aborted after the decision: the decision is dropped, and nothing else is aborted"
+  ) {
     val of = scene()
     of.kafka.put(COMPLETE_ABORT, one, two)
     val query = of.start("first")

@@ -81,7 +81,9 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     val scene = new Scene(one)
     scene.all.kafka.failCommits(one, times = 9)
     val told = scene.commit(one)
-    assert(told.map(_._2).collect { case Outcome.Pending(cause) => cause.getMessage } == Seq("a request that fails"))
+    assert(told.map(_._2).collect { case Outcome.Pending(cause) => cause.getMessage } == Seq(
+      "a request that fails"
+    ))
     assert(scene.requests(one).count(_ == "commit") == 3)
   }
 

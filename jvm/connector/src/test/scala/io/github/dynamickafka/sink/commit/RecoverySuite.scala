@@ -98,7 +98,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
       tasks(prepared("blue", 1)).head.copy(prepared = Nil, withheld = Map("blue" -> 11L))
     query.commit(4L, messages, scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(query.lastCommitted.contains(4L) && query.replay.isEmpty)
-    assert(scene.journal.newest().exists { case (e, done) => e.round == 1 && e.transactions == Seq(again) && done })
+    assert(scene.journal.newest().exists { case (e, done) =>
+      e.round == 1 && e.transactions == Seq(again) && done
+    })
     val third = scene.recovered("third")
     assert(third.lastCommitted.contains(4L) && third.replay.isEmpty)
   }
@@ -162,7 +164,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.in(ONGOING) == ids(mine, other))
   }
 
-  test("a cluster on which leftovers cannot be looked for does not stop the query, or hide those of another one") {
+  test(
+    "a cluster on which leftovers cannot be looked for does not stop the query, or hide those of another one"
+  ) {
     val scene = new CommitScene
     scene.kafka.put(ONGOING, prepared("green", 0, "old"))
     scene.kafka.setDown("blue")

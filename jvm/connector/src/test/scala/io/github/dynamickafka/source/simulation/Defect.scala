@@ -1,0 +1,93 @@
+package io.github.dynamickafka.source.simulation
+
+import io.github.dynamickafka.offset._
+
+/** A trigger, and what the product does in it. */
+private[simulation] final case class Planned(
+    transition: Transition,
+    views: Map[String, ClusterView],
+    next: NextOffset
+) {
+  def view(id: String): Option[ClusterView.Reachable] =
+    views.get(id).collect { case view: ClusterView.Reachable => view }
+}
+
+/** A rule as it was before it was corrected, to see whether the simulation finds it. */
+private[simulation] sealed abstract class Defect(val name: String) {
+  def view(view: ClusterView): ClusterView = view
+  def next(planned: Planned): NextOffset = planned.next
+  def validates: Boolean = true
+  def comparesReplays: Boolean = true
+}
+
+private[simulation] object Defect {
+  case object None extends Defect("nothing")
+
+  /** A partition that Kafka no longer has is carried without a start offset. */
+  case object VanishedIsCarried extends Defect("vanished partitions of what returns are carried") {
+    override def validates = false
+    override def next(planned: Planned): NextOffset = planned.next.copy(carried = planned.transition.clusters.foldLeft(planned.next.carried) { case (all, (id, work)) =>
+      val vanished = planned.view(id).fold(Positions.empty) { view =>
+        work.returning.filter((topic, p) => !view.missing(topic) && view.ends.get(topic, p).isEmpty)
+      }
+      if (vanished.isEmpty) all else all.updated(id, all.getOrElse(id, Positions.empty) ++ vanished)
+    })
+  }
+
+  /** A logged batch is read again from whatever log has the name now. */
+  case object ReplayByName extends Defect("a logged range is read from another log of the same name") {
+    override def comparesReplays = false
+  }
+
+  /** Positions have no identity. */
+  case object ByName extends Defect("topic ids and cluster ids are not compared") {
+    override def view(view: ClusterView): ClusterView = view match {
+      case found: ClusterView.Reachable => found.copy(topicIds = Map.empty, kafkaId = scala.None)
+      case other => other
+    }
+  }
+
+  /** A log that ends below the position is read again from its beginning. */
+  case object CutIsRecreated extends Defect("every truncation counts as a recreation") {
+    override def next(planned: Planned): NextOffset = {
+      val cut = planned.next.losses.collect { case l: Loss.CutOff => (l.cluster, l.topic, l.partition) }.toSet
+      planned.next.copy(spans = planned.next.spans.map { span =>
+        if (!cut((span.cluster, span.topic, span.partition))) span
+        else span.copy(from =
+          planned.view(span.cluster).flatMap(_.earliest.get(span.topic, span.partition)).getOrElse(0L)
+        )
+      })
+    }
+  }
+
+  /** Ends are asked before the start positions, which may lie beyond them. */
+  case object EndsAreOlder extends Defect("start positions are resolved after the ends") {
+    override def view(view: ClusterView): ClusterView = view match {
+      case found: ClusterView.Reachable => found.copy(ends =
+          Positions.from(found.ends.iterator.map { case (topic, p, end) =>
+            (topic, p, if (found.entering.get(topic, p).isDefined) math.max(0L, end - 1) else end)
+          })
+        )
+      case other => other
+    }
+  }
+
+  /** A drain waits for a partition that Kafka no longer has. */
+  case object DrainWaits extends Defect("a drain waits for a partition that is gone") {
+    override def next(planned: Planned): NextOffset = planned.transition.clusters.foldLeft(planned.next) { case (all, (id, work)) =>
+      val vanished = planned.view(id).fold(Positions.empty) { view =>
+        work.staying.filter((topic, p) => work.drains(topic) && view.ends.get(topic, p).isEmpty)
+      }
+      if (vanished.isEmpty) all
+      else {
+        val beyond = Positions.from(vanished.iterator.map { case (topic, p, at) => (topic, p, at + 1) })
+        all.copy(
+          carried = all.carried.updated(id, all.carried.getOrElse(id, Positions.empty) ++ vanished),
+          draining = all.draining.updated(id, all.draining.getOrElse(id, Positions.empty) ++ beyond)
+        )
+      }
+    }
+  }
+
+  val all: Seq[Defect] = Seq(VanishedIsCarried, ReplayByName, ByName, CutIsRecreated, EndsAreOlder, DrainWaits)
+}

@@ -1,0 +1,31 @@
+package io.github.dynamickafka.source.simulation
+
+/**
+ * The log of a partition. Each record is a number that no other record of a history has, so that two records at the same
+ * offset of two logs are not mistaken for one.
+ *
+ * @param first the earliest available offset
+ */
+private[simulation] final case class ModelLog(first: Long = 0L, records: Vector[Long] = Vector.empty) {
+  def end: Long = first + records.size
+  def append(more: Seq[Long]): ModelLog = copy(records = records ++ more)
+
+  /** Retention: the oldest records are gone. */
+  def expire(count: Int): ModelLog = ModelLog(first + math.min(count, records.size), records.drop(count))
+
+  /** Unclean leader election: the newest records are gone. */
+  def cut(count: Int): ModelLog = copy(records = records.dropRight(count))
+
+  /** The records in this range of offsets that exist. */
+  def read(from: Long, until: Long): Vector[Long] =
+    records.slice(math.max(0L, from - first).toInt, math.max(0L, until - first).toInt)
+}
+
+/** @param id Kafka's topic id (KIP-516) */
+private[simulation] final case class ModelTopic(id: String, logs: Vector[ModelLog])
+
+/** @param id Kafka's `cluster.id` (KIP-78) */
+private[simulation] final case class ModelCluster(id: String, topics: Map[String, ModelTopic])
+
+/** One log, whatever its topic and its cluster are called. */
+private[simulation] final case class LogId(topicId: String, partition: Int)

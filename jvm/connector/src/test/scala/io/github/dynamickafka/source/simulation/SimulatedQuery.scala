@@ -1,0 +1,170 @@
+package io.github.dynamickafka.source.simulation
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.offset._
+import io.github.dynamickafka.source.trigger.Limits
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+
+/** Where the driver dies in a trigger. */
+private[simulation] object Crash extends Enumeration {
+  val Never, BeforeLogging, BeforeReading, BeforeCommitting = Value
+}
+
+/**
+ * The loop of Spark's `MicroBatchExecution` around the rules that decide what a batch reads: an offset log, a commit log, a
+ * sink that keeps the first complete attempt of a batch. Data loss does not fail the query, but is declared.
+ *
+ * @param ofCluster the most records of cluster a in a batch
+ * @param defect what is put back; [[Defect.None]] for the product
+ */
+private[simulation] final class SimulatedQuery(
+    world: World,
+    drainRemoved: Boolean,
+    ifReplaced: ReplacedClusterPolicy,
+    entry: OffsetsPolicy,
+    ofCluster: Option[Long],
+    defect: Defect
+) {
+  private var offsets = Vector.empty[CompositeOffset]
+  private var committed = -1
+  private var batches = Map.empty[Int, Vector[Long]]
+  private var limits = newLimits()
+
+  /** Records that the query need not deliver. */
+  var excused = Set.empty[Long]
+
+  /** Losses that were declared for topics that had lost nothing. */
+  var falseLosses = Vector.empty[String]
+  private var entered = Set.empty[LogId]
+
+  private val rules = Reconcile.Rules(
+    retentionMs = -1,
+    drainRemoved = drainRemoved,
+    entry = (_, _, _, _) => entry,
+    ending = (_, _) => None
+  )
+
+  def delivered: Vector[Long] = batches.toVector.sortBy(_._1).flatMap(_._2)
+
+  def logged: CompositeOffset = offsets.lastOption.getOrElse(CompositeOffset.empty)
+
+  private def before(batch: Int): CompositeOffset =
+    if (batch == 0) CompositeOffset.empty else offsets(batch - 1)
+
+  /** The position in the log that is there now; 0 if the query has none, or one in another topic. */
+  def position(id: String, name: String, partition: Int): Long = {
+    val kept = logged.retained.get(id).flatMap(_.topics.get(name))
+    val known = logged.identity(id).topics.get(name).orElse(kept.flatMap(_.id))
+    if (known != world.topic(id, name).map(_.id)) 0L
+    else logged.position(id).get(name, partition).orElse(kept.flatMap(_.offsets.get(partition))).getOrElse(0L)
+  }
+
+  def restart(): Unit = limits = newLimits()
+
+  private def newLimits() = new Limits(id => ofCluster.filter(_ => id == "a"))
+
+  /** @return whether there was anything to do */
+  def trigger(limit: ReadLimit, crash: Crash.Value): Boolean =
+    if (committed + 1 < offsets.size) {
+      run(crash, replay = true)
+      true
+    } else {
+      val start = logged
+      val end = next(start, limit)
+      if (end eq start) false
+      else {
+        if (crash != Crash.BeforeLogging) {
+          note(end)
+          // What a restart reads from the log is all that the query knows.
+          offsets :+= CompositeOffsetJson.read(end.json)
+          world.tell(s"logged ${end.json}")
+          run(crash, replay = false)
+        } else restart()
+        true
+      }
+    }
+
+  private def next(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
+    val transition = Reconcile(start, world.topology, world.now, rules)
+    val views = transition.clusters.map { case (id, work) => id -> defect.view(view(id, work)) }
+    val advance = defect.next(Planned(transition, views, NextOffset(start, transition, views, ifReplaced)))
+    advance.losses.foreach(judge(start, _))
+    val end = advance.offset(limits.grant(advance.spans, limit, world.now, wait = false))
+    if (end.sameAs(start)) start
+    else {
+      if (defect.validates) { val _ = OffsetRange.beforeLogging(start, end) }
+      end
+    }
+  }
+
+  private def view(id: String, work: ClusterTransition): ClusterView =
+    if (world.down(id)) ClusterView.Unreachable
+    else {
+      val topics = work.topics.toSeq.flatMap(name => world.topic(id, name).map(name -> _))
+      def of(f: ModelLog => Long) = Positions.from(for {
+        (name, topic) <- topics
+        (log, p) <- topic.logs.zipWithIndex if work.only.get(name).forall(_(p))
+      } yield (name, p, f(log)))
+      val ends = of(_.end)
+      ClusterView.Reachable(
+        ends,
+        earliest = of(_.first),
+        entering = work.entering.toSeq.map {
+          case (name, OffsetsPolicy.Latest) => ends.filterTopics(_ == name)
+          case _ => Positions.empty
+        }.foldLeft(Positions.empty)(_ ++ _),
+        missing = work.topics -- topics.map(_._1),
+        topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
+        kafkaId = Some(world.clusters(id).id)
+      )
+    }
+
+  /** A loss is true if the log has lost records, or is another one than before. */
+  private def judge(start: CompositeOffset, loss: Loss): Unit = {
+    val known = start.identity(loss.cluster).topics.get(loss.topic)
+      .orElse(start.retained.get(loss.cluster).flatMap(_.topics.get(loss.topic)).flatMap(_.id))
+    val now = world.topic(loss.cluster, loss.topic).map(_.id)
+    if (known.isEmpty || (known == now && !now.exists(world.isDamaged)))
+      falseLosses :+= loss.toString
+  }
+
+  /** Records below the position at which a log is entered at its end, or at the end of the cluster that replaces another. */
+  private def note(end: CompositeOffset): Unit =
+    for ((id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)) {
+      val log = LogId(topic.id, p)
+      if (!entered(log)) {
+        entered += log
+        if (entry == OffsetsPolicy.Latest || ifReplaced == ReplacedClusterPolicy.Latest)
+          excused ++= topic.logs(p).read(0L, at)
+      } else if (world.isDamaged(topic.id)) excused ++= topic.logs(p).read(0L, at)
+    }
+
+  private def run(crash: Crash.Value, replay: Boolean): Unit = {
+    val batch = committed + 1
+    val end = offsets(batch)
+    val ranges = OffsetRange.between(before(batch), end)
+    if (crash == Crash.BeforeReading) restart()
+    else if (ranges.keys.exists(world.down)) world.tell(s"batch $batch waits for its clusters")
+    else {
+      val rows = ranges.toVector.flatMap { case (id, of) => of.flatMap(read(id, end.identity(id), _, replay)) }
+      batches.get(batch) match {
+        case None => batches += batch -> rows
+        case Some(first) =>
+          val foreign = rows.filterNot(first.toSet).filterNot(excused)
+          if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
+      }
+      if (crash == Crash.BeforeCommitting) restart() else committed = batch
+    }
+  }
+
+  /** What a task returns: as `Replay` and `RangeConsumer` do, it looks whether the log is that of the range. */
+  private def read(id: String, logged: ClusterIdentity, range: OffsetRange, replay: Boolean): Vector[Long] =
+    world.topic(id, range.topic).filter { topic =>
+      !replay || !defect.comparesReplays || (
+        !ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id)) &&
+          !ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
+      )
+    }.filter(_.logs.size > range.partition)
+      .fold(Vector.empty[Long])(_.logs(range.partition).read(range.from, range.until))
+}

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.source.simulation
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.util.Random
+
+import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
+
+/**
+ * The clusters and the metadata of one history, which change at random.
+ *
+ * @param recording whether to keep a description of what happens
+ */
+private[simulation] final class World(random: Random, recording: Boolean) {
+  val ids: Seq[String] = Seq("a", "a-b", "c")
+  val names: Seq[String] = Seq("t", "b-t")
+
+  private var numbers = 0L
+  var clusters: Map[String, ModelCluster] = ids.map(id => id -> newCluster()).toMap
+  var topology: Topology = anyTopology()
+  var down = Set.empty[String]
+  var now = 1000000L
+
+  /** The ids of topics of which records were lost. */
+  private var damaged = Set.empty[String]
+  var history = Vector.empty[String]
+
+  def number(): Long = {
+    numbers += 1
+    numbers
+  }
+
+  def chance(percent: Int): Boolean = random.nextInt(100) < percent
+
+  def isDamaged(topicId: String): Boolean = damaged(topicId)
+
+  def topic(id: String, name: String): Option[ModelTopic] = clusters(id).topics.get(name)
+
+  def logs: Seq[(String, String, Int, LogId, ModelLog)] =
+    for {
+      id <- ids
+      (name, topic) <- clusters(id).topics.toSeq.sortBy(_._1)
+      (log, p) <- topic.logs.zipWithIndex
+    } yield (id, name, p, LogId(topic.id, p), log)
+
+  /**
+   * @param position the next offset that the query reads of the log of this cluster id, topic and partition
+   * @param excused called with records that the query need not deliver
+   */
+  def change(position: (String, String, Int) => Long, excused: Set[Long] => Unit): Unit = {
+    now += random.nextInt(1000)
+    random.nextInt(24) match {
+      case 0 | 1 | 2 =>
+        topology = anyTopology()
+        tell(s"topology $topology")
+      case 3 =>
+        down = ids.filter(_ => chance(25)).toSet
+        tell(s"down $down")
+      case 4 => at(random)(topic => topic.copy(logs = topic.logs :+ ModelLog()))
+      case 5 => at(random)(damage(_, _.expire(1 + random.nextInt(4))))
+      case 6 => at(random)(damage(_, _.cut(1 + random.nextInt(4))))
+      case 7 =>
+        val (id, name) = any()
+        clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics - name))
+        tell(s"delete $id $name")
+      case 8 | 9 =>
+        val (id, name) = any()
+        create(id, name)
+        // Often grown past the positions in the former topic.
+        if (chance(50)) (1 to 3).foreach(_ => produce(position, excused))
+      case 10 if chance(30) =>
+        val id = ids(random.nextInt(ids.size))
+        clusters = clusters.updated(id, newCluster())
+        tell(s"replace $id")
+      case _ => produce(position, excused)
+    }
+  }
+
+  /** Everything exists, responds, and is in the metadata. */
+  def settle(draining: Boolean): Unit = {
+    down = Set.empty
+    for (id <- ids; name <- names if topic(id, name).isEmpty) create(id, name)
+    topology = Topology(SortedMap.from(ids.map(id =>
+      id -> TopologyCluster(
+        id,
+        SortedMap.from(names.map(_ -> TopologyTopic("s", draining = draining))),
+        Map.empty
+      )
+    )))
+    tell(s"settle, draining $draining")
+  }
+
+  /** A record at an offset that was read before the log was cut looks like the former record. */
+  private def produce(position: (String, String, Int) => Long, excused: Set[Long] => Unit): Unit =
+    clusters = clusters.map { case (id, cluster) =>
+      id -> cluster.copy(topics = cluster.topics.map { case (name, topic) =>
+        name -> topic.copy(logs = topic.logs.zipWithIndex.map { case (log, p) =>
+          val more = Seq.fill(random.nextInt(4))(number())
+          val hidden = math.max(0L, position(id, name, p) - log.end).toInt
+          excused(more.take(hidden).toSet)
+          log.append(more)
+        })
+      })
+    }
+
+  private def create(id: String, name: String): Unit = {
+    clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics.updated(name, newTopic())))
+    tell(s"create $id $name")
+  }
+
+  private def damage(topic: ModelTopic, f: ModelLog => ModelLog): ModelTopic = {
+    damaged += topic.id
+    topic.copy(logs = topic.logs.map(log => if (chance(60)) f(log) else log))
+  }
+
+  private def at(random: Random)(f: ModelTopic => ModelTopic): Unit = {
+    val (id, name) = (ids(random.nextInt(ids.size)), names(random.nextInt(names.size)))
+    topic(id, name).foreach { topic =>
+      val next = f(topic)
+      clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics.updated(name, next)))
+      tell(s"$id $name: $topic -> $next")
+    }
+  }
+
+  private def any(): (String, String) = (ids(random.nextInt(ids.size)), names(random.nextInt(names.size)))
+
+  private def newTopic() =
+    ModelTopic(s"topic-${number()}", Vector.fill(1 + random.nextInt(3))(ModelLog()))
+
+  private def newCluster() = ModelCluster(s"kafka-${number()}", names.map(_ -> newTopic()).toMap)
+
+  private def anyTopology(): Topology = Topology(SortedMap.from(ids.filter(_ => chance(75)).map { id =>
+    val topics = names.filter(_ => chance(70)).map { name =>
+      val some = Option.when(chance(20))(SortedSet.from((0 to 2).filter(_ => chance(60)))).filter(_.nonEmpty)
+      name -> TopologyTopic("s", draining = chance(20), partitions = some)
+    }
+    id -> TopologyCluster(id, SortedMap.from(topics), Map.empty)
+  }.filter(_._2.topics.nonEmpty)))
+
+  def tell(what: => String): Unit = if (recording) history :+= what
+}
