@@ -15,7 +15,9 @@ final class Mutants(sources: File, copy: File, packages: Seq[String], log: sbt.u
 
   private val found: Seq[(File, MutationsInSource)] = {
     val finder = new MutantFinder(new MutantMatcher)
-    packages.flatMap(p => IO.listFiles(sources / p).toSeq.filterNot(f => Mutants.OnBrokers(f.getName)).sorted).map {
+    packages.flatMap(p =>
+      IO.listFiles(sources / p).toSeq.filterNot(f => Mutants.OnBrokers(f.getName)).sorted
+    ).map {
       file => file -> finder.mutantsInFile(BetterFile(file.toPath))
     }
   }

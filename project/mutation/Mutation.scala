@@ -18,7 +18,11 @@ object Mutation extends AutoPlugin {
 
   private lazy val mutation = Command.args("mutation", "<package>...") { (state, packages) =>
     val extracted = Project.extract(state)
-    val folder = extracted.get(ThisBuild / baseDirectory) / "target" / "mutation" / packages.mkString("-").replace('/', '.')
+    val folder =
+      extracted.get(ThisBuild / baseDirectory) / "target" / "mutation" / packages.mkString("-").replace(
+        '/',
+        '.'
+      )
     val sources = extracted.get(connector / Compile / scalaSource)
     val mutants = new Mutants(sources, folder / "sources", packages.map(root + _), state.log)
     val classpath = value(state, connector / Test / fullClasspath).files
@@ -29,10 +33,16 @@ object Mutation extends AutoPlugin {
     val worker = extracted.get(ThisBuild / baseDirectory) / "project" / "mutation" / "Worker.java"
     val run = ("java" +: value(state, connector / Test / javaOptions)) ++
       classpathOf((folder / "classes") +: classpath) :+ worker.toString
-    val suites = value(state, connector / Test / definedTests).map(_.name).groupBy(_.split('.').init.mkString("."))
+    val suites =
+      value(state, connector / Test / definedTests).map(_.name).groupBy(_.split('.').init.mkString("."))
     val lines = mutants.all.groupBy(_.pkg).toSeq.sortBy(_._1).flatMap { case (pkg, of) =>
       val workers = new Workers(run, suites(pkg))
-      try report(pkg, of, broken, verdicts(pkg, of.filterNot(m => broken(m.id)), suites(pkg), workers, state.log))
+      try report(
+          pkg,
+          of,
+          broken,
+          verdicts(pkg, of.filterNot(m => broken(m.id)), suites(pkg), workers, state.log)
+        )
       finally workers.close()
     }
     lines.foreach(println)
@@ -66,7 +76,9 @@ object Mutation extends AutoPlugin {
       ProcessLogger(line => output.synchronized(output :+= line))
     if (exit == 0) without
     else {
-      val broken = errors(output).flatMap { case (file, line, column) => mutants.at(file, line, column) }.toSet -- without
+      val broken = errors(output).flatMap { case (file, line, column) =>
+        mutants.at(file, line, column)
+      }.toSet -- without
       if (broken.isEmpty) sys.error(output.mkString("no mutant has made these errors:\n", "\n", ""))
       log.info(s"${broken.size} mutants do not compile")
       compile(command, classes, mutants, without ++ broken, log)
@@ -76,7 +88,9 @@ object Mutation extends AutoPlugin {
   /** The file, the line and the column of each error: `^` marks the column two lines below, or later. */
   private def errors(output: Seq[String]): Seq[(File, Int, Int)] = output.tails.flatMap {
     case Error(path, line) +: rest =>
-      rest.takeWhile(Error.findFirstIn(_).isEmpty).find(_.trim == "^").map(mark => (file(path), line.toInt, mark.indexOf('^')))
+      rest.takeWhile(Error.findFirstIn(_).isEmpty).find(_.trim == "^").map(mark =>
+        (file(path), line.toInt, mark.indexOf('^'))
+      )
     case _ => None
   }.toSeq
 
@@ -98,7 +112,9 @@ object Mutation extends AutoPlugin {
     // The suite that killed the last mutant comes first, because it often kills its neighbours, then the short ones.
     var order = limits
     mutants.zipWithIndex.map { case (mutant, i) =>
-      val ended = order.iterator.map { case (suite, limitMs) => workers.run(mutant.id, suite, limitMs)._1 -> suite }
+      val ended = order.iterator.map { case (suite, limitMs) =>
+        workers.run(mutant.id, suite, limitMs)._1 -> suite
+      }
         .find(_._1 != Verdict.Survived)
       ended.foreach { case (_, suite) => order = order.sortBy(_._1 != suite) }
       val verdict = ended.fold[Verdict](Verdict.Survived)(_._1)
@@ -107,7 +123,12 @@ object Mutation extends AutoPlugin {
     }
   }
 
-  private def report(pkg: String, all: Seq[Change], broken: Set[Int], of: Seq[(Change, Verdict)]): Seq[String] = {
+  private def report(
+      pkg: String,
+      all: Seq[Change],
+      broken: Set[Int],
+      of: Seq[(Change, Verdict)]
+  ): Seq[String] = {
     val survived = of.collect { case (mutant, Verdict.Survived) => mutant.text }
     val late = of.count(_._2 == Verdict.TimedOut)
     val score = 100.0 * (of.size - survived.size) / of.size

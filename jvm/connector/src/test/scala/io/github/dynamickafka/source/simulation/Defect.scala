@@ -26,12 +26,14 @@ private[simulation] object Defect {
   /** A partition that Kafka no longer has is carried without a start offset. */
   case object VanishedIsCarried extends Defect("vanished partitions of what returns are carried") {
     override def validates = false
-    override def next(planned: Planned): NextOffset = planned.next.copy(carried = planned.transition.clusters.foldLeft(planned.next.carried) { case (all, (id, work)) =>
-      val vanished = planned.view(id).fold(Positions.empty) { view =>
-        work.returning.filter((topic, p) => !view.missing(topic) && view.ends.get(topic, p).isEmpty)
+    override def next(planned: Planned): NextOffset = planned.next.copy(carried =
+      planned.transition.clusters.foldLeft(planned.next.carried) { case (all, (id, work)) =>
+        val vanished = planned.view(id).fold(Positions.empty) { view =>
+          work.returning.filter((topic, p) => !view.missing(topic) && view.ends.get(topic, p).isEmpty)
+        }
+        if (vanished.isEmpty) all else all.updated(id, all.getOrElse(id, Positions.empty) ++ vanished)
       }
-      if (vanished.isEmpty) all else all.updated(id, all.getOrElse(id, Positions.empty) ++ vanished)
-    })
+    )
   }
 
   /** A logged batch is read again from whatever log has the name now. */
@@ -74,20 +76,22 @@ private[simulation] object Defect {
 
   /** A drain waits for a partition that Kafka no longer has. */
   case object DrainWaits extends Defect("a drain waits for a partition that is gone") {
-    override def next(planned: Planned): NextOffset = planned.transition.clusters.foldLeft(planned.next) { case (all, (id, work)) =>
-      val vanished = planned.view(id).fold(Positions.empty) { view =>
-        work.staying.filter((topic, p) => work.drains(topic) && view.ends.get(topic, p).isEmpty)
+    override def next(planned: Planned): NextOffset =
+      planned.transition.clusters.foldLeft(planned.next) { case (all, (id, work)) =>
+        val vanished = planned.view(id).fold(Positions.empty) { view =>
+          work.staying.filter((topic, p) => work.drains(topic) && view.ends.get(topic, p).isEmpty)
+        }
+        if (vanished.isEmpty) all
+        else {
+          val beyond = Positions.from(vanished.iterator.map { case (topic, p, at) => (topic, p, at + 1) })
+          all.copy(
+            carried = all.carried.updated(id, all.carried.getOrElse(id, Positions.empty) ++ vanished),
+            draining = all.draining.updated(id, all.draining.getOrElse(id, Positions.empty) ++ beyond)
+          )
+        }
       }
-      if (vanished.isEmpty) all
-      else {
-        val beyond = Positions.from(vanished.iterator.map { case (topic, p, at) => (topic, p, at + 1) })
-        all.copy(
-          carried = all.carried.updated(id, all.carried.getOrElse(id, Positions.empty) ++ vanished),
-          draining = all.draining.updated(id, all.draining.getOrElse(id, Positions.empty) ++ beyond)
-        )
-      }
-    }
   }
 
-  val all: Seq[Defect] = Seq(VanishedIsCarried, ReplayByName, ByName, CutIsRecreated, EndsAreOlder, DrainWaits)
+  val all: Seq[Defect] =
+    Seq(VanishedIsCarried, ReplayByName, ByName, CutIsRecreated, EndsAreOlder, DrainWaits)
 }

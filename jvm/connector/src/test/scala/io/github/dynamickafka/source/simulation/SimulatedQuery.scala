@@ -131,7 +131,9 @@ private[simulation] final class SimulatedQuery(
 
   /** Records below the position at which a log is entered at its end, or at the end of the cluster that replaces another. */
   private def note(end: CompositeOffset): Unit =
-    for ((id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)) {
+    for (
+      (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
+    ) {
       val log = LogId(topic.id, p)
       if (!entered(log)) {
         entered += log
@@ -147,7 +149,9 @@ private[simulation] final class SimulatedQuery(
     if (crash == Crash.BeforeReading) restart()
     else if (ranges.keys.exists(world.down)) world.tell(s"batch $batch waits for its clusters")
     else {
-      val rows = ranges.toVector.flatMap { case (id, of) => of.flatMap(read(id, end.identity(id), _, replay)) }
+      val rows = ranges.toVector.flatMap { case (id, of) =>
+        of.flatMap(read(id, end.identity(id), _, replay))
+      }
       batches.get(batch) match {
         case None => batches += batch -> rows
         case Some(first) =>

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.simulation
 
-import scala.util.control.NonFatal
 import scala.util.Random
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import org.scalatest.funsuite.AnyFunSuite
@@ -30,7 +30,9 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("20,000 histories: every record once, no loss that is not true, all replays alike, and no end to progress") {
+  test(
+    "20,000 histories: every record once, no loss that is not true, all replays alike, and no end to progress"
+  ) {
     check(20000)
   }
 
@@ -40,7 +42,9 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
 
   for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}") {
     val first = TestSeed()
-    val found = Iterator.from(0).take(MostForADefect).map(i => (i, failureOf(first + i, defect, recording = false))).collectFirst {
+    val found = Iterator.from(0).take(MostForADefect).map(i =>
+      (i, failureOf(first + i, defect, recording = false))
+    ).collectFirst {
       case (i, Some((what, _))) => (i, what)
     }
     found match {
@@ -72,7 +76,8 @@ private object TriggerLoopSimulationSuite {
       try {
         (1 to Steps).foreach { _ =>
           if (world.chance(60)) world.change(query.position, more => query.excused ++= more)
-          val limit = if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
+          val limit =
+            if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
           val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
           query.trigger(limit, crash)
         }
