@@ -5,8 +5,7 @@ import sbt._
 
 /**
  * The command `mutation offset sink/commit`: the share of mutants that the suites of the same package notice, and those
- * that they do not. Stryker4s makes the mutants. Its plugin does not run here: the versions that are published everywhere lack
- * the runner of tests for this Scala, and a mutant that does not compile ends them.
+ * that they do not. Stryker4s makes the mutants. Its plugin does not run here: docs/dev/test-quality.md.
  */
 object Mutation extends AutoPlugin {
   override def trigger = allRequirements
