@@ -165,7 +165,9 @@ private[source] final class DynamicMicroBatchStream(
 
   override def reportLatestOffset(): Offset =
     last.map(look =>
-      look.advance.offset(look.advance.spans.map(_.lag)).copy(entered = SortedMap.empty)
+      // Every progress has it; the ids are in the start and end offsets.
+      look.advance.offset(look.advance.spans.map(_.lag))
+        .copy(entered = SortedMap.empty, identities = SortedMap.empty)
     ).orNull
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {

@@ -93,7 +93,7 @@ class PlanningSuite extends SourceTest {
         assert(end.json != stream.reportLatestOffset().json)
         assert(
           stream.reportLatestOffset().json ==
-            s"""{"version":1,"clusters":{"blue":{"$topic":{"0":2,"1":1}},"green":{"$topic":{"0":2,"1":1}}}}"""
+            s"""{"version":2,"clusters":{"blue":{"$topic":{"0":2,"1":1}},"green":{"$topic":{"0":2,"1":1}}}}"""
         )
       }
     }
