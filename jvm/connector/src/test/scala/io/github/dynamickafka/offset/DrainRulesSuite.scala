@@ -41,6 +41,24 @@ class DrainRulesSuite extends AnyFunSuite {
     assert(over.retained == SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t"))))
   }
 
+  test("a partition without a target keeps no topic from being retired, and one beyond its target neither") {
+    val two = CompositeOffset(only(positions(("t", 0, 5L), ("t", 1, 2L))))
+    assert(after(
+      two.copy(draining = only(positions(("t", 0, 4L)))),
+      topology("t" -> draining)
+    ).clusters.isEmpty)
+  }
+
+  test("a topic that drains when it is first seen enters") {
+    assert(after(CompositeOffset.empty, topology("t" -> draining)).clusters("a").entering.keySet == Set("t"))
+  }
+
+  test("a position expires at the end of its retention") {
+    val start = CompositeOffset(none, retained = SortedMap("a" -> Retained.at(900L, positions(("t", 0, 5L)))))
+    assert(after(start, topology(), now = 999L).retained.nonEmpty)
+    assert(after(start, topology(), now = 1000L).retained.isEmpty)
+  }
+
   test("a drained topic is not read again while it drains, even if its position has expired") {
     val drained = SortedMap("a" -> Retained.at(1000L, positions(("t", 0, 5L)), Set("t")))
     val start = CompositeOffset(none, retained = drained)

@@ -246,4 +246,15 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
       assert(end.retained("a").topics("t").id.contains("T") && end.identity("a").kafkaId.contains("K"))
     }
   }
+
+  test("a rename leaves the other topics of the former cluster id retained") {
+    val start = reading(0 -> 5L)()
+    val away = start.copy(
+      clusters = start.clusters,
+      retained = SortedMap("a" -> Retained.at(Now, positions(("u", 0, 3L)), ids = _ => Some("U")))
+    )
+    val found = next(away, Map("b" -> view(0 -> 8L)()), topology("b"))
+    assert(found.renamed == Seq(RenamedTopic("b", "a", "t")))
+    assert(read(away, found).retained("a").positions == positions(("u", 0, 3L)))
+  }
 }

@@ -62,6 +62,17 @@ class NextOffsetSuite extends AnyFunSuite {
     )))
   }
 
+  test("a partition that is gone of a topic that does not drain gets no target, without retention either") {
+    val gone = ClusterView.Reachable(Positions.empty, Positions.empty)
+    val found = NextOffset(
+      CompositeOffset.empty,
+      Transition(SortedMap("a" -> staying(5L)), SortedMap.empty, retains = false),
+      Map("a" -> gone),
+      ReplacedClusterPolicy.Fail
+    )
+    assert(found.carried == only(positions(("t", 0, 5L))) && found.draining == none)
+  }
+
   test("a topic that is gone is lost, and keeps its position; a new one is waited for") {
     val missing = ClusterView.Reachable(Positions.empty, Positions.empty, missing = Set("t"))
     val found = next(staying(5L), missing)

@@ -176,8 +176,9 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val of = scene()
       val left = prepared("blue", 8)
       of.kafka.put(ONGOING, left)
+      val Seq(first, second) = tasks(one, two)
       of.start("first")
-        .commit(0L, tasks(one, two).map(_.copy(retried = retried)), of.clock.nanoTime(), TransactionTimeoutMs)
+        .commit(0L, Seq(first, second.copy(retried = retried)), of.clock.nanoTime(), TransactionTimeoutMs)
       assert(of.kafka.in(COMPLETE_ABORT) == (if (retried) ids(left) else Set.empty))
     }
   }

@@ -49,6 +49,15 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }
 
+  test("the journals of earlier jobs are the folders of their jobs") {
+    val folder = newFolder()
+    assert(Journal.earlier(folder.toString, new Configuration).isEmpty)
+    Seq("one", "two").foreach(Journal.ofJob(folder.toString, _, new Configuration).decide(entry(0L)))
+    Files.createFile(folder.resolve("dynamic-kafka-jobs").resolve("left-over"))
+    val found = Journal.earlier(folder.toString, new Configuration)
+    assert(found.flatMap(_.newest()) == Seq.fill(2)(entry(0L) -> false))
+  }
+
   test("the newest decision, and whether it is finished") {
     val j = journal(newFolder())
     assert(j.newest().isEmpty)
