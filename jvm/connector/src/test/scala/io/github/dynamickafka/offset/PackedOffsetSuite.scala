@@ -61,7 +61,8 @@ class PackedOffsetSuite extends AnyFunSuite {
     val random = new scala.util.Random(7)
     def numbers(partitions: Seq[Int]) =
       Positions.from(partitions.map(p => ("orders", p, math.abs(random.nextLong()) % 1000000000000L)))
-    val offset = CompositeOffset(SortedMap.from((0 until 1000).map(c => s"cluster-$c" -> numbers(0 until 100))))
+    val offset =
+      CompositeOffset(SortedMap.from((0 until 1000).map(c => s"cluster-$c" -> numbers(0 until 100))))
     assert(offset.json.length < 1000000)
     assert(CompositeOffsetJson.read(offset.json) == offset)
     // A number for a hundred partitions, instead of their numbers.

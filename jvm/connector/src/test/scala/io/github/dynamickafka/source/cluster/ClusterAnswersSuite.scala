@@ -132,13 +132,13 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("a leader that does not respond delays one trigger, and is asked again while triggers continue") {
     val kafka = ScriptedCluster.led(1, 2)
     kafka.silent = Set(1)
-    val cluster = stream(kafka, config(4000))
+    val cluster = stream(kafka, config(20000))
     val first = ask(cluster, reads(0 -> 4L, 1 -> 4L))
     assert(first.unanswered.keySet == Set(("t", 0)) && first.unanswered.values.head.contains("broker 1"))
     assert(first.ends == Positions.from(Seq(("t", 1, 10L))))
     val from = System.nanoTime()
     (1 to 20).foreach(_ => assert(ask(cluster, reads(0 -> 4L, 1 -> 4L)).unanswered.keySet == Set(("t", 0))))
-    assert(msSince(from) < 3000, "twenty triggers take less than one wait")
+    assert(msSince(from) < 4500, "twenty triggers take less than one wait")
     kafka.silent = Set.empty
     eventually(assert(ask(cluster, reads(0 -> 4L, 1 -> 4L)).unanswered.isEmpty))
   }
@@ -175,7 +175,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     val (ill, well) = (ScriptedCluster.led(1), ScriptedCluster.led(1))
     // It gives its `cluster.id`, but not its topics.
     ill.describes = _ => false
-    val all = streams(Map("blue" -> ill, "green" -> well), limitMs = 1000, skip = true)
+    val all = streams(Map("blue" -> ill, "green" -> well), limitMs = 10000, skip = true)
     try {
       def trigger() = all.ask(Map("blue" -> reads(0 -> 4L), "green" -> reads(0 -> 4L)), _ => false).get
       assert(trigger()("blue") == ClusterView.Unreachable)
@@ -183,7 +183,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
       while (msSince(from) < 4000) {
         val one = System.nanoTime()
         val views = trigger()
-        assert(msSince(one) < 700, "it does not wait for the cluster")
+        assert(msSince(one) < 7000, "it does not wait for the cluster")
         assert(views("blue") == ClusterView.Unreachable && views("green") != ClusterView.Unreachable)
         Thread.sleep(20)
       }
