@@ -10,7 +10,7 @@ import io.github.dynamickafka.time.Clock
  *
  * If more clients are used in turn than fit in, closing the one that has been idle for longest would always close the one
  * that is required next. Therefore a full pool closes the client that is returned, and keeps the others for as long as
- * they may be in turn: until [[IdlePool.Rounds]] times as many others as fit in have been returned.
+ * they may be in turn, which is [[IdlePool.TurnMs]]: clients of a query that has ended give way to those of the next one.
  *
  * Not a pool of commons-pool2: which of several idle clients serves best depends on the records that it has fetched
  * already, and a `KeyedObjectPool` hands out any.
@@ -30,7 +30,6 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
   // The client that has been idle for longest comes first.
   private var idle = Vector.empty[Idle[C]]
   private var sweeping = false
-  private var puts = 0L
 
   /**
    * Removes a client, which is then the caller's until it is given back or closed.
@@ -45,10 +44,9 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
 
   def put(client: C): Unit = {
     val over = synchronized {
-      puts += 1
-      val returned = Idle(client, clock.monotonicMs(), puts)
+      val returned = Idle(client, clock.monotonicMs())
       val full = idle.size >= capacity
-      val outdated = idle.headOption.filter(_ => full).filter(puts - _.put > Rounds * capacity.toLong)
+      val outdated = idle.headOption.filter(_ => full).filter(returned.sinceMs - _.sinceMs >= TurnMs)
       if (!full || outdated.isDefined) idle = idle.drop(outdated.size) :+ returned
       sweepLater()
       if (full) Some(outdated.getOrElse(returned)) else None
@@ -78,8 +76,9 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
 }
 
 private object IdlePool {
-  val Rounds = 16
 
-  /** @param put the number of clients that had been returned, with this one */
-  private final case class Idle[C](client: C, sinceMs: Long, put: Long)
+  /** Longer than the batches of a query that opens its clients again and again would take. */
+  val TurnMs = 10000L
+
+  private final case class Idle[C](client: C, sinceMs: Long)
 }

@@ -12,7 +12,7 @@ class IdlePoolSuite extends AnyFunSuite with TimeLimit {
   private final class Pool(capacity: Int) {
     val clock = new ManualClock
     private var closed = Set.empty[Int]
-    private val pool = new IdlePool[Client](capacity, 1000L, clock, c => closed += c.key)
+    private val pool = new IdlePool[Client](capacity, 60000L, clock, c => closed += c.key)
 
     /** Uses the clients of these keys one after the other, and returns how many were idle in the pool. */
     def visit(keys: Seq[Int]): Int = keys.count { key =>
@@ -36,16 +36,20 @@ class IdlePoolSuite extends AnyFunSuite with TimeLimit {
   test("clients that are no longer used give way to others") {
     val pool = new Pool(4)
     pool.visit(0 until 4)
-    (0 until 40).foreach(_ => pool.visit(10 until 13))
-    assert(pool.visit(10 until 13) == 3)
+    pool.clock.advanceMs(9999)
+    pool.visit(10 until 13)
+    assert(pool.visit(10 until 13) == 0)
+    pool.clock.advanceMs(1)
+    pool.visit(10 until 13)
+    assert(pool.visit(10 until 13) == 3 && pool.size == 4)
   }
 
   test("clients that have been idle for too long are closed") {
     val pool = new Pool(4)
     pool.visit(Seq(1, 2))
-    pool.clock.advanceMs(600)
+    pool.clock.advanceMs(36000)
     pool.visit(Seq(2, 3))
-    pool.clock.advanceMs(400)
+    pool.clock.advanceMs(24000)
     assert(pool.sweep() == Set(1) && pool.size == 2)
   }
 

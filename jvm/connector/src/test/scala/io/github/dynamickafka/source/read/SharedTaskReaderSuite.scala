@@ -144,12 +144,14 @@ class SharedTaskReaderSuite extends ReaderTest {
         val (closed, _, first) = waiting()
         assert(elapsedMs(closed.close()) < 20000)
         assert(Await.ready(first, 300.seconds).value.get.flatten.isFailure)
-        assert(consumers.closed == topics.size)
+        // A consumer that is being opened is closed by the thread that opens it.
+        eventually(assert(consumers.closed == topics.size))
         val (interrupted, thread, second) = waiting()
         thread.interrupt()
         assert(Await.ready(second, 300.seconds).value.get.flatten.isFailure)
         assert(elapsedMs(interrupted.close()) < 20000)
-        assert(consumers.closed == 2 * topics.size && pool.size == 0)
+        eventually(assert(consumers.closed == 2 * topics.size))
+        assert(pool.size == 0)
       }
     finally red.thaw()
   }
