@@ -1,7 +1,5 @@
 package io.github.dynamickafka.config
 
-import java.util.Locale
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -17,7 +15,7 @@ private[dynamickafka] object SinkOptionsParser {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
     val guarantee = raw.get(Guarantee)
-    if (guarantee == DeliveryGuarantee.ExactlyOnce) checkAcks(raw)
+    Acknowledgements.check(guarantee, raw)
     SinkOptions(
       service = MetadataServiceSpecs.parse(raw),
       streamId = raw.find(StreamId),
@@ -65,19 +63,5 @@ private[dynamickafka] object SinkOptionsParser {
         s"it has no effect, because '${DeadLetterTopic.name}' is not set."
       )
     raw.find(DeadLetterTopic).map(DeadLetterOptions(_, cluster))
-  }
-
-  /** Kafka rejects these values too, but only when a task creates its producer. */
-  private def checkAcks(raw: RawOptions): Unit = {
-    val written = raw.kafka.map { case (name, value) => (s"kafka.$name", name, value) } ++
-      raw.cluster.map { case (key, value) => (s"cluster.$key", key, value) }
-    written.foreach { case (writtenAs, key, value) =>
-      def is(property: String) = key.toLowerCase(Locale.ROOT).split("kafka\\.").last.endsWith(property)
-      def refuse(reason: String) = throw Errors.invalidOption(writtenAs, value, reason)
-      if (is("enable.idempotence") && value.trim.equalsIgnoreCase("false"))
-        refuse("'deliveryGuarantee' is 'exactly-once', and transactions require idempotence.")
-      if (key.toLowerCase(Locale.ROOT).split('.').last == "acks" && !Set("all", "-1")(value.trim))
-        refuse("'deliveryGuarantee' is 'exactly-once', and transactions require 'all'.")
-    }
   }
 }

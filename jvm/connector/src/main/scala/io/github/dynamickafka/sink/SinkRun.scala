@@ -2,10 +2,14 @@ package io.github.dynamickafka.sink
 
 import java.util.UUID
 
-import org.apache.hadoop.conf.Configuration
+import scala.collection.mutable
 
-import io.github.dynamickafka.config.ClusterScope
+import org.apache.hadoop.conf.Configuration
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.config.{
+  Acknowledgements,
+  ClusterScope,
   DeliveryGuarantee,
   PartitionerChoice,
   SinkOptionSpecs,
@@ -40,7 +44,7 @@ private[sink] final class SinkRun(
     hadoop: Configuration,
     clock: Clock
 ) extends AutoCloseable {
-
+  private val log = LoggerFactory.getLogger(classOf[SinkRun])
   private val watcher = MetadataWatcher.forWriting(
     MetadataServices.create(options.service, hadoop),
     // The streams in the column are not known before the rows are read.
@@ -70,6 +74,7 @@ private[sink] final class SinkRun(
   private val timeouts = new TransactionTimeouts(clusters)
   private var plan: Option[SinkPlan] = None
   private var startedNanos = 0L
+  private val told = mutable.Set.empty[String]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
@@ -144,6 +149,10 @@ private[sink] final class SinkRun(
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
     }.toMap
+    properties.values.flatMap(Acknowledgements.check(
+      options.guarantee,
+      _
+    )).filter(told.add).foreach(log.warn(_))
     clusters.set(properties)
     val timeout = if (exactlyOnce) timeouts.of(properties) else Map.empty[String, Long]
     val partitioner = options.partitioner match {

@@ -175,11 +175,50 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       assert(error.getMessageParameters.get("option") == option)
       assert(error.getMessage.contains(inText) && error.getMessage.contains("'exactly-once'"))
-      assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+      assert(parse("deliveryGuarantee" -> "none", option -> value).guarantee == DeliveryGuarantee.None)
     }
     Seq("kafka.acks" -> "all", "kafka.acks" -> "-1", "kafka.enable.idempotence" -> "true").foreach(same =>
       assert(parse("deliveryGuarantee" -> "exactly-once", same).guarantee == DeliveryGuarantee.ExactlyOnce)
     )
+  }
+
+  test("at-least-once refuses acks=0, with which a lost record is not noticed") {
+    Seq(
+      "kafka.acks" -> "0",
+      "kafka.Acks" -> " 0",
+      "cluster.b.c.kafka.acks" -> "0",
+      "cluster.blue.acks" -> "0"
+    ).foreach {
+      case (option, value) =>
+        val error = refused(parse(option -> value))
+        assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+        assert(error.getMessageParameters.get("option") == option)
+        assert(error.getMessage.contains("'at-least-once'") && error.getMessage.contains("'none'"))
+    }
+    Seq("1", "all", "-1").foreach(acks =>
+      assert(parse("kafka.acks" -> acks).guarantee == DeliveryGuarantee.AtLeastOnce)
+    )
+  }
+
+  test("acks of the metadata are checked for each cluster; acks=1 is a warning") {
+    def of(guarantee: DeliveryGuarantee, properties: (String, String)*) = {
+      val options = parse("kafka.linger.ms" -> "1").clusters
+      Acknowledgements.check(
+        guarantee,
+        new ClusterScope(options, Set("blue")).producer("blue", properties.toMap)
+      )
+    }
+    def refusedBy(guarantee: DeliveryGuarantee, property: (String, String)) = {
+      val error = refused(of(guarantee, property))
+      assert(error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
+      assert(error.getMessageParameters.get("where") == s"cluster 'blue', property '${property._1}'")
+    }
+    refusedBy(DeliveryGuarantee.AtLeastOnce, "acks" -> "0")
+    refusedBy(DeliveryGuarantee.ExactlyOnce, "acks" -> "1")
+    refusedBy(DeliveryGuarantee.ExactlyOnce, "enable.idempotence" -> "false")
+    assert(of(DeliveryGuarantee.AtLeastOnce, "acks" -> "1").exists(_.contains("cluster 'blue' has 'acks=1'")))
+    assert(of(DeliveryGuarantee.AtLeastOnce, "acks" -> "all").isEmpty)
+    assert(of(DeliveryGuarantee.None, "acks" -> "0").isEmpty)
   }
 
   private val unknown = Table(

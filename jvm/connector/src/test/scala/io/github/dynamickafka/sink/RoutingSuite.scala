@@ -123,6 +123,26 @@ class RoutingSuite extends SinkTest {
       }
     }
 
+    test(s"$guarantee: a row that Kafka does not accept is a dead letter, or fails the job with the reason") {
+      target { t =>
+        val (topic, dead) = (newTopicOn(1, blue), newTopicOn(1, blue))
+        t.out(Entry("blue", blue, topic))
+        val bad = sql(
+          """select v as value, timestamp_millis(ms) as timestamp,
+            |  array(named_struct('key', h, 'value', cast('x' as binary))) as headers
+            |from values ('good', -1, 'h'), ('old', -2, 'h'), ('bare', 5, null) as rows(v, ms, h)""".stripMargin
+        )
+        val e = failure(t.save(bad, "deliveryGuarantee" -> guarantee))
+        assert(
+          e.getMessage.contains("UNROUTABLE_ROW") && e.getMessage.contains(s"cluster 'blue', topic '$topic'")
+        )
+        t.save(bad, "deliveryGuarantee" -> guarantee, "deadLetterTopic" -> dead)
+        assert(values(blue, topic).contains("good") && values(blue, dead) == Seq("bare", "old"))
+        val reasons = headers(blue, dead).map(_("dynamic-kafka-reason")).sorted
+        assert(reasons.head.contains("header has no key") && reasons(1).contains("-2 ms"), reasons)
+      }
+    }
+
     test(s"$guarantee: a row that cannot be routed is written to the dead letter topic, with the reason") {
       target { t =>
         val topic = newTopicOn(1, blue, green)

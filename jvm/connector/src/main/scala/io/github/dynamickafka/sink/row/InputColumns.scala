@@ -1,9 +1,10 @@
 package io.github.dynamickafka.sink.row
 
-import java.util.concurrent.TimeUnit
+import java.lang.{Long => JLong}
 
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
+import org.apache.kafka.common.record.RecordBatch
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
@@ -27,12 +28,22 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
 
   def hasStream: Boolean = stream.isDefined
 
-  private[sink] def read(row: InternalRow): OutputRow = OutputRow(
+  private[sink] def read(row: InternalRow): OutputRow = {
+    val time = timestamp.filterNot(row.isNullAt).fold(NoTimestamp)(i => epochMs(row.getLong(i)))
+    val found = headers.filterNot(row.isNullAt).fold(Seq.empty[Header])(headersAt(row, _))
+    val named = found.filter(_.key != null)
+    val read = output(row, named, if (time < 0) null else Long.box(time))
+    if (time >= NoTimestamp && named.size == found.size) read
+    else if (time < NoTimestamp)
+      read.copy(invalid = Some(s"the timestamp, $time ms, is before 1970, which Kafka does not accept"))
+    else read.copy(invalid = Some("a header has no key, which Kafka does not accept"))
+  }
+
+  private def output(row: InternalRow, headers: Seq[Header], timestampMs: JLong) = OutputRow(
     key = key.fold(NoBytes)(bytes(row, _)),
     value = bytes(row, value),
-    headers = headers.filterNot(row.isNullAt).fold(Seq.empty[Header])(headersAt(row, _)),
-    timestampMs = timestamp.filterNot(row.isNullAt)
-      .map(i => Long.box(TimeUnit.MICROSECONDS.toMillis(row.getLong(i)))).orNull,
+    headers = headers,
+    timestampMs = timestampMs,
     partition = partition.filterNot(row.isNullAt).map(row.getInt),
     topic = text(row, topic),
     stream = text(row, stream),
@@ -53,7 +64,7 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
     (0 until array.numElements()).filterNot(array.isNullAt).map { n =>
       val header = array.getStruct(n, 2)
       val value = if (header.isNullAt(1)) NoBytes else header.getBinary(1)
-      new RecordHeader(header.getUTF8String(0).toString, value)
+      if (header.isNullAt(0)) NoKey else new RecordHeader(header.getUTF8String(0).toString, value)
     }
   }
 }
@@ -68,6 +79,18 @@ private[dynamickafka] object InputColumns {
   private val Stream = "stream"
   private val Cluster = "cluster"
   private val NoBytes: Array[Byte] = null
+
+  /** The timestamp of records that have none, as in rows of the source: the producer sets it. */
+  private val NoTimestamp = RecordBatch.NO_TIMESTAMP
+
+  private object NoKey extends Header {
+    override def key: String = null
+    override def value: Array[Byte] = NoBytes
+  }
+
+  /** Rounded down, as Spark does, so that a time shortly before 1970 is not 0. */
+  private def epochMs(micros: Long): Long = Math.floorDiv(micros, MicrosPerMs)
+  private val MicrosPerMs = 1000L
 
   private val HeadersType =
     ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))

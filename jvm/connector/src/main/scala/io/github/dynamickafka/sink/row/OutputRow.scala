@@ -8,6 +8,8 @@ import org.apache.kafka.common.header.Header
  * The columns of a row before routing. A null value is None, or null if Kafka accepts null.
  *
  * @param timestampMs in epoch milliseconds; null: the producer sets the timestamp
+ * @param invalid why Kafka has no record for this row. What is invalid is left out of the other fields, so that a dead
+ *                letter can be written
  */
 private[sink] final case class OutputRow(
     key: Array[Byte],
@@ -17,5 +19,6 @@ private[sink] final case class OutputRow(
     partition: Option[Int],
     topic: Option[String],
     stream: Option[String],
-    cluster: Option[String]
+    cluster: Option[String],
+    invalid: Option[String] = None
 )

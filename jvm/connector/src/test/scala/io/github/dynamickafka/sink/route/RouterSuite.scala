@@ -67,9 +67,20 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(counts.size == 8 && counts.values.forall(n => n > 150 && n < 350), counts)
   }
 
-  test("key: the clusters of these keys are those of the first version") {
+  test("key: one more cluster of n gets 1/(n+1) of the keys, and no other key moves") {
+    (1 to 6).foreach { n =>
+      val before = router(ClusterRouting.Key, (1 to n).map(i => entry(s"c$i", "t")): _*)
+      val after = router(ClusterRouting.Key, (0 to n).map(i => entry(s"c$i", "t")): _*)
+      val moved = keys.filter(k => to(before.route(row(k))) != to(after.route(row(k))))
+      assert(moved.forall(k => to(after.route(row(k))).head._1 == "c0"))
+      val share = moved.size * (n + 1.0) / keys.size
+      assert(share > 0.85 && share < 1.15, s"$n clusters: $share")
+    }
+  }
+
+  test("key: the clusters of these keys are fixed") {
     val three = router(ClusterRouting.Key, Seq("a", "b", "c").map(entry(_, "t")): _*)
-    assert(keys.take(8).map(k => to(three.route(row(k))).head._1).mkString == "abaabaac")
+    assert(keys.take(8).map(k => to(three.route(row(k))).head._1).mkString == "bccbaabc")
   }
 
   test("without a key: one cluster per task, the next task uses another one") {

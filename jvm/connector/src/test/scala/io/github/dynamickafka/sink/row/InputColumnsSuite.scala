@@ -1,5 +1,10 @@
 package io.github.dynamickafka.sink.row
 
+import java.sql.Timestamp
+import java.time.Instant
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types._
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -42,6 +47,35 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     ).foreach { bad =>
       assert(refused(s"value STRING, $bad").contains(s"column '${bad.takeWhile(_ != ' ')}'"), bad)
     }
+  }
+
+  private def read(row: Any*): OutputRow = {
+    val schema = StructType.fromDDL(
+      "value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+    )
+    val convert = CatalystTypeConverters.createToCatalystConverter(schema)
+    InputColumns.of(schema, caseSensitive = false).read(convert(Row(row: _*)).asInstanceOf[InternalRow])
+  }
+
+  private def at(epochMs: Long) = Timestamp.from(Instant.ofEpochMilli(epochMs))
+
+  test("the timestamp -1, of records without one, is the producer's time; an earlier one is invalid") {
+    assert(read("v", at(-1), null).timestampMs == null && read("v", at(-1), null).invalid.isEmpty)
+    assert(read("v", null, null).timestampMs == null && read("v", null, null).invalid.isEmpty)
+    assert(read("v", at(0), null).timestampMs == 0L && read(
+      "v",
+      at(1700000000123L),
+      null
+    ).timestampMs == 1700000000123L)
+    val old = read("v", at(-2), null)
+    assert(old.timestampMs == null && old.invalid.exists(_.contains("timestamp, -2 ms")))
+  }
+
+  test("a header without a key is invalid; the other headers remain, for a dead letter") {
+    val row = read("v", at(5), Seq(Row("a", Array[Byte](1)), Row(null, Array[Byte](2)), null, Row("b", null)))
+    assert(row.headers.map(_.key) == Seq("a", "b") && row.headers(1).value == null)
+    assert(row.invalid.exists(_.contains("header has no key")) && row.timestampMs == 5L)
+    assert(read("v", at(5), Seq(Row("a", Array[Byte](1)))).invalid.isEmpty)
   }
 
   test("column names are compared as the session does") {
