@@ -65,6 +65,13 @@ def test_a_replay_that_differs_is_reported(tmp_path: Path) -> None:
         compare(Counter(RECORDS), sink)
 
 
+def test_a_replay_may_lack_what_kafka_deleted_in_between_and_nothing_else(tmp_path: Path) -> None:
+    sink = _sink(tmp_path, {0: RECORDS[1:]}, {"0.0": RECORDS, "0.1": RECORDS[1:]})
+    compare(Counter(RECORDS[1:]), sink, lost={RECORDS[0]})
+    with pytest.raises(AssertionError, match="1 changed replays"):
+        compare(Counter(RECORDS[1:]), sink, lost={RECORDS[1]})
+
+
 class _Broker:
     """A broker that contains `RECORDS`, the last one in a transaction that was aborted."""
 

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--sink] --events 200 [--seed N]`."""
+"""`python -m tests.soak [--sink] [--events 200 | --minutes 60] [--seed N]`."""
 
 from __future__ import annotations
 
@@ -6,45 +6,80 @@ import argparse
 import random
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # The testkit is not an installed package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))
 
 from tests.harness.driver_pool import DriverPool
-from tests.soak.plan import CLUSTERS
-from tests.soak.run import soak
-from tests.soak.sink_world import SinkWorld
-from tests.soak.world import World
+from tests.soak.layout import CLUSTERS, SEVERAL
+from tests.soak.plan import Scope
+from tests.soak.run import Length, Result, soak
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster, Testkit
+
+EVENTS = 200
 
 
 def main() -> int:
-    """Run a soak test; return 1 if a record was lost or duplicated."""
+    """Run a soak test; return 1 if there is an anomaly."""
     from dynamic_kafka_testkit import Testkit
 
     arguments = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    arguments.add_argument("--events", type=int, default=200, help="number of events (default: %(default)s)")
+    arguments.add_argument("--events", type=int, help=f"number of events (default: {EVENTS})")
+    arguments.add_argument("--minutes", type=float, help="no other event begins after this time")
     arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="repeats a run")
     arguments.add_argument("--sink", action="store_true", help="the query writes with exactly-once")
+    arguments.add_argument("--nodes", type=int, default=3, help=f"brokers of {SEVERAL} (default: %(default)s)")
     given = arguments.parse_args()
-    world = SinkWorld if given.sink else World
+    events = given.events if given.events or given.minutes else EVENTS
+    # A query that writes has no idle time, in which deletions would be exact.
+    scope = Scope(writes=given.sink, losses=not given.sink, several=given.nodes > 1)
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = DriverPool(folder / "drivers")
     try:
         with Testkit() as testkit:
-            brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))
+            brokers = _start(testkit, given.nodes)
             result = soak(
-                given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True), world
+                given.seed,
+                Length(events, given.minutes),
+                folder,
+                brokers,
+                drivers,
+                lambda text: print(text, flush=True),
+                scope,
+                # Hours of records have to fit in memory at the end.
+                pause_s=1.0 if given.minutes else 0.25,
             )
     except (AssertionError, TimeoutError) as error:
         print(f"FAILED, seed {given.seed}; the files are in {folder}\n{error}")
         return 1
     finally:
         drivers.close()
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
-    print(f"{kinds}\n{result.summary}: none lost,")
-    print(f"none duplicated; {result.seconds:.0f} s, seed {given.seed}")
+    _print(result, given.seed)
     return 0
+
+
+def _start(testkit: Testkit, nodes: int) -> dict[str, Cluster]:
+    with ThreadPoolExecutor(len(CLUSTERS)) as threads:
+        return dict(
+            zip(
+                CLUSTERS,
+                threads.map(lambda name: testkit.start(name, nodes=nodes if name == SEVERAL else 1), CLUSTERS),
+                strict=True,
+            )
+        )
+
+
+def _print(result: Result, seed: int) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
+    print(f"{result.events.total()} events: {kinds}")
+    print(f"{result.summary}: nothing lost, unseen, duplicate, withdrawn or unexpected")
+    average = sum(result.loads) / len(result.loads)
+    print(f"{result.seconds / 60:.1f} minutes, load {average:.1f} (at most {max(result.loads):.1f}), seed {seed}")
 
 
 if __name__ == "__main__":

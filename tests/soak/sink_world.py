@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.harness.anomalies import classify, texts
 from tests.harness.driver_pool import DriverPool
 from tests.harness.metadata import MetadataFile
+from tests.harness.output_checker import line_of
 from tests.harness.query import Query
 from tests.harness.sink_query import SinkQuery
 from tests.harness.waiting import until
 
-from .plan import Event
-from .world import OPTIONS, STREAM, World
+from .layout import OF_NODES, Event
+from .world import QUIET_S, STREAM, World
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -32,7 +36,7 @@ WRITE = {
 # Errors that are allowed after a broker was killed or frozen; the query is then restarted, as its operator would do.
 OUTAGES = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
 # Events that make a broker unreachable, and how often the query may fail for each of them.
-DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster")
+DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster", *OF_NODES)
 MOST_RESTARTS = 2
 
 
@@ -42,12 +46,20 @@ class SinkWorld(World):
     settle_s = 400.0
     writes = True
 
-    def __init__(self, folder: Path, brokers: Mapping[str, Cluster], drivers: DriverPool) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        brokers: Mapping[str, Cluster],
+        drivers: DriverPool,
+        options: Mapping[str, str] | None = None,
+        pause_s: float = 0.25,
+    ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._target = MetadataFile(folder / "out.json")
         self.restarts: list[str] = []
         self._disturbances = 0
-        super().__init__(folder, brokers, drivers)
+        self._before: Counter[str] = Counter()
+        super().__init__(folder, brokers, drivers, options, pause_s)
         for broker in brokers.values():
             broker.create_topic(self._out, PARTITIONS)
 
@@ -61,7 +73,7 @@ class SinkWorld(World):
             folder,
             self._metadata.path,
             [STREAM],
-            OPTIONS,
+            self._options,
             target=self._target.path,
             topic=self._out,
             shape="once",
@@ -85,10 +97,20 @@ class SinkWorld(World):
 
     def await_exact(self) -> None:
         """Check that `read_committed` readers find each produced record once, also after the query is idle."""
-        until("all records", lambda: self._alive() and self._written() == self._produced(), self.settle_s)
+        with contextlib.suppress(TimeoutError):
+            until("all records", lambda: self._alive() and self._written() == self._produced(), self.settle_s)
+        self._compare()
         self.query.settle()
+        self._compare()
+        time.sleep(QUIET_S)
         self.query.stop()
-        assert self._written() == self._produced()
+        self._compare()
+
+    def _compare(self) -> None:
+        written = self._written()
+        found = texts(classify(self._produced(), written, line_of, before=self._before))
+        assert not found, "; ".join(found)
+        self._before = written
 
     def _written(self) -> Counter[str]:
         return Counter(
