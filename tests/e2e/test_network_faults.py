@@ -50,7 +50,7 @@ def test_the_driver_is_cut_from_a_cluster_that_executors_reach(
     monkeypatch.setenv(ADDRESS, far.bootstrap_servers)
     with standalone(scene.folder / "spark", {host: {ADDRESS: far.direct_servers} for host in HOSTS}) as master:
         driver = scene.drivers.configured({"spark.master": master, **CONF})
-        query.begin(driver, fault={"task": "hang", "at": "far-10"})
+        query.begin(driver, fault={"task": "hang", "at": f"far-{RECORDS + 10}"})
         query.await_hit()
         FAULTS[fault](far)
         try:

@@ -128,7 +128,7 @@ class Checker:
             deadline_s: When to stop waiting and to compare, so that the error lists what is missing.
             alive: Raises if waiting is useless.
         """
-        expected = self.stored() + self._gone
+        expected = self.stored() | self._gone
         aborted = self._aborted()
 
         def enough() -> bool:
@@ -145,7 +145,7 @@ class Checker:
 
     def look_at_end(self) -> None:
         """Compare everything once more, when the query has ended: nothing may be added or withdrawn after this."""
-        self._look(self.stored() + self._gone, self._aborted())
+        self._look(self.stored() | self._gone, self._aborted())
 
     def look_late(self) -> None:
         """Look, when the query has ended, for what has been delivered again or withdrawn since the last comparison.

@@ -6,20 +6,16 @@ import argparse
 import random
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 # The testkit is not an installed package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))
 
 from tests.harness.driver_pool import DriverPool
 from tests.soak.layout import CLUSTERS, SEVERAL
+from tests.soak.losses import BROKER
 from tests.soak.plan import Scope
 from tests.soak.run import Length, Result, soak
-
-if TYPE_CHECKING:
-    from dynamic_kafka_testkit import Cluster, Testkit
 
 EVENTS = 200
 
@@ -42,12 +38,12 @@ def main() -> int:
     drivers = DriverPool(folder / "drivers")
     try:
         with Testkit() as testkit:
-            brokers = _start(testkit, given.nodes)
+            clusters = testkit.start_all(*CLUSTERS, properties=BROKER, nodes={SEVERAL: given.nodes})
             result = soak(
                 given.seed,
                 Length(events, given.minutes),
                 folder,
-                brokers,
+                dict(zip(CLUSTERS, clusters, strict=True)),
                 drivers,
                 lambda text: print(text, flush=True),
                 scope,
@@ -61,17 +57,6 @@ def main() -> int:
         drivers.close()
     _print(result, given.seed)
     return 0
-
-
-def _start(testkit: Testkit, nodes: int) -> dict[str, Cluster]:
-    with ThreadPoolExecutor(len(CLUSTERS)) as threads:
-        return dict(
-            zip(
-                CLUSTERS,
-                threads.map(lambda name: testkit.start(name, nodes=nodes if name == SEVERAL else 1), CLUSTERS),
-                strict=True,
-            )
-        )
 
 
 def _print(result: Result, seed: int) -> None:

@@ -17,7 +17,7 @@ from tests.harness.query import Query
 from tests.harness.waiting import until
 
 from .layout import Event, Layout
-from .losses import Losses, finished
+from .losses import FLUSH_S, Losses, finished
 from .nodes import NodeFaults
 
 if TYPE_CHECKING:
@@ -171,6 +171,8 @@ class World:
             self._losses.declare(event.cluster, broker, topic, below, read)
             for partition, offset in below.items():
                 broker.delete_records(topic, partition, offset)
+            # Also if the broker is killed next.
+            time.sleep(2 * FLUSH_S)
 
     def _recreate_topic(self, event: Event) -> None:
         """Delete a topic, and create it again with as many partitions; the query notices both, or the second only."""

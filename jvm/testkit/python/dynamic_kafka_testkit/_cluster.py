@@ -96,7 +96,7 @@ class Cluster:
 
     @property
     def direct_servers(self) -> str:
-        """The bootstrap servers of a listener without security that bypasses a proxy: brokers name it to its clients."""
+        """The bootstrap servers of a listener without security that bypasses a proxy."""
         return str(self._description["directServers"])
 
     @property
