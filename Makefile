@@ -102,7 +102,7 @@ SOAK = $(RUN) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES),--events $(1)) 
 soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or MINUTES=60; SEED=n repeats a run
 	$(call SOAK,200)
 
-soak-sink: $(JARS) ## The same with a query that writes, exactly once: 100 events, or MINUTES=60
+soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
 	$(call SOAK,100) --sink
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part

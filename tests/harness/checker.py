@@ -150,7 +150,7 @@ class Checker:
     def look_late(self) -> None:
         """Look, when the query has ended, for what has been delivered again or withdrawn since the last comparison.
 
-        The brokers may be down, and more records may have been produced that nobody was to wait for.
+        The brokers may be down, and records may have been produced that no comparison waits for.
         """
         found = self._sink.records()
         more = {row for row in found if row not in self._before}

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--sink] [--events 200 | --minutes 60] [--seed N]`."""
+"""`python -m tests.soak [--sink] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
 
 from __future__ import annotations
 
@@ -29,16 +29,17 @@ def main() -> int:
     arguments.add_argument("--minutes", type=float, help="no other event begins after this time")
     arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="repeats a run")
     arguments.add_argument("--sink", action="store_true", help="the query writes with exactly-once")
-    arguments.add_argument("--nodes", type=int, default=3, help=f"brokers of {SEVERAL} (default: %(default)s)")
+    arguments.add_argument("--nodes", type=int, help=f"brokers of {SEVERAL} (default: 3, with --sink 1)")
     given = arguments.parse_args()
+    nodes = given.nodes or (1 if given.sink else 3)
     events = given.events if given.events or given.minutes else EVENTS
-    # A query that writes has no idle time, in which deletions would be exact.
-    scope = Scope(writes=given.sink, losses=not given.sink, several=given.nodes > 1)
+    # Which of the records that a query that writes has read are lost is not modelled.
+    scope = Scope(writes=given.sink, losses=not given.sink, several=nodes > 1)
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = DriverPool(folder / "drivers")
     try:
         with Testkit() as testkit:
-            clusters = testkit.start_all(*CLUSTERS, properties=BROKER, nodes={SEVERAL: given.nodes})
+            clusters = testkit.start_all(*CLUSTERS, properties=BROKER, nodes={SEVERAL: nodes})
             result = soak(
                 given.seed,
                 Length(events, given.minutes),
