@@ -22,7 +22,7 @@ class NodeFaults:
         self.elections: Counter[str] = Counter()
 
     def kill_leader(self, cluster: Cluster, topic: str, flows: Flows) -> None:
-        """Kill the leader of the topic's first partition, and restart it when the query has finished a batch without it."""
+        """Kill the leader of partition 0, and restart it when the query has finished a batch without it."""
         leader = self._leader(cluster, topic)
         leader.kill()
         try:
@@ -32,7 +32,7 @@ class NodeFaults:
             leader.restart()
 
     def freeze_leader(self, cluster: Cluster, topic: str, flows: Flows) -> None:
-        """Freeze the leader, which keeps its connections, and thaw it when the query has finished a batch without it."""
+        """Freeze the leader, which keeps its connections, and thaw it when a batch has been finished without it."""
         leader = self._leader(cluster, topic)
         leader.freeze()
         try:
