@@ -33,11 +33,9 @@ WRITE = {
     "commitTimeoutMs": "20000",
     "streamMetadataDiscoveryFailureThreshold": "100000",
 }
-# Errors that are allowed after a broker was killed or frozen; the query is then restarted, as its operator would do.
-OUTAGES = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
 # Events that make a broker unreachable, and how often the query may fail for each of them.
 DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster", *OF_NODES)
-MOST_RESTARTS = 2
+RESTARTS_PER_OUTAGE = 2
 
 
 class SinkWorld(World):
@@ -45,6 +43,8 @@ class SinkWorld(World):
 
     settle_s = 400.0
     writes = True
+    # Of a broker that was killed or frozen.
+    outages = ("WRITE_FAILED", "COMMIT_INCOMPLETE", "TRANSACTIONS_ABORTED")
 
     def __init__(
         self,
@@ -56,7 +56,6 @@ class SinkWorld(World):
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._target = MetadataFile(folder / "out.json")
-        self.restarts: list[str] = []
         self._disturbances = 0
         self._before: Counter[str] = Counter()
         super().__init__(folder, brokers, drivers, options, pause_s)
@@ -132,12 +131,5 @@ class SinkWorld(World):
     def _start_driver(self, event: Event) -> None:
         self.query.begin(self._drivers.doomed())
 
-    def _alive(self) -> bool:
-        end = self.query.terminated()
-        if end is not None and end["error"] and any(f"DYNAMIC_KAFKA.{name}]" in end["error"] for name in OUTAGES):
-            assert self.query.driver is not None
-            self.restarts.append(end["error"])
-            allowed = MOST_RESTARTS * self._disturbances
-            assert len(self.restarts) <= allowed, f"more than {allowed} restarts:\n" + "\n".join(self.restarts)
-            self.query.begin(self.query.driver)
-        return super()._alive()
+    def _allowed_restarts(self) -> int:
+        return RESTARTS_PER_OUTAGE * self._disturbances
