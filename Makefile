@@ -96,11 +96,14 @@ test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
 weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
 	$(RUN) -m tests.weights
 
-soak: $(JARS) ## At least 200 random events under load; SEED=n repeats a run
-	$(RUN) -m tests.soak --events 200 $(if $(SEED),--seed $(SEED))
+# MINUTES=60 instead of a number of events.
+MINUTES ?=
+SOAK = $(RUN) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES),--events $(1)) $(if $(SEED),--seed $(SEED))
+soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or MINUTES=60; SEED=n repeats a run
+	$(call SOAK,200)
 
-soak-sink: $(JARS) ## The same with a query that writes, exactly once: at least 100 events
-	$(RUN) -m tests.soak --sink --events 100 $(if $(SEED),--seed $(SEED))
+soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
+	$(call SOAK,100) --sink
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)

@@ -20,6 +20,7 @@ from tests.harness.orders import Orders
 from tests.harness.pipelines import Pipelines
 from tests.harness.scene import Scene
 from tests.harness.seed import VARIABLE, seed
+from tests.soak.losses import BROKER
 
 # Before the workers start, which inherit it.
 seed()
@@ -63,7 +64,7 @@ def drivers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DriverPool]:
 def brokers(testkit: Testkit) -> dict[str, Cluster]:
     """The clusters of the whole run: a test that stops one restarts it."""
     names = ("blue", "green", "red")
-    return dict(zip(names, testkit.start_all(*names), strict=True))
+    return dict(zip(names, testkit.start_all(*names, properties=BROKER), strict=True))
 
 
 @pytest.fixture

@@ -98,7 +98,8 @@ class Driver:
             self._events.emit(event, query=name, run=command["run"], **values)
 
         sink = Sink(folder, command["fault"], emit)
-        self._run(name, command, self._frame(command).writeStream.foreachBatch(sink))
+        frame = output_frames.unchanged(self._frame(command), command["fault"], str(folder / "task-fault"))
+        self._run(name, command, frame.writeStream.foreachBatch(sink))
 
     def _write(self, name: str, command: dict[str, Any]) -> None:
         """Start a query that writes to a stream."""

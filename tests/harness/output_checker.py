@@ -6,8 +6,10 @@ Payloads are `<key>-<number>`. The numbers of a key increase, and every payload 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
+
+from .anomalies import Reports, classify, texts
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -25,7 +27,7 @@ class OutputRecord(NamedTuple):
     @property
     def number(self) -> int:
         """The number in the payload."""
-        return int(self.value.rsplit("-", 1)[1])
+        return line_of(self.value)[1]
 
 
 def visible(clusters: Mapping[str, Cluster], topic: str) -> list[OutputRecord]:
@@ -37,27 +39,39 @@ def visible(clusters: Mapping[str, Cluster], topic: str) -> list[OutputRecord]:
     ]
 
 
-def faults(expected: Mapping[str, int], found: Iterable[OutputRecord], complete: bool = True) -> list[str]:
+def faults(
+    expected: Mapping[str, int],
+    found: Iterable[OutputRecord],
+    complete: bool = True,
+    aborted: Collection[str] = (),
+) -> list[str]:
     """Return the differences from the expected multiset of payloads, and records out of order.
 
     Args:
         expected: How often each payload is expected.
         found: The records that were found.
-        complete: Whether all expected records must have been found; otherwise none of them counts as lost.
+        complete: Whether all expected records must have been found; otherwise none is lost or unseen.
+        aborted: Payloads that only transactions without a commit contain.
     """
     records = list(found)
-    values = Counter(record.value for record in records)
-    wanted = Counter(expected)
-    surplus = values - wanted
-    reports: dict[str, Sequence[object]] = {
-        "lost": sorted((wanted - values).elements()) if complete else [],
-        "repeated": sorted(value for value in surplus.elements() if value in wanted),
-        "not to be written": sorted(value for value in surplus.elements() if value not in wanted),
-        "under another key": [r for r in records if r.value.rsplit("-", 1)[0].upper() != r.key.upper()],
+    reports: Reports = {
+        **classify(expected, Counter(r.value for r in records), line_of, aborted, complete=complete),
+        "under another key": [r for r in records if line_of(r.value)[0] != r.key.upper()],
         "keys in more than one place": _scattered(records),
         "out of order": _disordered(records),
     }
-    return [f"{len(rows)} {what}: {rows[:5]}" for what, rows in reports.items() if rows]
+    return texts(reports)
+
+
+def withdrawn(seen: Iterable[OutputRecord], now: Iterable[OutputRecord]) -> list[OutputRecord]:
+    """Return the records that have disappeared."""
+    return sorted(set(seen) - set(now))
+
+
+def line_of(payload: str) -> tuple[str, int]:
+    """The key of a payload, and its number among those of the key."""
+    key, number = payload.rsplit("-", 1)
+    return key.upper(), int(number)
 
 
 def _scattered(records: Iterable[OutputRecord]) -> list[object]:

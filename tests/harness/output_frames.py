@@ -1,10 +1,10 @@
-"""Transformations of queries that write: columns `key` and `value`, from a source with values like `k3-00017`."""
+"""Transformations. Queries that write need columns `key` and `value`, from a source with values like `k3-00017`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions
 
 _FAULTS = "io.github.dynamickafka.testkit.TaskFaults"
 
@@ -14,9 +14,21 @@ def mapped(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
     value = "cast(value as string)"
     written = f"upper({value})"
     if "task" in fault:
-        hit = f"java_method('{_FAULTS}', 'once', {value}, '{fault['at']}', '{fault['task']}', '{marker}')"
-        written = f"concat({written}, {hit})"
+        written = f"concat({written}, {_hit(fault, marker)})"
     return source.selectExpr("cast(key as string) as key", f"{written} as value")
+
+
+def unchanged(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
+    """The rows as they are, with a fault in a task at a row if desired."""
+    if "task" not in fault:
+        return source
+    # Of the type of `value`.
+    return source.withColumn("value", functions.expr(f"concat(value, cast({_hit(fault, marker)} as binary))"))
+
+
+def _hit(fault: dict[str, Any], marker: str) -> str:
+    value = "cast(value as string)"
+    return f"java_method('{_FAULTS}', 'once', {value}, '{fault['at']}', '{fault['task']}', '{marker}')"
 
 
 def counted(source: DataFrame) -> DataFrame:

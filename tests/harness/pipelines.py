@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .anomalies import texts
 from .driver_pool import DriverPool
 from .metadata import MetadataFile
-from .output_checker import OutputRecord, faults, visible
+from .output_checker import OutputRecord, faults, visible, withdrawn
 from .scene import PARTITIONS, Scene, positions
 from .sink_query import PATIENCE_S, SinkQuery
 from .waiting import until
@@ -36,6 +37,7 @@ class Pipelines(Scene):
         super().__init__(folder, brokers, drivers)
         self._payloads = itertools.count()
         self._compared: dict[str, SinkQuery] = {}
+        self._before: dict[str, list[OutputRecord]] = {}
         self._source = self.topic(SOURCE)
         self._read = self.metadata("orders", SOURCE, topic=self._source)
 
@@ -122,7 +124,7 @@ class Pipelines(Scene):
         self._compared[writer.topic] = writer
 
     def close(self) -> None:
-        """Stop running queries, and look for records that were written again after the last comparison."""
+        """Stop running queries, and look for what was written again or withdrawn after the last comparison."""
         super().close()
         for writer in self._compared.values():
             self._compare(writer, complete=False)
@@ -135,7 +137,11 @@ class Pipelines(Scene):
         else:
             found = {"all clusters": records}
         found_faults = {place: faults(expected, there, complete) for place, there in found.items()}
+        gone = withdrawn(self._before.get(writer.topic, []), records)
+        if gone:
+            found_faults["since the last comparison"] = texts({"withdrawn": gone})
         assert not any(found_faults.values()), f"{writer.name}: {found_faults}"
+        self._before[writer.topic] = records
 
     def await_readers_pass(self, *writers: SinkQuery) -> None:
         """Wait until no transaction blocks readers. Leaves records in the topics."""

@@ -52,7 +52,14 @@ class Query:
         return Checkpoint(self.folder / "checkpoint")
 
     def begin(self, driver: DriverProcess, fault: Mapping[str, Any] | None = None, **options: str) -> Query:
-        """Start a run, without waiting for it."""
+        """Start a run, without waiting for it.
+
+        Args:
+            driver: The driver to run in.
+            fault: One of the sink, see Sink, or `{"task": "hang" | "fail", "at": value}`: one of a task at that row.
+            options: Options of the source, for this run only.
+        """
+        self.folder.mkdir(exist_ok=True)
         self.driver, self.run = driver, self.run + 1
         self._first_event = len(driver.events())
         self._send("start", fault=dict(fault or {}), options={**FAST, **self.options, **options})
@@ -81,6 +88,21 @@ class Query:
         self._send("settle")
 
         until(f"'{self.name}' is idle", lambda: settled() > before)
+
+    def await_hit(self, second: bool = False) -> int:
+        """Wait until a task, or its second attempt, is hit by the fault; return the id of its process."""
+        marker = self.folder / ("task-fault.second.pid" if second else "task-fault.pid")
+
+        def look() -> bool:
+            self.alive()
+            return marker.exists()
+
+        until(f"a fault in a task of {self.name}", look, DEADLINE_S)
+        return int(marker.read_text())
+
+    def release_task(self) -> None:
+        """Resume the hanging task."""
+        (self.folder / "task-fault.go").touch()
 
     def explain(self) -> str:
         """Plans of the frame and of the running query."""

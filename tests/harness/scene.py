@@ -28,6 +28,7 @@ class Scene:
         self.brokers = brokers
         self.drivers = drivers
         self._queries: list[Query] = []
+        self._checkers: list[Checker] = []
         self._numbers = itertools.count()
 
     def topic(self, *clusters: str, partitions: int = PARTITIONS) -> str:
@@ -58,19 +59,23 @@ class Scene:
 
     def checker(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> Checker:
         """A comparison with these topics, as (cluster, topic)."""
-        return Checker(query.sink, [(id, self.brokers[id], topic) for id, topic in topics], wanted)
+        checker = Checker(query.sink, [(id, self.brokers[id], topic) for id, topic in topics], wanted)
+        self._checkers.append(checker)
+        return checker
 
     def await_exact(self, query: Query, *topics: tuple[str, str], wanted: Wanted = lambda record: True) -> None:
         """Wait until a running query has read all existing records, each once."""
         self.checker(query, *topics, wanted=wanted).await_exact(query.settle, alive=query.alive)
 
     def close(self) -> None:
-        """Stop running queries, and look for records that were delivered again after the last comparison."""
+        """Stop running queries, and look for what was delivered again or withdrawn after the comparisons."""
         for query in self._queries:
             if query.driver is not None and query.driver.is_alive() and query.terminated() is None:
                 query.stop()
         for query in self._queries:
             assert_none_repeated(query.sink)
+        for checker in self._checkers:
+            checker.look_late()
 
     def _records(self, cluster: str, count: int) -> Iterable[Record]:
         from dynamic_kafka_testkit import Record

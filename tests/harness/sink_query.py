@@ -68,21 +68,6 @@ class SinkQuery(Query):
         """Resume the run."""
         self._send("release")
 
-    def await_hit(self, second: bool = False) -> int:
-        """Wait until a task, or its second attempt, is hit by the fault; return the id of its process."""
-        marker = self.folder / ("task-fault.second.pid" if second else "task-fault.pid")
-
-        def look() -> bool:
-            self.alive()
-            return marker.exists()
-
-        until(f"a fault in a task of {self.name}", look, PATIENCE_S)
-        return int(marker.read_text())
-
-    def release_task(self) -> None:
-        """Resume the hanging task."""
-        (self.folder / "task-fault.go").touch()
-
     def fails_with(self, condition: str) -> str:
         """Wait until the query fails with this condition; return the text."""
         error = self.failure(PATIENCE_S)

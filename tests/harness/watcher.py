@@ -7,18 +7,13 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .output_checker import OutputRecord, visible
+from .output_checker import OutputRecord, visible, withdrawn
 from .waiting import until
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 PAUSE_S = 1.0
-
-
-def withdrawn(seen: set[OutputRecord], now: Iterable[OutputRecord]) -> list[OutputRecord]:
-    """Return the records that have disappeared."""
-    return sorted(seen - set(now))
 
 
 class Watcher:

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--sink] --events 200 [--seed N]`."""
+"""`python -m tests.soak [--sink] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
 
 from __future__ import annotations
 
@@ -12,39 +12,60 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "jvm" / "testkit" / "python"))
 
 from tests.harness.driver_pool import DriverPool
-from tests.soak.plan import CLUSTERS
-from tests.soak.run import soak
-from tests.soak.sink_world import SinkWorld
-from tests.soak.world import World
+from tests.soak.layout import CLUSTERS, SEVERAL
+from tests.soak.losses import BROKER
+from tests.soak.plan import Scope
+from tests.soak.run import Length, Result, soak
+
+EVENTS = 200
 
 
 def main() -> int:
-    """Run a soak test; return 1 if a record was lost or duplicated."""
+    """Run a soak test; return 1 if there is an anomaly."""
     from dynamic_kafka_testkit import Testkit
 
     arguments = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
-    arguments.add_argument("--events", type=int, default=200, help="number of events (default: %(default)s)")
+    arguments.add_argument("--events", type=int, help=f"number of events (default: {EVENTS})")
+    arguments.add_argument("--minutes", type=float, help="no other event begins after this time")
     arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="repeats a run")
     arguments.add_argument("--sink", action="store_true", help="the query writes with exactly-once")
+    arguments.add_argument("--nodes", type=int, help=f"brokers of {SEVERAL} (default: 3, with --sink 1)")
     given = arguments.parse_args()
-    world = SinkWorld if given.sink else World
+    nodes = given.nodes or (1 if given.sink else 3)
+    events = given.events if given.events or given.minutes else EVENTS
+    # Which of the records that a query that writes has read are lost is not modelled.
+    scope = Scope(writes=given.sink, losses=not given.sink, several=nodes > 1)
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = DriverPool(folder / "drivers")
     try:
         with Testkit() as testkit:
-            brokers = dict(zip(CLUSTERS, testkit.start_all(*CLUSTERS), strict=True))
+            clusters = testkit.start_all(*CLUSTERS, properties=BROKER, nodes={SEVERAL: nodes})
             result = soak(
-                given.seed, given.events, folder, brokers, drivers, lambda t: print(t, flush=True), world
+                given.seed,
+                Length(events, given.minutes),
+                folder,
+                dict(zip(CLUSTERS, clusters, strict=True)),
+                drivers,
+                lambda text: print(text, flush=True),
+                scope,
+                # Hours of records have to fit in memory at the end.
+                pause_s=1.0 if given.minutes else 0.25,
             )
     except (AssertionError, TimeoutError) as error:
         print(f"FAILED, seed {given.seed}; the files are in {folder}\n{error}")
         return 1
     finally:
         drivers.close()
-    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
-    print(f"{kinds}\n{result.summary}: none lost,")
-    print(f"none duplicated; {result.seconds:.0f} s, seed {given.seed}")
+    _print(result, given.seed)
     return 0
+
+
+def _print(result: Result, seed: int) -> None:
+    kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
+    print(f"{result.events.total()} events: {kinds}")
+    print(f"{result.summary}: nothing lost, unseen, duplicate, withdrawn or unexpected")
+    average = sum(result.loads) / len(result.loads)
+    print(f"{result.seconds / 60:.1f} minutes, load {average:.1f} (at most {max(result.loads):.1f}), seed {seed}")
 
 
 if __name__ == "__main__":

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
-CLUSTERS = ("blue", "green", "red")
-MOST_TOPICS = 3
-MOST_PARTITIONS = 4
+from .layout import CLUSTERS, Event, Layout
+
 # While the driver is dead, at most this many events happen.
 LONGEST_DEATH = 2
 
@@ -29,106 +29,42 @@ WEIGHTS = {
 WEIGHTS_WHILE_DEAD = {"move_cluster": 10}
 # For queries that write: whether a cluster takes writes.
 WRITE_WEIGHTS = {"close_target": 3, "open_target": 4}
+# Kafka deletes records that the query may not have read yet, or a topic, which is created again.
+LOSS_WEIGHTS = {"cut_topic": 3, "recreate_topic": 3}
+LOSS_WEIGHTS_WHILE_DEAD = {"cut_topic": 4, "recreate_topic": 4}
+# One broker of a cluster with several.
+NODE_WEIGHTS = {"kill_leader": 3, "freeze_leader": 3, "restart_leader": 2, "kill_controller": 2, "roll_nodes": 1}
 
 
 @dataclass(frozen=True)
-class Event:
-    """An event of the plan.
+class Scope:
+    """What may happen in a soak.
 
     Args:
-        kind: One of `WEIGHTS` or `WRITE_WEIGHTS`, or `start_driver`.
-        cluster: The cluster, if the event has one.
-        topic: The number of the topic, if the event has one.
-        settles: Whether to wait for its effect before the next event.
+        writes: Whether the query writes.
+        losses: Whether Kafka deletes records and topics.
+        several: Whether one cluster, `layout.SEVERAL`, has several brokers.
     """
 
-    kind: str
-    cluster: str = ""
-    topic: int = -1
-    settles: bool = True
+    writes: bool = False
+    losses: bool = False
+    several: bool = False
 
-    def __str__(self) -> str:
-        """The text for the log of a run."""
-        topic = f" topic {self.topic}" if self.topic >= 0 else ""
-        return f"{self.kind} {self.cluster}{topic}{'' if self.settles else ', without a wait'}"
+    def weights(self, dead: bool) -> dict[str, int]:
+        """How frequent each kind of event is, relative to others."""
+        found = dict(WEIGHTS)
+        for condition, weights, while_dead in (
+            (True, {}, WEIGHTS_WHILE_DEAD),
+            (self.writes, WRITE_WEIGHTS, {}),
+            (self.losses, LOSS_WEIGHTS, LOSS_WEIGHTS_WHILE_DEAD),
+            (self.several, NODE_WEIGHTS, {}),
+        ):
+            if condition:
+                found |= weights | (while_dead if dead else {})
+        return found
 
 
-@dataclass
-class Layout:
-    """The metadata at a point of the plan.
-
-    Args:
-        state: `active`, `draining`, or `` for a cluster that is not in the metadata.
-        topics: By cluster, whether each topic is in the metadata.
-        partitions: The number of partitions, by cluster and topic.
-        writable: By cluster, whether the output stream can be written there.
-    """
-
-    state: dict[str, str] = field(default_factory=lambda: {name: "" for name in CLUSTERS})
-    topics: dict[str, list[bool]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
-    partitions: dict[str, list[int]] = field(default_factory=lambda: {name: [] for name in CLUSTERS})
-    writable: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(CLUSTERS, True))
-
-    def apply(self, event: Event) -> None:
-        """Apply an event; events that do not change the metadata have no effect."""
-        cluster, topic = event.cluster, event.topic
-        match event.kind:
-            case "add_topic":
-                self.topics[cluster].append(True)
-                self.partitions[cluster].append(2)
-            case "remove_topic":
-                self.topics[cluster][topic] = False
-            case "return_topic":
-                self.topics[cluster][topic] = True
-            case "add_partition":
-                self.partitions[cluster][topic] += 1
-            case "add_cluster":
-                self.state[cluster] = "active"
-            case "remove_cluster":
-                self.state[cluster] = ""
-            case "drain_cluster":
-                self.state[cluster] = "draining"
-            case "close_target" | "open_target":
-                self.writable[cluster] = event.kind == "open_target"
-
-    def named(self, cluster: str) -> list[int]:
-        """The topics of a cluster that are in the metadata."""
-        return [number for number, is_named in enumerate(self.topics[cluster]) if is_named]
-
-    def active(self) -> list[str]:
-        """The active clusters."""
-        return [name for name in CLUSTERS if self.state[name] == "active" and self.named(name)]
-
-    def possible(self) -> dict[str, list[Event]]:
-        """The possible next events, by kind; one active cluster always remains."""
-        found: dict[str, list[Event]] = {kind: [] for kind in WEIGHTS | WRITE_WEIGHTS}
-        found["kill_driver"].append(Event("kill_driver"))
-        for name in CLUSTERS:
-            topics = self.topics[name]
-            others = [other for other in self.active() if other != name]
-            if len(topics) < MOST_TOPICS:
-                found["add_topic"].append(Event("add_topic", name, len(topics)))
-            for number, is_named in enumerate(topics):
-                if not is_named:
-                    found["return_topic"].append(Event("return_topic", name, number))
-                elif others and len(self.named(name)) > 1:
-                    found["remove_topic"].append(Event("remove_topic", name, number))
-                if self.partitions[name][number] < MOST_PARTITIONS:
-                    found["add_partition"].append(Event("add_partition", name, number))
-            if self.state[name] != "active" and self.named(name):
-                found["add_cluster"].append(Event("add_cluster", name))
-            if self.state[name] and others:
-                found["remove_cluster"].append(Event("remove_cluster", name))
-            if self.state[name] == "active" and others:
-                found["drain_cluster"].append(Event("drain_cluster", name))
-            found["move_cluster"].append(Event("move_cluster", name))
-            found["restart_broker"].append(Event("restart_broker", name))
-            found["freeze_broker"].append(Event("freeze_broker", name))
-            if not self.writable[name]:
-                found["open_target"].append(Event("open_target", name))
-            elif sum(self.writable.values()) > 1:
-                found["close_target"].append(Event("close_target", name))
-        return {kind: events for kind, events in found.items() if events}
+NOTHING_LOST = Scope()
 
 
 def first_events() -> list[Event]:
@@ -136,31 +72,30 @@ def first_events() -> list[Event]:
     return [Event("add_topic", name, 0) for name in CLUSTERS] + [Event("add_cluster", CLUSTERS[0])]
 
 
-def plan(seed: int, count: int, writes: bool = False) -> Iterator[Event]:
+def plan(seed: int, count: int | None, scope: Scope = NOTHING_LOST) -> Iterator[Event]:
     """Yield `count` events, and one that starts the driver if it is dead at the end.
 
     Args:
         seed: Equal seeds yield equal plans.
-        count: The number of events.
-        writes: Whether the query writes.
+        count: The number of events; None for a plan without an end.
+        scope: What may happen.
     """
     dice = random.Random(seed)
-    weights = WEIGHTS | WRITE_WEIGHTS if writes else WEIGHTS
     layout = Layout()
     for event in first_events():
         layout.apply(event)
     dead_for = -1
     moved: set[str] = set()
-    for _ in range(count):
+    for _ in range(count) if count is not None else itertools.count():
         if dead_for == 0:
             event = Event("start_driver")
         else:
             possible = layout.possible()
             if dead_for > 0:
                 possible = _while_dead(possible, layout, moved)
+            weights = scope.weights(dead=dead_for > 0)
             kinds = sorted(possible.keys() & weights.keys())
-            frequent = weights | WEIGHTS_WHILE_DEAD if dead_for > 0 else weights
-            kind = dice.choices(kinds, [frequent[k] for k in kinds])[0]
+            kind = dice.choices(kinds, [weights[k] for k in kinds])[0]
             event = replace(dice.choice(possible[kind]), settles=dice.random() < 0.5)
         layout.apply(event)
         yield event

@@ -2,56 +2,95 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness.driver_pool import DriverPool
 
-from .plan import Event, first_events, last_events, plan
+from .layout import Event
+from .plan import NOTHING_LOST, Scope, first_events, last_events, plan
+from .sink_world import SinkWorld
 from .world import World
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
+
+# Unread records that Kafka deletes are lost, which the comparison knows.
+LOSSES = {"failOnDataLoss": "false"}
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a soak test lasts.
+
+    Args:
+        events: The number of events; None: as many as there is time for.
+        minutes: After this time no other event begins; None: no limit.
+    """
+
+    events: int | None = None
+    minutes: float | None = None
+
+    def __str__(self) -> str:
+        """The text for the log of a run."""
+        return f"{self.events} events" if self.minutes is None else f"{self.minutes:g} minutes of events"
 
 
 @dataclass
 class Result:
     """The result of a successful soak test."""
 
-    events: Counter[str]
-    summary: str
-    seconds: float
+    summary: str = ""
+    seconds: float = 0.0
+    events: Counter[str] = field(default_factory=Counter)
+    loads: list[float] = field(default_factory=list)
+    """The load average of the machine at each event."""
 
 
 def soak(
     seed: int,
-    count: int,
+    length: Length,
     folder: Path,
     brokers: Mapping[str, Cluster],
     drivers: DriverPool,
     log: Callable[[str], None] = print,
-    world_of: type[World] = World,
+    scope: Scope = NOTHING_LOST,
+    pause_s: float = 0.25,
 ) -> Result:
-    """Run `count` random events; raises an AssertionError if a record is lost or duplicated."""
-    log(f"soak: {count} events, seed {seed}")
+    """Run random events; raises an AssertionError if there is an anomaly."""
+    log(f"soak: {length}, {scope}, seed {seed}")
     begin = time.monotonic()
-    events = list(plan(seed, count, world_of.writes))
-    world = world_of(folder, brokers, drivers)
+    result = Result()
+    events: list[Event] = []
+    world_of: type[World] = SinkWorld if scope.writes else World
+    world = world_of(folder, brokers, drivers, LOSSES if scope.losses else None, pause_s)
+
+    def happen(event: Event) -> None:
+        log(f"{time.monotonic() - begin:6.1f} s  {len(events):3}  {event}")
+        result.loads.append(os.getloadavg()[0])
+        world.happen(event)
+
     try:
         with world.load:
             for event in first_events():
                 world.happen(event)
             world.happen(Event("start_driver"))
-            for number, event in enumerate([*events, *last_events(events)]):
-                log(f"{time.monotonic() - begin:6.1f} s  {number:3}  {event}")
-                world.happen(event)
+            for event in plan(seed, length.events, scope):
+                happen(event)
+                events.append(event)
+                over = length.minutes is not None and time.monotonic() - begin > length.minutes * 60
+                if over and world.is_up():
+                    break
+            for event in last_events(events):
+                happen(event)
         world.await_exact()
     finally:
         world.close()
-    return Result(
-        events=Counter(event.kind for event in events), summary=world.summary(), seconds=time.monotonic() - begin
-    )
+    result.events = Counter(event.kind for event in events)
+    result.summary, result.seconds = world.summary(), time.monotonic() - begin
+    return result

@@ -95,6 +95,11 @@ class Cluster:
         return str(self._description["bootstrapServers"])
 
     @property
+    def direct_servers(self) -> str:
+        """The bootstrap servers of a listener without security that bypasses a proxy."""
+        return str(self._description["directServers"])
+
+    @property
     def pid(self) -> int:
         """The id of the current or last process, of the first one if there are several."""
         return int(self._description["pid"])

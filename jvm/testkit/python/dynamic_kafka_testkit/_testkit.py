@@ -72,10 +72,19 @@ class Testkit:
         )
         return Cluster(self._server, description)
 
-    def start_all(self, *names: str) -> list[Cluster]:
-        """Start clusters with these names in parallel."""
+    def start_all(
+        self,
+        *names: str,
+        properties: Mapping[str, str] | None = None,
+        nodes: Mapping[str, int] | None = None,
+    ) -> list[Cluster]:
+        """Start clusters with these names in parallel, with the same properties; `nodes` are brokers by name."""
+
+        def start(name: str) -> Cluster:
+            return self.start(name, properties=properties, nodes=(nodes or {}).get(name, 1))
+
         with ThreadPoolExecutor(max(1, len(names))) as threads:
-            return list(threads.map(self.start, names))
+            return list(threads.map(start, names))
 
     def close(self) -> None:
         """Stop all clusters and delete their data."""

@@ -46,6 +46,9 @@ final class KafkaCluster private (
   /** The bootstrap servers for clients: those of the proxy, if there is one. */
   def bootstrapServers: String = nodes.map(n => s"127.0.0.1:${n.config.advertisedPort}").mkString(",")
 
+  /** The bootstrap servers of a listener without security that bypasses a proxy. */
+  def directServers: String = nodes.map(_.directAddress).mkString(",")
+
   /** The port of the client listener of the broker, of the first one if there are several. */
   def listenerPort: Int = nodes.head.listenerPort
 
@@ -231,8 +234,6 @@ final class KafkaCluster private (
   override def toString: String = s"$name ($bootstrapServers)"
 
   private def address: (String, String) = "bootstrap.servers" -> bootstrapServers
-
-  private def directServers: String = nodes.map(_.directAddress).mkString(",")
 
   private def running: Seq[KafkaNode] = nodes.filter(_.isServing)
 

@@ -120,6 +120,7 @@ private[testkit] object Requests {
       name: String,
       version: String,
       bootstrapServers: String,
+      directServers: String,
       pid: Long,
       isAlive: Boolean,
       nodes: Seq[NodeDescription]
@@ -134,6 +135,7 @@ private[testkit] object Requests {
         cluster.name,
         cluster.version,
         cluster.bootstrapServers,
+        cluster.directServers,
         cluster.pid,
         cluster.isAlive,
         nodes
