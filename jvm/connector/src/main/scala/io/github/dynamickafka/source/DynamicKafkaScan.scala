@@ -76,7 +76,8 @@ private[source] final class DynamicKafkaScan(
       new ClusterStream(_, _, source, path, clock),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,
-      clock
+      clock,
+      options.clusters.snapshotMaxAgeMs
     )
 
   private def hadoopConfiguration: Configuration = SparkSession.active.sparkContext.hadoopConfiguration

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.collection.concurrent.TrieMap
 
@@ -23,6 +23,9 @@ final class ScriptedCluster {
 
   /** Whether a client responds to the description of topics; clients are numbered from 1. */
   @volatile var describes: Int => Boolean = _ => true
+
+  /** How long a client waits for the description of topics, in milliseconds. */
+  @volatile var delayMs: Long = 0L
 
   /** The end of the log, the last stable offset where it is lower, and the earliest offset. */
   @volatile var ends: Map[(String, Int), Long] = Map.empty
@@ -59,7 +62,12 @@ final class ScriptedCluster {
       val found = leaders.collect { case ((`topic`, p), node) => p -> node }
       if (!describes(number)) new CompletableFuture[TopicAnswer]
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
-      else CompletableFuture.completedFuture(TopicAnswer(found))
+      else if (delayMs == 0L) CompletableFuture.completedFuture(TopicAnswer(found))
+      else new CompletableFuture[TopicAnswer].completeOnTimeout(
+        TopicAnswer(found),
+        delayMs,
+        TimeUnit.MILLISECONDS
+      )
     }
 
     override def offsets(
