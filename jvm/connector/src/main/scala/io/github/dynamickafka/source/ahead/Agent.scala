@@ -88,18 +88,19 @@ private[ahead] final class Agent[Q, A](
    *
    * @param isIdle whether there is nothing to read on any cluster
    */
-  def awaited(isIdle: Boolean): Option[(CompletableFuture[_], Long)] = pending.filterNot(_.answer.isDone).flatMap { p =>
-    val isNear = newest.receivedAt - newest.sentAt <= NearMs
-    val waitMs = if (!isYoung) math.min(maxAgeMs, FreshMs) else if (isIdle || isNear) NearMs else 0L
-    Option.when(waitMs > 0L)((p.answer, p.sentAt + waitMs))
-  }
+  def awaited(isIdle: Boolean): Option[(CompletableFuture[_], Long)] =
+    pending.filterNot(_.answer.isDone).flatMap { p =>
+      val isNear = newest.receivedAt - newest.sentAt <= NearMs
+      val waitMs = if (!isYoung) math.min(maxAgeMs, FreshMs) else if (isIdle || isNear) NearMs else 0L
+      Option.when(waitMs > 0L)((p.answer, p.sentAt + waitMs))
+    }
 }
 
 private[ahead] object Agent {
 
   /**
-   * A broker nearby responds within a few milliseconds. Waiting for it makes a batch contain what is there when the trigger
-   * begins. Longer than this would be noticed by queries with a batch every 100 ms.
+   * A broker nearby responds within a few milliseconds. Waiting for it makes a batch contain the records that exist when the
+   * trigger begins. Longer than this would be noticed by queries with a batch every 100 ms.
    */
   val NearMs = 15L
 

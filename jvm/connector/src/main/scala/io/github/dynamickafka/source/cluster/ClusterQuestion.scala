@@ -18,6 +18,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
  * @param afterwards whether the response must be requested after the question came up: what depends on it is decided for
  *                   good
+ * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
  */
 private[source] final case class ClusterQuestion(
     topics: Set[String],
@@ -26,7 +27,8 @@ private[source] final case class ClusterQuestion(
     ending: Map[String, Ending] = Map.empty,
     only: Map[String, Set[Int]] = Map.empty,
     complete: Boolean = false,
-    afterwards: Boolean = false
+    afterwards: Boolean = false,
+    ahead: Boolean = false
 )
 
 private[source] object ClusterQuestion {

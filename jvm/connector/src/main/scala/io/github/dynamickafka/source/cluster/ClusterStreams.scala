@@ -161,7 +161,10 @@ private[source] final class ClusterStreams(
       stream: ClusterStream,
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] =
-    async(() => request(stream, question)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    async(() => request(stream, question.copy(ahead = true))).orTimeout(
+      stream.config.requestTimeoutMs,
+      TimeUnit.MILLISECONDS
+    )
 
   /** @param begun when the trigger began */
   private def viewOf(

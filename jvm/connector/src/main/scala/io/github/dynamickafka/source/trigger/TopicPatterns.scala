@@ -75,7 +75,7 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
     refreshes = pending.filter { case (id, _) => open(id) }
     val (failed, listed) = done.partition(_._2.answer.isCompletedExceptionally)
     listings = listings ++ listed.collect {
-      // A cluster that has changed meanwhile is listed anew.
+      // A cluster that has changed meanwhile is listed again.
       case (id, r) if listings.get(id).exists(_.isOf(r.of, pinned = false)) =>
         id -> listing(r.of, r.answer.join(), r.at)
     }

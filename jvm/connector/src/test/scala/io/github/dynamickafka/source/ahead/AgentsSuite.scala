@@ -105,7 +105,9 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     assert(triggers(1000, position = 10L, end = 11L) > 750, "in each trigger as long as there is news")
   }
 
-  test("a query over few clusters asks in each trigger, so that it finds what was there when the trigger began") {
+  test(
+    "a query over few clusters asks in each trigger, so that it finds what was there when the trigger began"
+  ) {
     val q = new Query(tookMs = 1)
     (1 to 20).foreach { i =>
       q.agents.begin(Map("a" -> 10L))

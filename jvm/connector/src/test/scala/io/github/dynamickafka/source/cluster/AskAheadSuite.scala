@@ -30,7 +30,14 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     private val config = ClusterConfigs(options, clusters.keySet)
     val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => clusters(id).connect()),
+        new ClusterStream(
+          id,
+          config,
+          SparkKafkaSource.find(),
+          "path",
+          Clock.System,
+          _ => clusters(id).connect()
+        ),
       skipUnreachable = skip,
       failureTimeoutMs = -1,
       Clock.System,

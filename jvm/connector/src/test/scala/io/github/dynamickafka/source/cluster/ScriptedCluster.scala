@@ -46,6 +46,9 @@ final class ScriptedCluster {
   /** All requests for the latest offset of a partition. */
   val listings = new AtomicInteger
 
+  /** All requests for the earliest offset of a partition. */
+  val earliestListings = new AtomicInteger
+
   def connect(): ClusterClient = new Client(opened.incrementAndGet())
 
   private final class Client(number: Int) extends ClusterClient {
@@ -76,6 +79,7 @@ final class ScriptedCluster {
     ): Map[TopicPartition, CompletableFuture[Long]] = specs.map { case (tp, spec) =>
       val key = (tp.topic, tp.partition)
       if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
+      if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) earliestListings.incrementAndGet()
       val leader = first.getOrElseUpdate(key, leaders.getOrElse(key, None))
       def value = spec match {
         case _: OffsetSpec.EarliestSpec => earliest.getOrElse(key, 0L)

@@ -29,11 +29,15 @@ private[simulation] final class ModelAgents(world: World) {
   def ask(id: String, question: ClusterQuestion, now: () => ClusterView): ClusterView = {
     earlier -= id
     newest.get(id).filter { case (before, view) =>
-      ClusterQuestion.Ahead.isSteady(question) && ClusterQuestion.Ahead.isSame(before, question) && isCurrent(id, view)
+      ClusterQuestion.Ahead.isSteady(question) && ClusterQuestion.Ahead.isSame(before, question) && isCurrent(
+        id,
+        view
+      )
     } match {
       case None => askNow(id, question, now)
       case Some(_) =>
-        if (isPrompt || world.chance(70)) pending.get(id).filter(p => isCurrent(id, p._2)).foreach(found => newest += id -> found)
+        if (isPrompt || world.chance(70))
+          pending.get(id).filter(p => isCurrent(id, p._2)).foreach(found => newest += id -> found)
         pending -= id
         now() match {
           case view: ClusterView.Reachable => pending += id -> (question -> lagging(view))

@@ -33,7 +33,10 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     private val options = Options.parse()
     private val discovery = DiscoveryOptions(20L, 100000, 600000L, allowMissingStreams = false)
     private val feed =
-      new TopologyFeed(MetadataWatcher(service, Subscription.Ids(Seq("orders")), discovery, "test"), () => None)
+      new TopologyFeed(
+        MetadataWatcher(service, Subscription.Ids(Seq("orders")), discovery, "test"),
+        () => None
+      )
     private val streams = new ClusterStreams(
       (id, config) =>
         new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect()),
@@ -42,7 +45,8 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       Clock.System,
       maxAgeMs = 600000
     )
-    private val memory = new SourceCheckpoint(Files.createTempDirectory("memory").toUri.toString, new Configuration)
+    private val memory =
+      new SourceCheckpoint(Files.createTempDirectory("memory").toUri.toString, new Configuration)
     private val planner =
       new TriggerPlanner(options, new ClusterConfigs.ByScope(options), streams, feed, memory, Clock.System)
 
@@ -104,7 +108,8 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       q.look(at(10L))
       q.kafka.ends = Map(("t", 0) -> 15L)
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
-      val first = Iterator.continually(q.look(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
+      val first =
+        Iterator.continually(q.look(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
       assert(first.advance.draining("blue").get("t", 0).contains(15L))
     }
   }
