@@ -18,7 +18,8 @@ from .jars import connector_jars
 def read(spark: SparkSession, streams: str) -> Any:
     """The builder that reads `orders`."""
     builder = DynamicKafka.builder(spark).set_kafka_metadata_service(FileMetadataService(streams))
-    return builder.set_stream_ids("orders")
+    # So that processAllAvailable is exact.
+    return builder.set_stream_ids("orders").set_property("clusterSnapshotMaxAgeMs", 0)
 
 
 def writer(frame: DataFrame, streams: str) -> DynamicKafkaWriterBuilder:

@@ -13,6 +13,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -139,9 +140,11 @@ class Driver:
             emit("terminated", error=_whole(error))
 
     def _settle(self, name: str, command: dict[str, Any]) -> None:
-        # A running trigger may have asked for end offsets before the call, the next one has not.
-        for _ in range(2):
+        # A running trigger may have asked for end offsets before the call, the next one has not. Clusters are asked ahead:
+        # on a busy machine, a trigger may use the response to the one before.
+        for _ in range(5):
             self._queries[name].processAllAvailable()
+            time.sleep(0.15)
         self._events.emit("settled", query=name, run=command["run"])
 
     def _stop(self, name: str, command: dict[str, Any]) -> None:

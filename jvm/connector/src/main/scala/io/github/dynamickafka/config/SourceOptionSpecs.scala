@@ -245,6 +245,16 @@ private[dynamickafka] object SourceOptionSpecs {
       "uses the timeouts of the Kafka producer."
   )
 
+  val ClusterSnapshotMaxAgeMs: OptionSpec[Long] = OptionSpec(
+    "clusterSnapshotMaxAgeMs",
+    duration(min = 0),
+    Some(1000L),
+    "`1000`",
+    "How old the latest offsets of a cluster may be that a trigger uses. Clusters are asked ahead of the next trigger, so " +
+      "that no trigger waits for a slow one. `0`: each trigger asks and waits for all clusters; `processAllAvailable` is " +
+      "exact only with this."
+  )
+
   val UnreachableReplayPolicy: OptionSpec[Boolean] = OptionSpec(
     "unreachableReplayPolicy",
     oneOf("fail" -> false, "skip" -> true),
@@ -379,6 +389,7 @@ private[dynamickafka] object SourceOptionSpecs {
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
+    ClusterSnapshotMaxAgeMs,
     UnreachableReplayPolicy,
     FailOnDataLoss,
     MaxOffsetsPerTrigger,

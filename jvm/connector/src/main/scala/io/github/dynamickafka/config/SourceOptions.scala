@@ -109,6 +109,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param skipUnreachable `clusterFailurePolicy=skip`
  * @param failureTimeoutMs `clusterFailureTimeoutMs`; -1: no limit
  * @param requestTimeoutMs `clusterRequestTimeoutMs`: the limit for all requests to one cluster in one trigger
+ * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
  * @param skipUnreachableReplay `unreachableReplayPolicy=skip`
  * @param shared the `kafka.*` options without that prefix
  * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
@@ -123,7 +124,8 @@ private[dynamickafka] final case class ClusterOptions(
     shared: Map[String, String],
     perCluster: Map[String, String],
     clientIdPrefix: Option[String] = None,
-    table: OptionTable = SourceOptionSpecs.table
+    table: OptionTable = SourceOptionSpecs.table,
+    snapshotMaxAgeMs: Long = 0L
 ) {
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }

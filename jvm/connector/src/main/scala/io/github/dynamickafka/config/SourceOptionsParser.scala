@@ -40,7 +40,8 @@ private[dynamickafka] object SourceOptionsParser {
         shared = raw.kafka,
         perCluster = raw.cluster,
         clientIdPrefix = raw.find(ClientIdPrefix),
-        table = table
+        table = table,
+        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs)
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),

@@ -8,6 +8,9 @@ private[dynamickafka] object ClusterView {
   /** The cluster is unreachable, and the query continues without it. */
   case object Unreachable extends ClusterView
 
+  /** The cluster has not responded yet: nothing is known, and this trigger continues without it. */
+  case object Pending extends ClusterView
+
   /**
    * @param ends the latest offsets of all partitions of the requested topics
    * @param earliest the earliest offsets of these partitions

@@ -84,10 +84,10 @@ private[dynamickafka] object NextOffset {
     }
     val parts = transition.clusters.map { case (id, work) =>
       id -> (views.getOrElse(id, ClusterView.Unreachable) match {
-        case ClusterView.Unreachable => unreachable(id, start, work)
+        case ClusterView.Unreachable | ClusterView.Pending => carried(id, start, work)
         // Which Kafka cluster it is applies to all of its topics, and those that have not answered cannot be judged.
         case view: ClusterView.Reachable if view.unanswered.nonEmpty && replaced(id, start, view).isDefined =>
-          unreachable(id, start, work).copy(replaced = replaced(id, start, view))
+          carried(id, start, work).copy(replaced = replaced(id, start, view))
         case view: ClusterView.Reachable =>
           val continued = renamed.filter(_._1.cluster == id).map { case (of, kept) => of.topic -> kept }
           new ReachableCluster(id, start, transition, work, view, SortedMap.from(continued), ifReplaced).part
@@ -187,8 +187,8 @@ private[dynamickafka] object NextOffset {
     found <- view.kafkaId if found != known
   } yield ReplacedCluster(id, known, found)
 
-  /** An unreachable cluster keeps its positions, its drain targets and its retained positions. */
-  private def unreachable(id: String, start: CompositeOffset, work: ClusterTransition): Part =
+  /** A cluster without a response keeps its positions, its drain targets and its retained positions. */
+  private def carried(id: String, start: CompositeOffset, work: ClusterTransition): Part =
     Part(
       carried = work.staying,
       retained = stillRetained(start.retained.get(id), work.returning),

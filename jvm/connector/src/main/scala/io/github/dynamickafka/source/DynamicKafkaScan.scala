@@ -11,7 +11,14 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
+import io.github.dynamickafka.source.cluster.{
+  AdminClusterClient,
+  ClusterConfigs,
+  ClusterStream,
+  ClusterStreams,
+  SharedClients,
+  TopologyCheck
+}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
@@ -73,10 +80,19 @@ private[source] final class DynamicKafkaScan(
 
   private def open(source: SparkKafkaSource, path: String) =
     new ClusterStreams(
-      new ClusterStream(_, _, source, path, clock),
+      new ClusterStream(
+        _,
+        _,
+        source,
+        path,
+        clock,
+        SharedClients.OfDriver.connect,
+        Some(new AdminClusterClient(_))
+      ),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,
-      clock
+      clock,
+      options.clusters.snapshotMaxAgeMs
     )
 
   private def hadoopConfiguration: Configuration = SparkSession.active.sparkContext.hadoopConfiguration

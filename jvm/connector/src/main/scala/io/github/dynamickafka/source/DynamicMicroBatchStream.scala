@@ -74,9 +74,16 @@ private[source] final class DynamicMicroBatchStream(
   private var pinned: Option[Map[String, ClusterView]] = None
   private var last: Option[TriggerSnapshot] = None
   private var made: Option[Made] = None
+  private var read: Option[(String, CompositeOffset)] = None
   private var planned: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
-  override def deserializeOffset(json: String): Offset = CompositeOffsetJson.read(json)
+  /** The same text is the same object: Spark reads the start offset again for each trigger. */
+  override def deserializeOffset(json: String): Offset =
+    read.collect { case (`json`, offset) => offset }.getOrElse {
+      val offset = CompositeOffsetJson.read(json)
+      read = Some(json -> offset)
+      offset
+    }
 
   /** The start offset of batch 0: resolved once, and durable before it is returned to Spark. */
   override def initialOffset(): Offset = {
@@ -129,9 +136,15 @@ private[source] final class DynamicMicroBatchStream(
     if (availableNow && pinned.isEmpty) feed.pin()
     val look = lookAt(start)
     if (availableNow) pinned = Some(look.views)
+    val isUnchanged = last.exists(_ eq look) && made.exists(m => (m.start eq start) && (m.end eq start)) &&
+      look.advance.spans.forall(_.lag == 0L)
     last = Some(look)
     watch.looked(start, look)
     judgeUnanswered(look, waits = !availableNow)
+    if (isUnchanged) start else next(start, look, limit)
+  }
+
+  private def next(start: CompositeOffset, look: TriggerSnapshot, limit: ReadLimit): CompositeOffset = {
     val next = look.advance.offset(granted(look, limit))
     // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
     val end = if (next.sameAs(start)) start else next
@@ -200,7 +213,8 @@ private[source] final class DynamicMicroBatchStream(
       streams.unreachable,
       feed.ageMs,
       feed.failures,
-      watch.commitCounts
+      watch.commitCounts,
+      streams.times.ages
     )
   }
 

@@ -27,7 +27,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
           skipUnreachableReplay = false,
           groupIdPrefix = None,
           shared = Map.empty,
-          perCluster = Map.empty
+          perCluster = Map.empty,
+          snapshotMaxAgeMs = 1000
         ),
         limits = LimitOptions(None, None, 900000, None, None),
         failOnDataLoss = true,
@@ -62,6 +63,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "clusterFailurePolicy" -> "skip",
       "clusterFailureTimeoutMs" -> "5min",
       "clusterRequestTimeoutMs" -> "2000",
+      "clusterSnapshotMaxAgeMs" -> "0",
       "unreachableReplayPolicy" -> "skip",
       "failOnDataLoss" -> "false",
       "maxOffsetsPerTrigger" -> "1000",
@@ -73,6 +75,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true, Some(0), 5))
     assert(options.clusters.skipUnreachable && options.clusters.skipUnreachableReplay)
     assert(options.clusters.failureTimeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
+    assert(options.clusters.snapshotMaxAgeMs == 0)
     assert(options.clusters.groupIdPrefix.contains("team-a"))
     assert(options.limits.maxOffsetsPerTrigger.contains(1000L))
     assert(!options.failOnDataLoss && options.includeHeaders)

@@ -7,6 +7,7 @@ import org.apache.spark.sql.streaming.Trigger
  * whatever the topology has become. [[Results]] compares a repeated batch with its first run.
  */
 class RestartSuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 

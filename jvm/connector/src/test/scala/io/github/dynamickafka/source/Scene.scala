@@ -13,8 +13,11 @@ import io.github.dynamickafka.metadata.registry.ServiceRegistry
 /**
  * A query over the stream `orders`: its metadata, its checkpoint and its rows. Its metadata service is polled
  * every 50 ms.
+ *
+ * @param defaults options of all queries that do not set them
  */
-final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
+final class Scene(spark: SparkSession, val folder: Path, defaults: Map[String, String] = Map.empty)
+    extends AutoCloseable {
   val service = new EntryService
   val results = new Results(folder.resolve("checkpoint"))
   private val handle = ServiceRegistry.register(service)
@@ -34,7 +37,7 @@ final class Scene(spark: SparkSession, val folder: Path) extends AutoCloseable {
   def options(more: (String, String)*): Map[String, String] = {
     val chosen = more.toMap
     val subscription = if (chosen.contains("streamPattern")) Nil else Seq("streamIds" -> "orders")
-    Map(
+    defaults ++ Map(
       "metadataService" -> "registered",
       "metadataService.handle" -> handle,
       "streamMetadataDiscoveryIntervalMs" -> "50"

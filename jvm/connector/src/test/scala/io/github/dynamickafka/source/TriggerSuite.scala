@@ -10,6 +10,7 @@ import io.github.dynamickafka.testkit.Record
 
 /** Rows, triggers, limits, batch reads. */
 class TriggerSuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 

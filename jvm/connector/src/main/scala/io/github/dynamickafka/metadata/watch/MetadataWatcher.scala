@@ -133,7 +133,9 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     val before = known.get
     val changed = !before.topology.contains(topology)
     val version = if (changed) before.version + 1 else before.version
-    known.set(Known(Some(topology), version, timing.clock.nanoTime(), 0, None))
+    // An equal topology is the same object, so that triggers recognize that nothing has changed.
+    val kept = if (changed) Some(topology) else before.topology
+    known.set(Known(kept, version, timing.clock.nanoTime(), 0, None))
     if (changed) log.info(change(version, before.topology, topology))
     firstAnswer.complete(topology)
     firstAttempt.complete(())

@@ -145,6 +145,9 @@ private[source] final class ClusterAdmin(
     committing
   }
 
+  /** Who connects from now on gets another client. */
+  def abandon(): Unit = client.abandon()
+
   /** Closes when no commit is pending. */
   def retire(): Unit = {
     val _ = committing.whenComplete((_, _) => close())

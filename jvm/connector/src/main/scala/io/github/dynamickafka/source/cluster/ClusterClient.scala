@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.cluster
 
 import java.time.Duration
 import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.AtomicBoolean
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -41,8 +42,90 @@ private[source] trait ClusterClient extends AutoCloseable {
    */
   def commit(group: String, offsets: Map[TopicPartition, Long]): Map[TopicPartition, CompletableFuture[Unit]]
 
-  /** Does not wait for pending requests, which fail. */
+  /** Does not wait for pending requests, which fail if no other user shares the client. */
   override def close(): Unit
+
+  /** This client does not get responses: who connects from now on gets another one. */
+  def abandon(): Unit = ()
+}
+
+/**
+ * The clients of a driver. Queries and cluster ids with the same address, credentials and other properties share one, which is
+ * closed with its last user. Thread-safe.
+ */
+private[source] final class SharedClients(open: ClusterConfig => ClusterClient) {
+  private var shared = Map.empty[Map[String, String], Shared]
+
+  /** May block, as opening a client does, but only users of the same client. */
+  def connect(config: ClusterConfig): ClusterClient = {
+    val key = config.properties.admin
+    val found = synchronized {
+      val entry = shared.getOrElse(key, new Shared(key))
+      entry.users += 1
+      shared += key -> entry
+      entry
+    }
+    try new Handle(found, found.client(config))
+    catch {
+      case e: Throwable =>
+        release(found)
+        throw e
+    }
+  }
+
+  private def release(entry: Shared): Unit = {
+    val isLast = synchronized {
+      entry.users -= 1
+      if (entry.users == 0) drop(entry)
+      entry.users == 0
+    }
+    if (isLast) entry.close()
+  }
+
+  private def drop(entry: Shared): Unit = synchronized {
+    if (shared.get(entry.key).exists(_ eq entry)) shared -= entry.key
+  }
+
+  private final class Shared(val key: Map[String, String]) {
+    var users = 0
+    private var made: Option[ClusterClient] = None
+
+    def client(config: ClusterConfig): ClusterClient = synchronized {
+      made.getOrElse {
+        val client = open(config)
+        made = Some(client)
+        client
+      }
+    }
+
+    def close(): Unit = synchronized(made.foreach(_.close()))
+  }
+
+  /** The client as one of its users has it. */
+  private final class Handle(entry: Shared, client: ClusterClient) extends ClusterClient {
+    private val isClosed = new AtomicBoolean
+
+    override def clusterId: CompletableFuture[String] = client.clusterId
+    override def topics: CompletableFuture[Set[String]] = client.topics
+    override def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]] =
+      client.describe(topics)
+    override def offsets(
+        specs: Map[TopicPartition, OffsetSpec],
+        isolation: IsolationLevel
+    ): Map[TopicPartition, CompletableFuture[Long]] = client.offsets(specs, isolation)
+    override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
+      client.committed(group)
+    override def commit(
+        group: String,
+        offsets: Map[TopicPartition, Long]
+    ): Map[TopicPartition, CompletableFuture[Unit]] = client.commit(group, offsets)
+    override def close(): Unit = if (isClosed.compareAndSet(false, true)) release(entry)
+    override def abandon(): Unit = drop(entry)
+  }
+}
+
+private[source] object SharedClients {
+  val OfDriver: SharedClients = new SharedClients(new AdminClusterClient(_))
 }
 
 /** A [[ClusterClient]] with Kafka's admin client. Opening it resolves addresses, which may block or fail. */

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.cluster
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.source.ahead.Agents
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
@@ -15,6 +16,9 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  * @param ending topics with a stopping position; stopping offsets that are already fixed are not requested again
  * @param only topics of which only some partitions are read, with these partitions
  * @param complete whether to wait for each partition as long as for the cluster, because no later trigger asks again
+ * @param afterwards whether the response must be requested after the question came up: what depends on it is decided for
+ *                   good
+ * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
  */
 private[source] final case class ClusterQuestion(
     topics: Set[String],
@@ -22,8 +26,28 @@ private[source] final case class ClusterQuestion(
     entering: Map[String, OffsetsPolicy],
     ending: Map[String, Ending] = Map.empty,
     only: Map[String, Set[Int]] = Map.empty,
-    complete: Boolean = false
+    complete: Boolean = false,
+    afterwards: Boolean = false,
+    ahead: Boolean = false
 )
+
+private[source] object ClusterQuestion {
+
+  /** Which questions can be asked ahead of the triggers: those that no response decides anything for but the next batch. */
+  object Ahead extends Agents.Rules[ClusterQuestion, ClusterView.Reachable] {
+
+    /** Start positions, and stopping positions other than times, can be the latest offset of this moment. */
+    override def isSteady(question: ClusterQuestion): Boolean =
+      !question.complete && !question.afterwards && question.entering.isEmpty &&
+        question.ending.valuesIterator.forall(_.policy.forall(PolicyOffsets.isByTime))
+
+    override def isSame(one: ClusterQuestion, other: ClusterQuestion): Boolean =
+      one.topics == other.topics && one.only == other.only && one.ending == other.ending
+
+    override def hasNews(question: ClusterQuestion, answer: ClusterView.Reachable): Boolean =
+      answer.ends.iterator.exists { case (topic, p, end) => question.known.get(topic, p).forall(_ < end) }
+  }
+}
 
 /**
  * The response of one cluster.

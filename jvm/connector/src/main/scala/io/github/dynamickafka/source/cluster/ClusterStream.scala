@@ -19,6 +19,9 @@ import io.github.dynamickafka.time.Clock
  * Created for one [[ClusterConfig]] and never modified: the executors of Spark cache consumers by (group id, topic
  * partition) and require equal parameters for both, so a changed cluster gets a new stream with a new group id.
  * Requests are thread-safe; only the thread of the query plans and closes.
+ *
+ * @param connect opens a client, which others may share
+ * @param alone opens a client that is not shared, if `connect` does
  */
 private[source] final class ClusterStream(
     val id: String,
@@ -26,7 +29,8 @@ private[source] final class ClusterStream(
     source: SparkKafkaSource,
     path: String,
     clock: Clock,
-    connect: ClusterConfig => ClusterClient = new AdminClusterClient(_)
+    connect: ClusterConfig => ClusterClient = new AdminClusterClient(_),
+    alone: Option[ClusterConfig => ClusterClient] = None
 ) {
   import ClusterStream._
 
@@ -37,7 +41,8 @@ private[source] final class ClusterStream(
   private var kafkaId: Option[CompletableFuture[String]] = None
   @volatile private var lane: Option[GroupCommitQueue] = None
   private var isClosed = false
-  private val silent = new SilentLeaders(() => connect(config), config, config.attemptMs, clock)
+  private val silent =
+    new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
 
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
@@ -161,6 +166,7 @@ private[source] final class ClusterStream(
     if (admin.contains(used)) {
       admin = None
       kafkaId = None
+      used.abandon()
       used.retire()
     }
   }

@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
+import io.github.dynamickafka.source.ahead.{Agents, Answer, ResponseTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -24,21 +25,27 @@ import io.github.dynamickafka.time.Clock
  * once.
  *
  * Used only by the thread of the query, which never waits longer than the request timeout of the clusters. An interrupt
- * ends the wait.
+ * ends the wait. It waits for the first response of a cluster, and for responses that decide something for good; all other
+ * questions are asked ahead of the triggers.
  *
  * @param skipUnreachable whether to continue without unreachable clusters
  * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
+ * @param maxAgeMs how old a response may be that was requested ahead of a trigger; 0: each trigger waits
  */
 private[source] final class ClusterStreams(
     open: (String, ClusterConfig) => ClusterStream,
     skipUnreachable: Boolean,
     failureTimeoutMs: Long,
-    clock: Clock
+    clock: Clock,
+    maxAgeMs: Long = 0L
 ) extends AutoCloseable {
   import ClusterStreams._
 
   private var streams = Map.empty[String, ClusterStream]
   private var outages = Map.empty[String, Outage]
+  private val agents =
+    new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+  private var toldLate = Set.empty[String]
   private var closing = Iterable.empty[CompletableFuture[Void]]
   private lazy val pool: ExecutorService = Executors.newCachedThreadPool { task =>
     val thread = new Thread(task, "dynamic-kafka-cluster")
@@ -48,11 +55,17 @@ private[source] final class ClusterStreams(
 
   def unreachable: Set[String] = outages.keySet
 
+  /** The times of the responses to the last [[ask]]. */
+  val times = new ResponseTimes(clock)
+
   /** Opens and closes clusters so that exactly these are open. Clusters with an unchanged configuration stay open. */
   def set(wanted: Map[String, ClusterConfig]): Unit = {
     val (same, other) = streams.partition { case (id, stream) => wanted.get(id).contains(stream.config) }
     streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
     outages = outages.filter { case (id, _) => same.contains(id) }
+    agents.retain(same.keySet)
+    toldLate = toldLate.filter(same.contains)
+    times.retain(wanted.keySet)
     close(other.values)
   }
 
@@ -64,7 +77,8 @@ private[source] final class ClusterStreams(
   def apply(id: String): ClusterStream = streams(id)
 
   /**
-   * Sends the requests to all clusters at once and waits for the last response.
+   * Sends the requests to all clusters at once, and waits for those responses that cannot be used later. A cluster is
+   * `Pending` if its response was not waited for and has not arrived.
    *
    * @param superseded returns true if one of the given clusters, which have not responded, has moved or left meanwhile,
    *                   so that waiting is useless; the result is then None
@@ -77,16 +91,113 @@ private[source] final class ClusterStreams(
   ): Option[Map[String, ClusterView]] = {
     // A cluster without a question is not expected to answer one.
     outages = outages.filter { case (id, o) => o.of != Outage.Request.Offsets || questions.contains(id) }
-    gather(Outage.Request.Offsets, questions.keySet, superseded) { stream =>
-      // Concurrently, so that one time limit applies to both.
-      val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-        .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-      stream.ask(questions(stream.id), pool).thenCombine[String, ClusterView](
-        kafkaId,
-        (view, found) => view.copy(kafkaId = known(found))
-      )
-    }.map(_.map { case (id, view) => id -> view.getOrElse(ClusterView.Unreachable) })
+    times.begin()
+    askAll(questions, superseded)
   }
+
+  /** As [[ask]], for some of its clusters: their responses are requested now. */
+  def askAfterwards(
+      questions: Map[String, ClusterQuestion],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, ClusterView]] =
+    askAll(questions.map { case (id, question) => id -> question.copy(afterwards = true) }, superseded)
+
+  private def askAll(
+      questions: Map[String, ClusterQuestion],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, ClusterView]] = {
+    val begun = clock.monotonicMs()
+    val (ahead, others) = questions.partition { case (id, question) =>
+      !outages.contains(id) && agents.takes(id, question)
+    }
+    agents.begin(ahead)
+    // A cluster that does not respond would not respond to another question either.
+    val (late, now) = others.partition { case (id, question) => !question.complete && agents.isLate(id) }
+    for {
+      answers <- askNow(now, superseded)
+      found = agents.take(ahead) ++ late.map { case (id, _) => id -> agents.failure(id).toLeft(None) }
+      if !superseded(found.collect { case (id, Left(_)) => id }.toSet)
+    } yield answers ++ found.map { case (id, answer) => id -> viewOf(id, answer, begun) }
+  }
+
+  /** Waits for the responses of all of these clusters. */
+  private def askNow(
+      questions: Map[String, ClusterQuestion],
+      superseded: Set[String] => Boolean
+  ): Option[Map[String, ClusterView]] =
+    if (questions.isEmpty) Some(Map.empty)
+    else {
+      val sentAt = clock.monotonicMs()
+      gather(Outage.Request.Offsets, questions.keySet, superseded) { stream =>
+        request(stream, questions(stream.id)).thenApply[(ClusterView.Reachable, Long)](view =>
+          (view, clock.monotonicMs())
+        )
+      }.map(_.map {
+        case (id, Some((view, receivedAt))) =>
+          val stream = streams(id)
+          agents.learn(id, send(stream, _), Answer(questions(id), view, sentAt, receivedAt))
+          times.used(id, sentAt, asked = sentAt)
+          id -> view
+        case (id, None) =>
+          agents.forget(id)
+          id -> ClusterView.Unreachable
+      })
+    }
+
+  private def request(
+      stream: ClusterStream,
+      question: ClusterQuestion
+  ): CompletableFuture[ClusterView.Reachable] = {
+    // Concurrently, so that one time limit applies to both.
+    val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
+      .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
+    stream.ask(question, pool).thenCombine[String, ClusterView.Reachable](
+      kafkaId,
+      (view, found) => view.copy(kafkaId = known(found))
+    )
+  }
+
+  private def send(
+      stream: ClusterStream,
+      question: ClusterQuestion
+  ): CompletableFuture[ClusterView.Reachable] =
+    async(() => request(stream, question.copy(ahead = true))).orTimeout(
+      stream.config.requestTimeoutMs,
+      TimeUnit.MILLISECONDS
+    )
+
+  /** @param begun when the trigger began */
+  private def viewOf(
+      id: String,
+      answer: Either[Throwable, Option[ClusterView.Reachable]],
+      begun: Long
+  ): ClusterView = answer match {
+    case Right(Some(view)) =>
+      times.used(id, agents.askedAt(id), asked = begun)
+      tellLate(id, isLate = false)
+      view
+    case Right(None) =>
+      if (agents.isLate(id)) tellLate(id, isLate = true)
+      ClusterView.Pending
+    case Left(error) =>
+      toldLate -= id
+      notAnswered(Outage.Request.Offsets, id, Futures.cause(error))
+      ClusterView.Unreachable
+  }
+
+  private def tellLate(id: String, isLate: Boolean): Unit =
+    if (isLate && !toldLate(id)) {
+      toldLate += id
+      log.warn(
+        "Kafka cluster '{}' ({}) has not responded for {} ms; the query continues with the other clusters",
+        id,
+        streams(id).config.bootstrapServers,
+        maxAgeMs
+      )
+    } else if (!isLate && toldLate(id)) {
+      toldLate -= id
+      log.info("Kafka cluster '{}' responds again", id)
+    }
 
   /**
    * All topics of these clusters; None for an unreachable cluster. Otherwise like [[ask]].
@@ -95,6 +206,18 @@ private[source] final class ClusterStreams(
       ids: Set[String],
       superseded: Set[String] => Boolean
   ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
+
+  /** Whether clusters are asked ahead of the triggers. */
+  def asksAhead: Boolean = maxAgeMs > 0
+
+  /** Whether a cluster has not responded for longer than a response may be old. */
+  def isLate(id: String): Boolean = agents.isLate(id)
+
+  /** All topics of a cluster, without waiting. A failure changes nothing. */
+  def topicsAhead(id: String): CompletableFuture[Set[String]] = {
+    val stream = streams(id)
+    async(() => stream.topics).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+  }
 
   private def gather[A](
       request: Outage.Request,

@@ -3,6 +3,8 @@ package io.github.dynamickafka.source.cluster
 import java.util.concurrent.{CompletableFuture, CompletionException, TimeUnit}
 import java.{util => ju}
 
+import scala.collection.concurrent.TrieMap
+
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{
@@ -25,6 +27,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   @volatile private var unlistable = Set.empty[TopicPartition]
   // The leaders that responded to this client.
   @volatile private var responsive = Map.empty[TopicPartition, Int]
+  // What questions that are asked ahead do not ask again: only retention moves it, and tasks notice that too.
+  private val recent = TrieMap.empty[TopicPartition, Earliest]
 
   def apply(
       question: ClusterQuestion,
@@ -32,7 +36,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       patience: Patience
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
-    val attempt = Attempt(question, silent, patience, responsive, list(known -- unlistable -- silent.keySet))
+    val first = list(known -- unlistable -- silent.keySet, question.ahead)
+    val attempt = Attempt(question, silent, patience, responsive, first)
     look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
       val led = described.leaders
       unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
@@ -49,7 +54,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       val asked = led.collect {
         case (tp, Some(node)) if !attempt.silent.get(tp).exists(_.node == node) => tp -> node
       }
-      val listings = attempt.listings ++ list(asked.keySet -- attempt.listings.keySet)
+      val listings =
+        attempt.listings ++ list(asked.keySet -- attempt.listings.keySet, attempt.question.ahead)
       val waitedFor = asked.keysIterator.flatMap(tp => Seq(listings(tp)._1, listings(tp)._2)).toSeq
       def isPending(tp: TopicPartition) = !listings(tp)._1.isDone || !listings(tp)._2.isDone
       val until = leadersUntil.getOrElse(
@@ -121,11 +127,22 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       }
   }
 
-  private def list(tps: Set[TopicPartition]): Listings =
+  private def list(tps: Set[TopicPartition], ahead: Boolean): Listings =
     if (tps.isEmpty) Map.empty
     else {
-      def listing(spec: OffsetSpec) = client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
-      val (ends, earliest) = (listing(OffsetSpec.latest), listing(OffsetSpec.earliest))
+      def listing(tps: Set[TopicPartition], spec: OffsetSpec) =
+        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[Long]]
+        else client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
+      val now = clock.monotonicMs()
+      val known = if (ahead)
+        tps.flatMap(tp => recent.get(tp).filter(now - _.at < EarliestMs).map(tp -> _)).toMap
+      else Map.empty[TopicPartition, Earliest]
+      val ends = listing(tps, OffsetSpec.latest)
+      val listed = listing(tps -- known.keySet, OffsetSpec.earliest)
+      listed.foreach { case (tp, answer) =>
+        answer.thenAccept(offset => recent.update(tp, Earliest(offset, now)))
+      }
+      val earliest = listed ++ known.map { case (tp, e) => tp -> CompletableFuture.completedFuture(e.offset) }
       tps.iterator.map(tp => tp -> (ends(tp), earliest(tp))).toMap
     }
 
@@ -141,6 +158,12 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
 
 private[source] object PartitionListings {
   private val LookAgainMs = 1000L
+
+  /** How long the earliest offset of a partition is used by questions that are asked ahead. */
+  private val EarliestMs = 5000L
+
+  /** @param at when it was listed, in monotonic milliseconds */
+  private final case class Earliest(offset: Long, at: Long)
 
   /** @param ids the topic ids, where the broker gives them */
   private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])

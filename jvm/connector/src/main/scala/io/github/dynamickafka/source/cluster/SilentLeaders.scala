@@ -28,7 +28,7 @@ private[source] final class SilentLeaders(
   private var nextAt = 0L
   private var isClosed = false
 
-  /** The partitions that are still silent. Called once by each trigger; may open a client. */
+  /** The partitions that are still silent. Called by each request; may open a client. */
   def look(): Map[TopicPartition, SilentLeader] = synchronized {
     val now = clock.monotonicMs()
     probe.foreach { running =>

@@ -16,7 +16,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param pendingRecords the lag after the last batch, in records
  * @param recordsRead the number of records in completed batches since the query started, calculated from offsets
- * @param answeredAt the time of the last response, in monotonic milliseconds
+ * @param answeredAt when the last response was requested, in monotonic milliseconds
  * @param state 0: reading; 1: draining; 2: unreachable
  */
 private[source] final case class ClusterGauges(

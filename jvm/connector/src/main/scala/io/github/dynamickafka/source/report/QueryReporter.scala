@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerPlanner, TriggerSnapshot}
 import io.github.dynamickafka.time.Clock
@@ -54,9 +54,7 @@ private[source] final class QueryReporter(
 
   /** @param start the start offset of the next batch */
   def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
-    val fresh = !looked.exists(_.views eq look.views)
-    val answered = look.views.collect { case (id, _: ClusterView.Reachable) => id }
-    if (fresh) answeredAt ++= answered.map(_ -> clock.monotonicMs())
+    answeredAt ++= streams.times.requestedAt
     looked = Some(look)
     if (!beginning.contains(start)) reached(start)
     show()

@@ -18,6 +18,7 @@ private[source] object SourceMetrics {
    * @param consumed the offset after the batch
    * @param ends the last known latest offsets, by cluster
    * @param clusters the cluster ids of the topology
+   * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
    */
   def apply(
       consumed: CompositeOffset,
@@ -26,7 +27,8 @@ private[source] object SourceMetrics {
       unreachable: Set[String],
       metadataAgeMs: Long,
       metadataFailures: Int,
-      commits: CommitCounts
+      commits: CommitCounts,
+      responseAgesMs: Map[String, Long] = Map.empty
   ): ju.Map[String, String] = {
     val lags = SourceMetrics.lags(consumed, ends)
     val all = lags.valuesIterator.flatten.toSeq
@@ -45,7 +47,8 @@ private[source] object SourceMetrics {
       "commitsFailed" -> commits.failed.toString
     )
     val byCluster = clusters.map(id => s"pendingRecords.$id" -> lags.getOrElse(id, Nil).sum.toString)
-    (general ++ byCluster).asJava
+    val ages = clusters.map(id => s"snapshotAgeMs.$id" -> responseAgesMs.getOrElse(id, -1L).toString)
+    (general ++ byCluster ++ ages).asJava
   }
 
   /** The lag of each partition behind its last known latest offset, by cluster. */

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
+import java.util.concurrent.CompletableFuture
+
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.offset.CompositeOffset
@@ -9,7 +11,8 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyPatte
 
 /**
  * Resolves the topic patterns of the metadata. The topics of a cluster are listed at the same interval as the metadata
- * service is polled. Used only by the thread of the query.
+ * service is polled; a trigger waits for the first listing of a cluster, and uses it until the next one has arrived. Used
+ * only by the thread of the query.
  *
  * @param intervalMs the interval between two listings of a cluster; -1: only one listing
  */
@@ -17,7 +20,9 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
   import TopicPatterns._
 
   private var listings = Map.empty[String, Listing]
+  private var refreshes = Map.empty[String, Refresh]
   private var matched = Map.empty[String, Matched]
+  private var result: Option[Topology] = None
 
   /**
    * Returns the topology with all matching topics, and the clusters whose topics have never been listed successfully:
@@ -38,17 +43,43 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
   ): Option[(Topology, Set[String])] = {
     val open = topology.clusters.filter(_._2.patterns.nonEmpty)
     listings = listings.filter { case (id, l) => open.get(id).exists(c => l.isOf(c, pinned)) }
-    val due = open.filter { case (id, _) => again(id) || listings.get(id).forall(l => !pinned && isOld(l)) }
-    if (due.isEmpty) Some(expanded(topology, open, start))
+    val failed = takeRefreshes(open.keySet)
+    val old = open.filter { case (id, _) => again(id) || listings.get(id).forall(l => !pinned && isOld(l)) }
+    val (later, due) = old.partition { case (id, _) =>
+      listings.contains(id) && !again(id) && streams.asksAhead && (!failed(id) || streams.isLate(id))
+    }
+    later.foreach { case (id, cluster) => refresh(id, cluster) }
+    if (open.isEmpty) Some((topology, Set.empty))
+    else if (due.isEmpty) Some(expanded(topology, open, start))
     else {
       streams.add(due.map { case (id, cluster) => id -> config(cluster) })
       streams.topics(due.keySet.toSet, superseded).map { answers =>
         listings ++= answers.collect { case (id, Some(topics)) =>
-          id -> Listing(open(id).patterns, open(id).properties, topics, clock.monotonicMs())
+          id -> listing(open(id), topics, clock.monotonicMs())
         }
         expanded(topology, open, start)
       }
     }
+  }
+
+  private def listing(cluster: TopologyCluster, topics: Set[String], at: Long) =
+    Listing(cluster.patterns, cluster.properties, topics, at)
+
+  private def refresh(id: String, cluster: TopologyCluster): Unit =
+    if (!refreshes.contains(id))
+      refreshes += id -> Refresh(cluster, streams.topicsAhead(id), clock.monotonicMs())
+
+  /** Takes the listings that have arrived, and returns the clusters whose listing has failed. */
+  private def takeRefreshes(open: Set[String]): Set[String] = {
+    val (done, pending) = refreshes.partition(_._2.answer.isDone)
+    refreshes = pending.filter { case (id, _) => open(id) }
+    val (failed, listed) = done.partition(_._2.answer.isCompletedExceptionally)
+    listings = listings ++ listed.collect {
+      // A cluster that has changed meanwhile is listed again.
+      case (id, r) if listings.get(id).exists(_.isOf(r.of, pinned = false)) =>
+        id -> listing(r.of, r.answer.join(), r.at)
+    }
+    failed.keySet
   }
 
   private def expanded(
@@ -60,7 +91,17 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
     val matching = open.map { case (id, cluster) =>
       id -> listings.get(id).fold(cluster.matching(start.position(id).topics))(matchingOf(cluster, _))
     }
-    (topology.copy(clusters = topology.clusters ++ matching), (open.keySet -- listings.keySet).toSet)
+    (
+      sameOrNew(topology.copy(clusters = topology.clusters ++ matching)),
+      (open.keySet -- listings.keySet).toSet
+    )
+  }
+
+  /** An equal topology is the same object, so that a trigger recognizes that nothing has changed. */
+  private def sameOrNew(topology: Topology): Topology = {
+    val same = result.filter(_ == topology).getOrElse(topology)
+    result = Some(same)
+    same
   }
 
   /** Matches the topics of a listing only once, because a cluster can have very many. */
@@ -88,6 +129,9 @@ private[source] final class TopicPatterns(intervalMs: Long, streams: ClusterStre
 }
 
 private[source] object TopicPatterns {
+
+  /** @param at when it was requested, in monotonic milliseconds */
+  private final case class Refresh(of: TopologyCluster, answer: CompletableFuture[Set[String]], at: Long)
 
   private final case class Matched(of: TopologyCluster, by: Listing, result: TopologyCluster)
 

@@ -40,6 +40,7 @@ private[source] final class TriggerPlanner(
   private var lastKnown = Map.empty[String, Map[String, String]]
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var toldWaiting = Set.empty[(String, String)]
+  private var last: Option[TriggerPlanner.Last] = None
 
   /**
    * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata of
@@ -93,6 +94,37 @@ private[source] final class TriggerPlanner(
       unlisted: Set[String],
       moved: Set[String] => Boolean
   ): Option[TriggerSnapshot] = {
+    val before = last.filter(l => pinned.isEmpty && !complete && l.isOf(start, topology, unlisted))
+    val transition = before.fold(reconcile(start, topology, entry))(
+      _.look.transition.copy(now = clock.currentTimeMillis())
+    )
+    if (before.isEmpty) streams.set(configsOf(transition, topology))
+    val questions = before.fold(questionsOf(transition, topology, complete))(_.questions)
+    val views = pinned.orElse(streams.ask(questions, moved))
+    views.flatMap { answers =>
+      val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
+      before.filter(_.isSettled(found)).map(l => Some(l.look)).getOrElse {
+        val next = NextOffset(start, transition, found, options.replacedClusters)
+        val sure = if (pinned.isDefined) Some((found, next))
+        else certain(start, transition, questions, found, next, moved)
+        sure.map { case (views, advance) =>
+          if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, views)
+          replaced(start, advance.replaced)
+          tellWaiting(advance.waiting)
+          tellRenamed(advance.renamed)
+          val look = TriggerSnapshot(topology, transition, views, advance)
+          last = Some(TriggerPlanner.Last(start, unlisted, questions, look, isTimed(start)))
+          look
+        }
+      }
+    }
+  }
+
+  private def reconcile(
+      start: CompositeOffset,
+      topology: Topology,
+      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy
+  ): Transition = {
     val ofTopology = configs(topology.clusters.keySet.toSet)
     val rules = Reconcile.Rules(
       options.removedClusterRetentionMs,
@@ -100,43 +132,52 @@ private[source] final class TriggerPlanner(
       entry,
       (id, topic) => ofTopology.ending(id, topic)
     )
-    val transition = Reconcile(start, topology, clock.currentTimeMillis(), rules)
-    streams.set(configsOf(transition, topology))
-    val views = pinned.orElse(streams.ask(
-      transition.clusters.map { case (id, work) => id -> question(work, complete) },
-      moved
-    ))
-    views.map { answers =>
-      val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
-      val sure = if (pinned.isDefined) found else identified(start, transition, found)
-      if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, sure)
-      val advance = NextOffset(start, transition, sure, options.replacedClusters)
-      replaced(start, advance.replaced)
-      tellWaiting(advance.waiting)
-      tellRenamed(advance.renamed)
-      TriggerSnapshot(topology, transition, sure, advance)
+    Reconcile(start, topology, clock.currentTimeMillis(), rules)
+  }
+
+  /** Whether the effect of a topology on these positions changes with time: a retention expires. */
+  private def isTimed(start: CompositeOffset): Boolean =
+    options.removedClusterRetentionMs >= 0 && start.retained.nonEmpty
+
+  /**
+   * The responses that decide, and what they mean. A response that was requested before this trigger decides nothing for
+   * good: it is requested again. Which Kafka cluster it is, is asked again where a topic has another id: a cluster that was
+   * replaced behind its address while the query runs is otherwise recognized by its topics only.
+   */
+  private def certain(
+      start: CompositeOffset,
+      transition: Transition,
+      questions: Map[String, ClusterQuestion],
+      found: Map[String, ClusterView],
+      next: NextOffset,
+      moved: Set[String] => Boolean
+  ): Option[(Map[String, ClusterView], NextOffset)] = {
+    def nextOf(views: Map[String, ClusterView]) =
+      NextOffset(start, transition, views, options.replacedClusters)
+    val doubtful = Doubts(transition, next).intersect(streams.times.earlier)
+    val again =
+      if (doubtful.isEmpty) Some((found, next))
+      else
+        streams.askAfterwards(questions.filter { case (id, _) => doubtful(id) }, moved).map { answers =>
+          val views = found ++ answers
+          (views, nextOf(views))
+        }
+    again.map { case (views, advance) =>
+      val recreated = advance.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
+      if (recreated.isEmpty) (views, advance)
+      else {
+        val identified = identify(views, recreated)
+        (identified, nextOf(identified))
+      }
     }
   }
 
-  /**
-   * The same responses with a new answer to which Kafka cluster it is, where a topic has another id. A cluster that was
-   * replaced behind its address while the query runs is otherwise recognized by its topics only.
-   */
-  private def identified(
-      start: CompositeOffset,
-      transition: Transition,
-      views: Map[String, ClusterView]
-  ): Map[String, ClusterView] = {
-    val doubtful = NextOffset(start, transition, views, options.replacedClusters).losses
-      .collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
-    if (doubtful.isEmpty) views
-    else {
-      val ids = streams.identities(doubtful.map(_ -> Set.empty[String]).toMap)
-        .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _))) => id -> kafkaId }
-      views.map {
-        case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
-        case other => other
-      }
+  private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
+    val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
+      .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _))) => id -> kafkaId }
+    views.map {
+      case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
+      case other => other
     }
   }
 
@@ -186,15 +227,17 @@ private[source] final class TriggerPlanner(
     lastKnown.map { case (id, p) => id -> resolved(id, p) }
   }
 
-  private def question(work: ClusterTransition, complete: Boolean) =
-    ClusterQuestion(
-      work.topics,
-      work.staying ++ work.returning,
-      work.entering,
-      work.ending,
-      work.only,
-      complete
-    )
+  private def questionsOf(
+      transition: Transition,
+      topology: Topology,
+      complete: Boolean
+  ): Map[String, ClusterQuestion] = {
+    val former = last.map(_.look.topology)
+    transition.clusters.map { case (id, work) =>
+      val isChanged = former.exists(f => (f ne topology) && f.clusters.get(id) != topology.clusters.get(id))
+      id -> TriggerPlanner.question(work, complete, afterwards = isChanged)
+    }
+  }
 
   private def tellWaiting(waiting: Seq[(String, String)]): Unit = {
     (waiting.toSet -- toldWaiting).toSeq.sorted.foreach { case (id, topic) =>
@@ -209,6 +252,44 @@ private[source] final class TriggerPlanner(
 }
 
 private[source] object TriggerPlanner {
+
+  /**
+   * What the last trigger used and found.
+   *
+   * @param isTimed whether the same state would be another one later
+   */
+  private final case class Last(
+      start: CompositeOffset,
+      unlisted: Set[String],
+      questions: Map[String, ClusterQuestion],
+      look: TriggerSnapshot,
+      isTimed: Boolean
+  ) {
+    def isOf(start: CompositeOffset, topology: Topology, unlisted: Set[String]): Boolean =
+      !isTimed && (this.start eq start) && (look.topology eq topology) && this.unlisted == unlisted &&
+        // These have to be asked for, and decided, in each trigger.
+        Doubts(look.transition, look.advance).isEmpty && questions.valuesIterator.forall(!_.afterwards)
+
+    /** Whether the responses are the same objects, so that they mean the same. */
+    def isSettled(views: Map[String, ClusterView]): Boolean =
+      views.size == look.views.size &&
+        views.forall { case (id, view) => look.views.get(id).exists(_ eq view) }
+  }
+
+  /** @param afterwards whether the metadata of the cluster have changed */
+  def question(
+      work: ClusterTransition,
+      complete: Boolean,
+      afterwards: Boolean
+  ): ClusterQuestion = ClusterQuestion(
+    work.topics,
+    work.staying ++ work.returning,
+    work.entering,
+    work.ending,
+    work.only,
+    complete,
+    afterwards || work.newlyDraining.nonEmpty
+  )
 
   private def missing(views: Map[String, ClusterView]): Map[String, Set[String]] =
     views.collect { case (id, view: ClusterView.Reachable) if view.missing.nonEmpty => id -> view.missing }

@@ -11,7 +11,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.time.{Clock, ManualClock}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The offsets of one cluster, and what happens while parts of it do not respond. */
@@ -154,6 +154,21 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     kafka.leaders = Map(("t", 0) -> None, ("t", 1) -> Some(2))
     val incomplete = ask(stream(kafka, config(1000)), enters(OffsetsPolicy.Latest).copy(complete = true))
     assert(incomplete.unanswered.keySet == Set(("t", 0)))
+  }
+
+  test("questions that are asked ahead do not list the earliest offsets each time, all others do") {
+    val kafka = ScriptedCluster.led(1)
+    val time = new ManualClock
+    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val ahead = reads(0 -> 4L).copy(ahead = true)
+    def earliest(question: ClusterQuestion) = ask(cluster, question).earliest.get("t", 0)
+    assert((1 to 5).forall(_ => earliest(ahead).contains(0L)) && kafka.earliestListings.get == 1)
+    kafka.earliest = Map(("t", 0) -> 3L)
+    assert(earliest(ahead).contains(0L))
+    assert(earliest(reads(0 -> 4L)).contains(3L) && earliest(ahead).contains(3L))
+    kafka.earliest = Map(("t", 0) -> 4L)
+    time.advanceMs(5001)
+    assert(earliest(ahead).contains(4L) && kafka.earliestListings.get == 3)
   }
 
   private def streams(

@@ -8,6 +8,7 @@ import io.github.dynamickafka.source.{Entry, SourceTest}
 
 /** A cluster whose address or properties change under the same id. */
 class ClusterChangeSuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 

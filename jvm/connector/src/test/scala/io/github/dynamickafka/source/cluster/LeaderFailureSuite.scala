@@ -9,6 +9,8 @@ import io.github.dynamickafka.testkit.{KafkaCluster, KafkaNode, TestAll}
 
 /** A cluster of three brokers, of which one fails. */
 class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAfterEach {
+  override def asksInEachTrigger: Boolean = false
+
   private lazy val three = KafkaCluster.start("three", nodes = 3)
 
   override def afterAll(): Unit = three.stop()

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.collection.concurrent.TrieMap
 
@@ -24,6 +24,9 @@ final class ScriptedCluster {
   /** Whether a client responds to the description of topics; clients are numbered from 1. */
   @volatile var describes: Int => Boolean = _ => true
 
+  /** How long a client waits for the description of topics, in milliseconds. */
+  @volatile var delayMs: Long = 0L
+
   /** The end of the log, the last stable offset where it is lower, and the earliest offset. */
   @volatile var ends: Map[(String, Int), Long] = Map.empty
   @volatile var stable: Map[(String, Int), Long] = Map.empty
@@ -43,6 +46,9 @@ final class ScriptedCluster {
   /** All requests for the latest offset of a partition. */
   val listings = new AtomicInteger
 
+  /** All requests for the earliest offset of a partition. */
+  val earliestListings = new AtomicInteger
+
   def connect(): ClusterClient = new Client(opened.incrementAndGet())
 
   private final class Client(number: Int) extends ClusterClient {
@@ -59,7 +65,12 @@ final class ScriptedCluster {
       val found = leaders.collect { case ((`topic`, p), node) => p -> node }
       if (!describes(number)) new CompletableFuture[TopicAnswer]
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
-      else CompletableFuture.completedFuture(TopicAnswer(found))
+      else if (delayMs == 0L) CompletableFuture.completedFuture(TopicAnswer(found))
+      else new CompletableFuture[TopicAnswer].completeOnTimeout(
+        TopicAnswer(found),
+        delayMs,
+        TimeUnit.MILLISECONDS
+      )
     }
 
     override def offsets(
@@ -68,6 +79,7 @@ final class ScriptedCluster {
     ): Map[TopicPartition, CompletableFuture[Long]] = specs.map { case (tp, spec) =>
       val key = (tp.topic, tp.partition)
       if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
+      if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) earliestListings.incrementAndGet()
       val leader = first.getOrElseUpdate(key, leaders.getOrElse(key, None))
       def value = spec match {
         case _: OffsetSpec.EarliestSpec => earliest.getOrElse(key, 0L)

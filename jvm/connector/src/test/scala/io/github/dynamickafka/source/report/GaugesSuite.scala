@@ -11,6 +11,7 @@ import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
 /** The output of Spark's Prometheus servlet, over HTTP. */
 class GaugesSuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private lazy val ui = new SparkUi(spark)
   private val ofCluster =

@@ -7,6 +7,7 @@ import io.github.dynamickafka.source.{Entry, SourceTest}
 
 /** The metrics of a query, and options that are refused before it starts. */
 class MetricsSuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
@@ -32,11 +33,14 @@ class MetricsSuite extends SourceTest {
       produce(green, topic, 2, values("g", 4))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(Trigger.AvailableNow(), "maxOffsetsPerTrigger" -> "8")
+      val ofClusters =
+        for (key <- Set("pendingRecords", "snapshotAgeMs"); id <- Seq("blue", "green")) yield s"$key.$id"
       assert(query.awaitTermination(300000))
       val all = query.recentProgress.toSeq.map(p =>
         scala.jdk.CollectionConverters.MapHasAsScala(p.sources.head.metrics).asScala
       )
-      all.foreach(m => assert(m.keySet == documented ++ Set("pendingRecords.blue", "pendingRecords.green")))
+      all.foreach(m => assert(m.keySet == documented ++ ofClusters))
+      all.foreach(m => assert(m("snapshotAgeMs.blue").toLong >= 0))
       val first = all.head
       assert(first("pendingRecords") == "8", first)
       assert(first("pendingRecords.blue").toLong + first("pendingRecords.green").toLong == 8L)

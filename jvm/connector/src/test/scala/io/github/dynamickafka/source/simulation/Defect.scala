@@ -18,6 +18,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def next(planned: Planned): NextOffset = planned.next
   def validates: Boolean = true
   def comparesReplays: Boolean = true
+  def doubts: Boolean = true
 }
 
 private[simulation] object Defect {
@@ -92,6 +93,20 @@ private[simulation] object Defect {
       }
   }
 
+  /** A response that was requested before the trigger decides which records are lost. */
+  case object OlderIsCertain
+      extends Defect("losses are judged by responses that are older than the trigger") {
+    override def doubts = false
+  }
+
   val all: Seq[Defect] =
-    Seq(VanishedIsCarried, ReplayByName, ByName, CutIsRecreated, EndsAreOlder, DrainWaits)
+    Seq(
+      VanishedIsCarried,
+      ReplayByName,
+      ByName,
+      CutIsRecreated,
+      EndsAreOlder,
+      DrainWaits,
+      OlderIsCertain
+    )
 }

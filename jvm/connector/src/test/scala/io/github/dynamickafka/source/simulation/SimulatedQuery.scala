@@ -3,8 +3,9 @@ package io.github.dynamickafka.source.simulation
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
-import io.github.dynamickafka.source.trigger.Limits
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.source.cluster.ClusterQuestion
+import io.github.dynamickafka.source.trigger.{Doubts, Limits, TriggerPlanner}
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
 private[simulation] object Crash extends Enumeration {
@@ -30,6 +31,7 @@ private[simulation] final class SimulatedQuery(
   private var committed = -1
   private var batches = Map.empty[Int, Vector[Long]]
   private var limits = newLimits()
+  private val ahead = new ModelAgents(world)
 
   /** Records that the query need not deliver. */
   var excused = Set.empty[Long]
@@ -60,9 +62,15 @@ private[simulation] final class SimulatedQuery(
     else logged.position(id).get(name, partition).orElse(kept.flatMap(_.offsets.get(partition))).getOrElse(0L)
   }
 
-  def restart(): Unit = limits = newLimits()
+  def restart(): Unit = {
+    limits = newLimits()
+    ahead.clear()
+  }
 
   private def newLimits() = new Limits(id => ofCluster.filter(_ => id == "a"))
+
+  /** From now on, clusters respond in time: a query is at rest if two triggers in a row find nothing to do. */
+  def respondInTime(): Unit = ahead.isPrompt = true
 
   /** @return whether there was anything to do */
   def trigger(limit: ReadLimit, crash: Crash.Value): Boolean =
@@ -87,8 +95,16 @@ private[simulation] final class SimulatedQuery(
 
   private def next(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
     val transition = Reconcile(start, world.topology, world.now, rules)
-    val views = transition.clusters.map { case (id, work) => id -> defect.view(view(id, work)) }
-    val advance = defect.next(Planned(transition, views, NextOffset(start, transition, views, ifReplaced)))
+    val questions = transition.clusters.map { case (id, work) => id -> question(id, work) }
+    former = Some(world.topology)
+    val now = transition.clusters.map { case (id, work) => id -> (() => defect.view(view(id, work))) }
+    val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
+    val first = NextOffset(start, transition, found, ifReplaced)
+    val doubtful =
+      if (defect.doubts) Doubts(transition, first).intersect(ahead.earlier) else Set.empty[String]
+    val views = found ++ doubtful.map(id => id -> ahead.askNow(id, questions(id), now(id)))
+    val certain = if (doubtful.isEmpty) first else NextOffset(start, transition, views, ifReplaced)
+    val advance = defect.next(Planned(transition, views, certain))
     advance.losses.foreach(judge(start, _))
     val end = advance.offset(limits.grant(advance.spans, limit, world.now, wait = false))
     if (end.sameAs(start)) start
@@ -97,6 +113,15 @@ private[simulation] final class SimulatedQuery(
       end
     }
   }
+
+  private var former: Option[Topology] = None
+
+  private def question(id: String, work: ClusterTransition): ClusterQuestion =
+    TriggerPlanner.question(
+      work,
+      complete = false,
+      afterwards = former.exists(_.clusters.get(id) != world.topology.clusters.get(id))
+    )
 
   private def view(id: String, work: ClusterTransition): ClusterView =
     if (world.down(id)) ClusterView.Unreachable

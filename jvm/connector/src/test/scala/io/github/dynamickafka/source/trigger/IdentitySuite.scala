@@ -7,6 +7,7 @@ import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
 
 /** Topics that are recreated and clusters that are replaced, under the names that the query knows. */
 class IdentitySuite extends SourceTest {
+  override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val goOn = "failOnDataLoss" -> "false"

@@ -312,7 +312,17 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
       draining = SortedMap("gone" -> positions(("t", 0, 9L)))
     )
     val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
-    val metrics = SourceMetrics(consumed, ends, Set("blue", "new"), Set("new"), 12L, 3, CommitCounts(5L, 2L))
+    val metrics = SourceMetrics(
+      consumed,
+      ends,
+      Set("blue", "new"),
+      Set("new"),
+      12L,
+      3,
+      CommitCounts(5L, 2L),
+      Map("blue" -> 7L)
+    )
+    assert(metrics.get("snapshotAgeMs.blue") == "7" && metrics.get("snapshotAgeMs.new") == "-1")
     assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
     assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
     assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")

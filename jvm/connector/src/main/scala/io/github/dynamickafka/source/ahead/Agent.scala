@@ -1,0 +1,125 @@
+package io.github.dynamickafka.source.ahead
+
+import java.util.concurrent.CompletableFuture
+
+import io.github.dynamickafka.time.{Backoff, Clock}
+
+/**
+ * Asks one cluster ahead of the triggers: keeps its newest response, and sends at most one request at a time. All its
+ * questions are the same but for the positions in them. Used by the thread of the query only, and never waits.
+ *
+ * @param ask sends a request, whose response completes within a time limit
+ * @param maxAgeMs how old a response may be
+ * @param first the first response, which was waited for
+ */
+private[ahead] final class Agent[Q, A](
+    ask: Q => CompletableFuture[A],
+    rules: Agents.Rules[Q, A],
+    maxAgeMs: Long,
+    clock: Clock,
+    first: Answer[Q, A]
+) {
+  import Agent._
+
+  private var newest = first
+  private var isUsed = true
+  private var pending: Option[Pending[Q, A]] = None
+  // Responses in a row without anything to read.
+  private var quiet = 0
+  private var nextAt = Long.MinValue
+
+  /** The time of the request whose response is the newest, in monotonic milliseconds. */
+  def askedAt: Long = newest.sentAt
+
+  def takes(question: Q): Boolean = rules.isSame(newest.question, question)
+
+  /** Sends the next request, unless one is pending or the cluster has nothing new too often. */
+  def begin(question: Q, longestPauseMs: Long): Unit = {
+    val now = clock.monotonicMs()
+    if (rules.hasNews(question, newest.answer)) {
+      quiet = 0
+      nextAt = now
+    }
+    if (pending.isEmpty && now >= nextAt) {
+      val answer = ask(question).thenApply[(A, Long)](found => (found, clock.monotonicMs()))
+      pending = Some(Pending(question, answer, now, longestPauseMs))
+    }
+  }
+
+  /** Takes a response that has arrived, or returns the error of the request. */
+  def collect(): Option[Throwable] = pending.filter(_.answer.isDone).flatMap { done =>
+    pending = None
+    try {
+      val (found, receivedAt) = done.answer.join()
+      take(done, found, receivedAt)
+      None
+    } catch { case e: RuntimeException => Some(e) }
+  }
+
+  private def take(done: Pending[Q, A], found: A, receivedAt: Long): Unit = {
+    // An equal response is the same object, so that a trigger recognizes that nothing has changed.
+    val answer = if (found == newest.answer) newest.answer else found
+    newest = Answer(done.question, answer, done.sentAt, receivedAt)
+    isUsed = false
+    quiet = if (rules.hasNews(done.question, answer)) 0 else quiet + 1
+    nextAt = if (quiet == 0) receivedAt else receivedAt + math.min(done.longestPauseMs, Pauses.pauseMs(quiet))
+  }
+
+  /**
+   * The newest response, if a trigger may use it. One that took longer than its age may be is used once, whatever its
+   * age: otherwise a slow cluster would never be read.
+   */
+  def usable(): Option[A] = Option.when(isYoung || !isUsed)(newest.answer)
+
+  def use(): Option[A] = {
+    val found = usable()
+    isUsed = true
+    found
+  }
+
+  private def isYoung: Boolean = clock.monotonicMs() - newest.sentAt <= maxAgeMs
+
+  /** Whether the pending request has had no response for longer than a response may be old. */
+  def isLate: Boolean =
+    pending.exists(p => !p.answer.isDone && clock.monotonicMs() - p.sentAt > maxAgeMs)
+
+  /**
+   * The pending response, and how long a trigger waits for it.
+   *
+   * @param isIdle whether there is nothing to read on any cluster
+   */
+  def awaited(isIdle: Boolean): Option[(CompletableFuture[_], Long)] =
+    pending.filterNot(_.answer.isDone).flatMap { p =>
+      val isNear = newest.receivedAt - newest.sentAt <= NearMs
+      val waitMs = if (!isYoung) math.min(maxAgeMs, FreshMs) else if (isIdle || isNear) NearMs else 0L
+      Option.when(waitMs > 0L)((p.answer, p.sentAt + waitMs))
+    }
+}
+
+private[ahead] object Agent {
+
+  /**
+   * A broker nearby responds within a few milliseconds. Waiting for it makes a batch contain the records that exist when the
+   * trigger begins. Longer than this would be noticed by queries with a batch every 100 ms.
+   */
+  val NearMs = 15L
+
+  /** For the first trigger after a long batch, whose newest response is too old, and which nothing was asked ahead of. */
+  val FreshMs = 250L
+
+  /** Between requests to a cluster that has nothing new. */
+  private val Pauses = Backoff(firstMs = 10L, longestMs = 200L)
+
+  private final case class Pending[Q, A](
+      question: Q,
+      answer: CompletableFuture[(A, Long)],
+      sentAt: Long,
+      longestPauseMs: Long
+  )
+}
+
+/**
+ * A response, with the times of the request and of its arrival in monotonic milliseconds. It is as old as its request:
+ * what was there then is in it.
+ */
+private[source] final case class Answer[Q, A](question: Q, answer: A, sentAt: Long, receivedAt: Long)

@@ -1,0 +1,150 @@
+package io.github.dynamickafka.source.ahead
+
+import java.util.concurrent.CompletableFuture
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+/** Clusters whose questions are positions, and whose responses are ends of logs. */
+class AgentsSuite extends AnyFunSuite with TimeLimit {
+
+  private object ByPosition extends Agents.Rules[Long, Long] {
+    override def isSteady(position: Long): Boolean = position >= 0
+    override def isSame(one: Long, other: Long): Boolean = true
+    override def hasNews(position: Long, end: Long): Boolean = position < end
+  }
+
+  /** A cluster that responds when a test says so. */
+  private final class Asked {
+    @volatile var requests = Vector.empty[CompletableFuture[Long]]
+    def ask(): CompletableFuture[Long] = {
+      requests :+= new CompletableFuture[Long]
+      requests.last
+    }
+    def respond(end: Long): Unit = { val _ = requests.last.complete(end) }
+  }
+
+  private val MaxAgeMs = 1000L
+
+  /** With a first response of 10, which took `tookMs`. */
+  private final class Query(ids: Seq[String] = Seq("a"), tookMs: Long = 2, maxAgeMs: Long = MaxAgeMs) {
+    val clock = new ManualClock
+    val agents = new Agents[Long, Long](ByPosition, maxAgeMs, clock)
+    val clusters: Map[String, Asked] = ids.map(_ -> new Asked).toMap
+    clock.advanceMs(100)
+    clusters.foreach { case (id, c) => agents.learn(id, _ => c.ask(), Answer(0L, 10L, 100L - tookMs, 100L)) }
+
+    def trigger(positions: (String, Long)*): Map[String, Either[Throwable, Option[Long]]] = {
+      agents.begin(positions.toMap)
+      agents.take(positions.toMap)
+    }
+    def one(position: Long): Option[Long] = trigger("a" -> position)("a").fold(throw _, identity)
+    def a: Asked = clusters("a")
+  }
+
+  test("a trigger uses the newest response and does not wait for the next one") {
+    val q = new Query(tookMs = 40)
+    assert(q.one(0L).contains(10L) && q.a.requests.size == 1)
+    q.clock.advanceMs(500)
+    assert(q.one(5L).contains(10L) && q.a.requests.size == 1, "one request at a time")
+    q.a.respond(20L)
+    assert(q.one(10L).contains(20L) && q.a.requests.size == 2)
+  }
+
+  test("a response that is requested by this trigger is used if it arrives within milliseconds") {
+    val q = new Query()
+    val responds = new Thread(() => {
+      while (q.a.requests.isEmpty) Thread.onSpinWait()
+      q.a.respond(20L)
+    })
+    responds.start()
+    assert(q.one(0L).exists(Set(10L, 20L)))
+    responds.join()
+    assert(q.one(10L).contains(20L))
+  }
+
+  test("without a response, a cluster is waited for once, and then left out until it responds") {
+    val q = new Query(Seq("a", "b"), tookMs = 40)
+    assert(q.trigger("a" -> 0L, "b" -> 0L).values.forall(_ == Right(Some(10L))))
+    q.clusters("b").respond(20L)
+    q.clock.advanceMs(MaxAgeMs + 1)
+    assert(q.agents.isLate("a") && !q.agents.isLate("b"))
+    assert(q.trigger("a" -> 10L, "b" -> 10L) == Map("a" -> Right(None), "b" -> Right(Some(20L))))
+    assert(q.a.requests.size == 1 && q.clusters("b").requests.size == 2)
+    q.a.respond(15L)
+    assert(q.one(10L).contains(15L) && !q.agents.isLate("a"))
+  }
+
+  test("a response that took longer than its age may be is used once, so that a slow cluster is read") {
+    val q = new Query(tookMs = 40)
+    assert(q.one(0L).contains(10L))
+    (1 to 3).foreach { i =>
+      q.clock.advanceMs(5 * MaxAgeMs)
+      assert(q.one(10L).isEmpty)
+      q.a.respond(10L + i)
+      assert(q.one(10L).contains(10L + i))
+    }
+  }
+
+  test("a cluster without news is asked with growing pauses, at once again when there is something to read") {
+    val ids = (1 to 64).map(i => s"c$i")
+    val q = new Query("a" +: ids, tookMs = 1)
+    def triggers(ms: Int, position: Long, end: Long): Int = {
+      val before = q.a.requests.size
+      (1 to ms).foreach { _ =>
+        q.agents.begin((q.clusters.keysIterator.map(_ -> position)).toMap)
+        q.clusters.valuesIterator.filter(_.requests.nonEmpty).foreach(_.respond(end))
+        q.clock.advanceMs(1)
+      }
+      q.a.requests.size - before
+    }
+    val idle = triggers(3000, position = 10L, end = 10L)
+    assert(idle >= 15 && idle <= 20, "five times a second, and more often at first")
+    assert(triggers(1000, position = 10L, end = 11L) > 750, "in each trigger as long as there is news")
+  }
+
+  test(
+    "a query over few clusters asks in each trigger, so that it finds what was there when the trigger began"
+  ) {
+    val q = new Query(tookMs = 1)
+    (1 to 20).foreach { i =>
+      q.agents.begin(Map("a" -> 10L))
+      assert(q.a.requests.size == i)
+      q.a.respond(10L)
+      assert(q.agents.take(Map("a" -> 10L))("a") == Right(Some(10L)))
+      q.clock.advanceMs(10)
+    }
+  }
+
+  test("an equal response is the same object") {
+    val q = new Query(tookMs = 40)
+    val rules = new Agents.Rules[Long, String] {
+      override def isSteady(position: Long): Boolean = true
+      override def isSame(one: Long, other: Long): Boolean = true
+      override def hasNews(position: Long, answer: String): Boolean = false
+    }
+    val agents = new Agents[Long, String](rules, MaxAgeMs, q.clock)
+    val first = new String("ten")
+    agents.learn("a", _ => CompletableFuture.completedFuture(new String("ten")), Answer(0L, first, 0L, 1L))
+    agents.begin(Map("a" -> 0L))
+    assert(agents.take(Map("a" -> 0L))("a").exists(_.exists(_ eq first)))
+    assert(agents.askedAt("a") == 100L, "and as old as its own request")
+  }
+
+  test("a request that fails is reported once, and the next question is to be waited for") {
+    val q = new Query(tookMs = 40)
+    assert(q.one(0L).contains(10L))
+    val _ = q.a.requests.last.completeExceptionally(new IllegalStateException("refused"))
+    val answers = q.trigger("a" -> 10L)
+    assert(answers("a").left.exists(_.getMessage.contains("refused")))
+    assert(!q.agents.takes("a", 10L))
+  }
+
+  test("a question that decides something for good is not asked ahead, nor anything with an age of 0") {
+    val q = new Query()
+    assert(q.agents.takes("a", 0L) && !q.agents.takes("a", -1L) && !q.agents.takes("unknown", 0L))
+    assert(!new Query(maxAgeMs = 0).agents.takes("a", 0L))
+  }
+}

@@ -1,0 +1,183 @@
+package io.github.dynamickafka.source.cluster
+
+import java.util.concurrent.TimeUnit
+
+import scala.collection.immutable.SortedMap
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
+import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/** Clusters that are asked ahead of the triggers. `blue` is the one that does not respond. */
+class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
+  implicit override val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(60, Seconds), interval = Span(5, Millis))
+
+  private val MaxAgeMs = 300L
+
+  private final class World(limitMs: Long, skip: Boolean, maxAgeMs: Long = MaxAgeMs) extends AutoCloseable {
+    val (blue, green) = (ScriptedCluster.led(1), ScriptedCluster.led(1))
+    private val clusters = Map("blue" -> blue, "green" -> green)
+    private val options = Options.parse("clusterRequestTimeoutMs" -> limitMs.toString)
+    private val config = ClusterConfigs(options, clusters.keySet)
+    val streams = new ClusterStreams(
+      (id, config) =>
+        new ClusterStream(
+          id,
+          config,
+          SparkKafkaSource.find(),
+          "path",
+          Clock.System,
+          _ => clusters(id).connect()
+        ),
+      skipUnreachable = skip,
+      failureTimeoutMs = -1,
+      Clock.System,
+      maxAgeMs
+    )
+    streams.set(clusters.map { case (id, _) => id -> config(id, Map("bootstrap.servers" -> "h:1")) })
+
+    def trigger(question: ClusterQuestion = reads(4L)): Map[String, ClusterView] =
+      streams.ask(Map("blue" -> question, "green" -> question), _ => false).get
+
+    def freeze(): Unit = {
+      blue.describes = _ => false
+      blue.silent = Set(1)
+    }
+    def thaw(): Unit = {
+      blue.describes = _ => true
+      blue.silent = Set.empty
+    }
+
+    override def close(): Unit = streams.close()
+  }
+
+  private def world(limitMs: Long, skip: Boolean, maxAgeMs: Long = MaxAgeMs)(body: World => Any): Unit = {
+    val w = new World(limitMs, skip, maxAgeMs)
+    try { val _ = body(w) }
+    finally w.close()
+  }
+
+  private def reads(at: Long) = ClusterQuestion(Set("t"), Positions.from(Seq(("t", 0, at))), Map.empty)
+  private def end(view: ClusterView): Option[Long] = view match {
+    case found: ClusterView.Reachable => found.ends.get("t", 0)
+    case _ => None
+  }
+  private def endsAt(o: Long) = Map(("t", 0) -> o)
+  private def msSince(nanos: Long) = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos)
+
+  test("fail: a frozen cluster ends the query after its limit, and until then the other cluster is read") {
+    world(limitMs = 6000, skip = false) { w =>
+      assert(w.trigger().values.forall(end(_).contains(10L)))
+      w.freeze()
+      val from = System.nanoTime()
+      var slowest = 0L
+      var without = 0
+      val error = intercept[Errors.Runtime] {
+        while (true) {
+          val one = System.nanoTime()
+          w.green.ends = endsAt(10L + msSince(from))
+          val views = w.trigger()
+          slowest = math.max(slowest, msSince(one))
+          assert(end(views("green")).isDefined)
+          if (views("blue") == ClusterView.Pending) without += 1
+          Thread.sleep(10)
+        }
+      }
+      assert(error.getMessage.contains("blue") && error.getMessage.contains("6000"), error.getMessage)
+      assert(msSince(from) >= 5000 && without > 10, s"$without")
+      assert(slowest < 3000, s"no trigger waits for it: $slowest ms")
+    }
+  }
+
+  test("skip: a frozen cluster is left out at once, counts as unreachable after its limit, and returns") {
+    world(limitMs = 2000, skip = true) { w =>
+      assert(w.trigger().values.forall(end(_).contains(10L)))
+      w.freeze()
+      eventually(assert(w.trigger()("blue") == ClusterView.Pending))
+      assert(w.streams.unreachable.isEmpty)
+      eventually {
+        val views = w.trigger()
+        assert(views("blue") == ClusterView.Unreachable && end(views("green")).isDefined)
+      }
+      assert(w.streams.unreachable == Set("blue"))
+      w.thaw()
+      w.blue.ends = endsAt(30L)
+      eventually(assert(end(w.trigger()("blue")).contains(30L)))
+      assert(w.streams.unreachable.isEmpty)
+    }
+  }
+
+  test("a cluster that does not respond is not waited for with another question either") {
+    world(limitMs = 600000, skip = true) { w =>
+      w.trigger()
+      w.freeze()
+      eventually(assert(w.trigger()("blue") == ClusterView.Pending))
+      val from = System.nanoTime()
+      val views = w.trigger(reads(4L).copy(afterwards = true))
+      assert(views("blue") == ClusterView.Pending && end(views("green")).isDefined)
+      assert(msSince(from) < 60000)
+    }
+  }
+
+  /** What would be lost or wrong with an older response is asked for, and waited for, when it comes up. */
+  private def afterwards(name: String, question: ClusterQuestion): Unit =
+    test(s"asked afterwards: $name") {
+      world(limitMs = 600000, skip = false, maxAgeMs = 600000) { w =>
+        (1 to 3).foreach(_ => w.trigger())
+        w.blue.ends = endsAt(20L)
+        assert(end(w.trigger(question)("blue")).contains(20L))
+        assert(w.streams.times.earlier.intersect(Set("blue")).isEmpty)
+      }
+    }
+
+  private val ending = Ending(Some(OffsetsPolicy.Latest), "latest", SortedMap.empty[Int, Long])
+  afterwards("a batch read, a first start, AvailableNow", reads(4L).copy(complete = true))
+  afterwards("a topic that enters", reads(4L).copy(entering = Map("t" -> OffsetsPolicy.Latest)))
+  afterwards("an end at latest", reads(4L).copy(ending = Map("t" -> ending)))
+  afterwards("drain targets, metadata that have changed", reads(4L).copy(afterwards = true))
+  afterwards("other partitions", reads(4L).copy(only = Map("t" -> Set(0))))
+
+  test("asked afterwards: what a trigger doubts, of one cluster") {
+    world(limitMs = 600000, skip = false, maxAgeMs = 600000) { w =>
+      // Nothing to read: the next requests are sent after a pause.
+      eventually {
+        w.trigger(reads(10L))
+        assert(w.streams.times.earlier.contains("blue"))
+      }
+      w.blue.ends = endsAt(20L)
+      val again = w.streams.askAfterwards(Map("blue" -> reads(4L)), _ => false).get
+      assert(again.keySet == Set("blue") && end(again("blue")).contains(20L))
+      assert(!w.streams.times.earlier("blue"))
+    }
+  }
+
+  test("a steady question is asked ahead, and its response is used by the next trigger") {
+    world(limitMs = 600000, skip = false, maxAgeMs = 600000) { w =>
+      w.trigger()
+      val before = w.blue.listings.get
+      (1 to 5).foreach(_ => w.trigger())
+      assert(w.blue.listings.get > before)
+      w.blue.ends = endsAt(20L)
+      eventually(assert(end(w.trigger()("blue")).contains(20L)))
+      assert(w.streams.times.ages.keySet == Set("blue", "green"))
+    }
+  }
+
+  test("with an age of 0 each trigger asks, and waits for all clusters") {
+    world(limitMs = 600000, skip = false, maxAgeMs = 0) { w =>
+      (1 to 20).foreach { i =>
+        w.blue.ends = endsAt(10L + i)
+        assert(end(w.trigger()("blue")).contains(10L + i) && w.streams.times.earlier.isEmpty)
+      }
+    }
+  }
+}

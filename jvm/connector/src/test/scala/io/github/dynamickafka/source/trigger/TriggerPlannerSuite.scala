@@ -1,0 +1,116 @@
+package io.github.dynamickafka.source.trigger
+
+import java.nio.file.Files
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.concurrent.Eventually
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
+
+import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
+import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.source.{Entry, EntryService}
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
+class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
+  implicit override val patienceConfig: PatienceConfig =
+    PatienceConfig(timeout = Span(60, Seconds), interval = Span(5, Millis))
+
+  private final class Query extends AutoCloseable {
+    val kafka: ScriptedCluster = ScriptedCluster.led(1)
+    kafka.delayMs = 300
+    val service = new EntryService
+    service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t")))
+    private val options = Options.parse()
+    private val discovery = DiscoveryOptions(20L, 100000, 600000L, allowMissingStreams = false)
+    private val feed =
+      new TopologyFeed(
+        MetadataWatcher(service, Subscription.Ids(Seq("orders")), discovery, "test"),
+        () => None
+      )
+    private val streams = new ClusterStreams(
+      (id, config) =>
+        new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect()),
+      skipUnreachable = false,
+      failureTimeoutMs = -1,
+      Clock.System,
+      maxAgeMs = 600000
+    )
+    private val memory =
+      new SourceCheckpoint(Files.createTempDirectory("memory").toUri.toString, new Configuration)
+    private val planner =
+      new TriggerPlanner(options, new ClusterConfigs.ByScope(options), streams, feed, memory, Clock.System)
+
+    def look(start: CompositeOffset): TriggerSnapshot =
+      planner.look(start, (_, _, _, _) => OffsetsPolicy.Earliest, None, complete = false)
+
+    /** The first answer of the metadata service. */
+    def begin(): Unit = { val _ = feed.first() }
+
+    def requests: Int = kafka.listings.get
+
+    override def close(): Unit =
+      try feed.close()
+      finally streams.close()
+  }
+
+  private def query(body: Query => Any): Unit = {
+    val q = new Query
+    try { val _ = (q.begin(), body(q)) }
+    finally q.close()
+  }
+
+  private def at(offset: Long) = CompositeOffset(SortedMap("blue" -> Positions.from(Seq(("t", 0, offset)))))
+
+  test("an idle trigger computes nothing as long as no response differs") {
+    query { q =>
+      val start = at(10L)
+      val first = q.look(start)
+      val before = q.requests
+      eventually {
+        assert(q.look(start) eq first)
+        assert(q.requests > before + 2, "although it has asked meanwhile")
+      }
+      assert(q.look(at(10L)) ne first, "another start")
+      q.kafka.ends = Map(("t", 0) -> 11L)
+      eventually(assert(q.look(start).advance.spans.map(_.lag) == Seq(1L)))
+    }
+  }
+
+  test("a position beyond an older response is no loss: a response is requested afterwards") {
+    query { q =>
+      q.look(at(10L))
+      q.kafka.ends = Map(("t", 0) -> 15L)
+      val later = q.look(at(15L))
+      assert(later.advance.losses.isEmpty && later.advance.spans.map(s => s.from -> s.end) == Seq(15L -> 15L))
+    }
+  }
+
+  test("a loss that a response afterwards confirms is judged") {
+    query { q =>
+      q.look(at(10L))
+      q.kafka.ends = Map(("t", 0) -> 12L)
+      assert(q.look(at(15L)).advance.losses.nonEmpty)
+    }
+  }
+
+  test("a drain target is the latest offset of when the topic starts to drain") {
+    query { q =>
+      q.look(at(10L))
+      q.kafka.ends = Map(("t", 0) -> 15L)
+      q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
+      val first =
+        Iterator.continually(q.look(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
+      assert(first.advance.draining("blue").get("t", 0).contains(15L))
+    }
+  }
+}
