@@ -7,6 +7,7 @@ import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   RangeBundle,
+  ReadAhead,
   ReaderMetrics,
   SharedTask,
   SharedTaskReader
@@ -16,8 +17,10 @@ import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 /** Creates the readers, on executors, for the partitions of a [[BatchPlanner]]. */
 private[source] object ReaderFactory extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case bundle: RangeBundle => new BundleReader(bundle, ConsumerPool.shared, new ReaderMetrics)
-    case task: SharedTask => new SharedTaskReader(task, ConsumerPool.shared, SharedTaskReader.threads)
+    case bundle: RangeBundle =>
+      new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics)
+    case task: SharedTask =>
+      new SharedTaskReader(task, ConsumerPool.shared, ReadAhead.shared, SharedTaskReader.threads)
     case p: ClusterPartition =>
       try new ClusterReader(p, p.reader.createReader(p.inner))
       catch ClusterReader.naming(p)

@@ -42,9 +42,15 @@ private[source] object BundlePlanner {
       }
     }
     val tasks = if (splits.asked) all.map(Seq(_)) else Bundles.shared(all, cores)(_.size, _.locations)
-    tasks.map {
-      case Seq(one) => one
-      case several => SharedTask(several)
-    }.toArray
+    if (tasks.forall(_.size == 1))
+      Successors(tasks.flatten, slots(cores, executors.size), executors.size).toArray
+    else
+      tasks.map {
+        case Seq(one) => one
+        // Fetches from its next clusters itself.
+        case several => SharedTask(several)
+      }.toArray
   }
+
+  private def slots(cores: Int, executors: Int) = if (executors == 0) cores else cores / executors
 }

@@ -25,8 +25,12 @@ import io.github.dynamickafka.kafka.ClusterFailure
  *
  * @param metrics the metrics of the task
  */
-private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool, metrics: ReaderMetrics)
-    extends PartitionReader[InternalRow] {
+private[source] final class BundleReader(
+    bundle: RangeBundle,
+    pool: ConsumerPool,
+    ahead: ReadAhead,
+    metrics: ReaderMetrics
+) extends PartitionReader[InternalRow] {
   import BundleReader._
 
   private val rows: Map[TopicPartition, RecordRow] = {
@@ -40,9 +44,6 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
       )
     }.toMap
   }
-  private val starts = bundle.ranges.map { case StreamRange(_, r) =>
-    new TopicPartition(r.topic, r.partition) -> r.from
-  }.toMap
   private val task = Option(TaskContext.get())
 
   private var row: RecordRow = _
@@ -122,9 +123,9 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
     val made = open()
     // A close before this point had no consumer to wake up, so it must be checked here.
     check()
-    made.begin(bundle.ranges.map { case StreamRange(_, r) =>
-      new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
-    }.toMap)
+    // After this task has its own consumer, and before it waits for records.
+    ahead.begin(bundle.next)
+    made.begin(bundle.bounds)
     made
   }
 
@@ -136,7 +137,11 @@ private[source] final class BundleReader(bundle: RangeBundle, pool: ConsumerPool
       if (closed) throw new TaskKilledException
       // A retried task gets a new consumer, because the state of a pooled one may have caused the failure.
       consumer = Some(
-        if (task.exists(_.attemptNumber() > 0)) pool.create(settings) else pool.acquire(settings, starts)
+        if (task.exists(_.attemptNumber() > 0)) pool.create(settings)
+        else {
+          ahead.handOver(bundle, () => check())
+          pool.acquire(settings, bundle.starts)
+        }
       )
     } finally opening = false
     if (closed) {

@@ -58,6 +58,9 @@ private[source] final class ConsumerPool(
 
   def size: Int = idle.size
 
+  /** Whether a consumer that is given back now is kept without another one being closed. */
+  def hasRoom: Boolean = size < capacity
+
   /** Closes consumers that have been idle for too long. */
   def sweep(): Unit = idle.sweep()
 }

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.source.read
 
+import org.apache.kafka.common.TopicPartition
 import org.apache.spark.sql.connector.read.InputPartition
 
 import io.github.dynamickafka.kafka.ConsumerSettings
@@ -24,15 +25,26 @@ private[source] final case class ReadSettings(
  * a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
+ * @param next bundles of tasks that are likely to start on the same executor after this one, for [[ReadAhead]]; they name
+ *             none themselves
  */
 private[source] final case class RangeBundle(
     consumer: ConsumerSettings,
     ranges: Seq[StreamRange],
     settings: ReadSettings,
-    locations: Seq[String]
+    locations: Seq[String],
+    next: Seq[RangeBundle] = Nil
 ) extends InputPartition {
 
   def cluster: String = consumer.cluster
+
+  /** The partitions to read, with their first offsets. */
+  def starts: Map[TopicPartition, Long] = bounds.map { case (tp, (from, _)) => tp -> from }
+
+  /** The partitions to read, with their start offsets (inclusive) and end offsets (exclusive). */
+  def bounds: Map[TopicPartition, (Long, Long)] = ranges.map { case StreamRange(_, r) =>
+    new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
+  }.toMap
 
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum

@@ -74,6 +74,19 @@ private[source] final class RangeConsumer(
     }
   }
 
+  /**
+   * Waits for first records of these ranges, and keeps them for a `begin` with the same start offsets.
+   *
+   * @param goOn called between waits of at most `waitMs`; false ends them
+   */
+  def prefetch(ranges: Map[TopicPartition, (Long, Long)], waitMs: Long, goOn: () => Boolean): Unit = {
+    begin(ranges)
+    while (ready.isEmpty && open.nonEmpty && goOn()) poll(waitMs)
+    // The whole list, of which the slice is the part within the range; until now, nothing of the range was returned.
+    ready.foreach(slice => rests(slice.partition) = Rest(ranges(slice.partition)._1, slice.records))
+    end()
+  }
+
   /** Stops reading the current ranges. Records that were fetched but not returned are dropped. */
   def end(): Unit = {
     ready.clear()
@@ -92,7 +105,7 @@ private[source] final class RangeConsumer(
     val silence = new Silence(clock)
     while (ready.isEmpty && open.nonEmpty) {
       val before = positions.toMap
-      try poll()
+      try poll(WaitMs)
       catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
       check()
       if (ready.nonEmpty || positions != before) silence.broken()
@@ -124,8 +137,8 @@ private[source] final class RangeConsumer(
   /** Does not wait. */
   def close(): Unit = consumer.close(Duration.ZERO)
 
-  private def poll(): Unit = {
-    val records = consumer.poll(Duration.ofMillis(WaitMs))
+  private def poll(waitMs: Long): Unit = {
+    val records = consumer.poll(Duration.ofMillis(waitMs))
     open.keys.toSeq.foreach { tp =>
       val found = records.records(tp)
       if (!found.isEmpty) {

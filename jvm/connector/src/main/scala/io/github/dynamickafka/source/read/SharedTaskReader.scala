@@ -17,12 +17,16 @@ import org.apache.spark.sql.connector.read.PartitionReader
  *
  * @param threads the executor for the fetches, up to [[SharedTaskReader.Ahead]] at a time
  */
-private[source] final class SharedTaskReader(task: SharedTask, pool: ConsumerPool, threads: Executor)
-    extends PartitionReader[InternalRow] {
+private[source] final class SharedTaskReader(
+    task: SharedTask,
+    pool: ConsumerPool,
+    ahead: ReadAhead,
+    threads: Executor
+) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 
   private val metrics = new ReaderMetrics
-  private val readers = task.bundles.map(new BundleReader(_, pool, metrics)).toIndexedSeq
+  private val readers = task.bundles.map(new BundleReader(_, pool, ahead, metrics)).toIndexedSeq
   // Finds the classes in the properties of the user.
   private val loader = Thread.currentThread.getContextClassLoader
   private val fetches = readers.map(reader =>

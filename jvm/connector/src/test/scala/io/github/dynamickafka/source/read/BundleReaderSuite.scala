@@ -115,6 +115,28 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
+  test("tasks find consumers that were opened for them ahead: every record once, batch after batch") {
+    val topic = newTopicOn(4, red)
+    produce(red, topic, 4, (0 until 400).map(_.toString))
+    withPool { (pool, consumers) =>
+      val ahead = aheadOf(pool)
+      val read = (0L until 100L by 25L).flatMap { from =>
+        val bundles = (0 until 4).map(p => bundle(red, topic, 30000L, (p, from, from + 25)))
+        bundles.zipWithIndex.flatMap { case (bundle, i) =>
+          val task = bundle.copy(next = bundles.slice(i + 1, i + 2))
+          val reader = new BundleReader(task, pool, ahead, new ReaderMetrics)
+          val found = Iterator.continually(reader).takeWhile(_.next()).map { r =>
+            (r.get().getInt(3), r.get().getLong(4), new String(r.get().getBinary(1)))
+          }.toList
+          reader.close()
+          found
+        }
+      }
+      assert(read.sortBy(r => (r._1, r._2)) == red.dump(topic).map(r => (r.partition, r.offset, r.value)))
+      assert(consumers.opened <= 4)
+    }
+  }
+
   test("a topic deleted after its batch was planned is data loss, not an unreachable cluster") {
     val topic = newTopicOn(1, red)
     produce(red, topic, 1, Seq("a", "b"))

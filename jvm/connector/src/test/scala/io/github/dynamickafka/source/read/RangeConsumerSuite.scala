@@ -221,6 +221,28 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     intercept[InterruptedException](c.next(Long.MaxValue, noLoss, () => throw new InterruptedException))
   }
 
+  test("records that are fetched ahead are kept for their range, and for no other start") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    client.schedulePollTask(() => ())
+    client.schedulePollTask(() => add(client, p0, 0L, 1L, 2L, 3L, 4L))
+    c.prefetch(Map(p0 -> (0L -> 3L)), 1L, () => true)
+    assert(client.polls == 2, "the first poll returned nothing")
+    assert(c.prefetched(Map(p0 -> 0L)) == 1 && c.prefetched(Map(p0 -> 3L)) == 0)
+    c.begin(Map(p0 -> (0L -> 3L)))
+    assert(drain(c) == (0L until 3L).map(0 -> _) && client.polls == 2)
+    c.begin(Map(p0 -> (3L -> 5L)))
+    assert(drain(c) == Seq(0 -> 3L, 0 -> 4L) && client.polls == 2)
+    c.prefetch(Map(p0 -> (5L -> 6L)), 1L, () => false)
+    assert(!c.holdsRecords && client.polls == 2, "it is not waited for")
+    add(client, p0, 5L)
+    c.prefetch(Map(p0 -> (5L -> 6L)), 1L, () => true)
+    c.begin(Map(p0 -> (2L -> 4L)))
+    add(client, p0, 2L, 3L)
+    assert(drain(c) == Seq(0 -> 2L, 0 -> 3L), "a repeated batch")
+  }
+
   test("the pool: a consumer with records left serves its own partitions, others any of their cluster") {
     val clock = new ManualClock
     var opened = 0

@@ -9,7 +9,7 @@ import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.KafkaCluster
-import io.github.dynamickafka.time.ManualClock
+import io.github.dynamickafka.time.{Clock, ManualClock}
 
 /** Readers of tasks, called without Spark's tasks. */
 trait ReaderTest extends SourceTest {
@@ -85,5 +85,8 @@ trait ReaderTest extends SourceTest {
     bundleOf("red", cluster, topic, silenceMs, ranges: _*)
 
   private[source] def readerOf(bundle: RangeBundle, pool: ConsumerPool): BundleReader =
-    new BundleReader(bundle, pool, new ReaderMetrics)
+    new BundleReader(bundle, pool, aheadOf(pool), new ReaderMetrics)
+
+  private[source] def aheadOf(pool: ConsumerPool): ReadAhead =
+    new ReadAhead(pool, SharedTaskReader.threads, Clock.System)
 }

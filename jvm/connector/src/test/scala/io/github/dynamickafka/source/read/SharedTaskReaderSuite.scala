@@ -18,7 +18,7 @@ import io.github.dynamickafka.testkit.KafkaCluster
 class SharedTaskReaderSuite extends ReaderTest {
 
   private def task(pool: ConsumerPool, bundles: Seq[RangeBundle]) =
-    new SharedTaskReader(SharedTask(bundles), pool, SharedTaskReader.threads)
+    new SharedTaskReader(SharedTask(bundles), pool, aheadOf(pool), SharedTaskReader.threads)
 
   /** A topic of two partitions with these numbers of records, and a bundle of all of them. */
   private def topic(id: String, cluster: KafkaCluster, records: Int): (RangeBundle, Seq[Seen]) = {
