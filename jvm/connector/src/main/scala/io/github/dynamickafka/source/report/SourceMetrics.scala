@@ -15,7 +15,7 @@ import io.github.dynamickafka.source.cluster.CommitCounts
 private[source] object SourceMetrics {
 
   /**
-   * @param consumed the offset after the batch
+   * @param consumed the offset after the batch, without records that were deferred
    * @param ends the last known latest offsets, by cluster
    * @param clusters the cluster ids of the topology
    */
@@ -26,7 +26,9 @@ private[source] object SourceMetrics {
       unreachable: Set[String],
       metadataAgeMs: Long,
       metadataFailures: Int,
-      commits: CommitCounts
+      commits: CommitCounts,
+      deferredRecords: Long,
+      lostRecords: Long
   ): ju.Map[String, String] = {
     val lags = SourceMetrics.lags(consumed, ends)
     val all = lags.valuesIterator.flatten.toSeq
@@ -39,6 +41,8 @@ private[source] object SourceMetrics {
       "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
       "drainingClusters" -> consumed.draining.size.toString,
       "unreachableClusters" -> unreachable.size.toString,
+      "deferredRecords" -> deferredRecords.toString,
+      "lostRecords" -> lostRecords.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
       "commitsSucceeded" -> commits.succeeded.toString,

@@ -18,6 +18,10 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def next(planned: Planned): NextOffset = planned.next
   def validates: Boolean = true
   def comparesReplays: Boolean = true
+  def marksDeferrals: Boolean = true
+  def resumesDeferred: Boolean = true
+  def readsDeferrals: Boolean = true
+  def defersDecided: Boolean = false
 }
 
 private[simulation] object Defect {
@@ -92,6 +96,34 @@ private[simulation] object Defect {
       }
   }
 
-  val all: Seq[Defect] =
-    Seq(VanishedIsCarried, ReplayByName, ByName, CutIsRecreated, EndsAreOlder, DrainWaits)
+  /** A deferral takes back positions at each offset that looks like the end of its batch. */
+  case object DeferralStaysEffective
+      extends Defect("a deferral has an effect after its records have entered") {
+    override def marksDeferrals = false
+  }
+
+  case object DeferredIsForgotten extends Defect("deferred records do not enter again") {
+    override def resumesDeferred = false
+  }
+
+  case object DeferralIsNotRead extends Defect("a batch that is planned again ignores what is deferred") {
+    override def readsDeferrals = false
+  }
+
+  case object DefersDecided extends Defect("a batch that the sink has decided is deferred") {
+    override def defersDecided = true
+  }
+
+  val all: Seq[Defect] = Seq(
+    VanishedIsCarried,
+    ReplayByName,
+    ByName,
+    CutIsRecreated,
+    EndsAreOlder,
+    DrainWaits,
+    DeferralStaysEffective,
+    DeferredIsForgotten,
+    DeferralIsNotRead,
+    DefersDecided
+  )
 }
