@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.{AtomicFiles, CheckpointFolders}
+import io.github.dynamickafka.storage.AtomicFiles
 
 /**
  * The decisions of a query, in its checkpoint. Files are written atomically, and decisions are never overwritten: if
@@ -76,8 +76,7 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
    * batch could be followed by a different batch with the same number, as in real-time mode, which logs offsets after
    * the batch.
    */
-  def isPlanned(batch: Long): Boolean =
-    fs.exists(new Path(new Path(location, CheckpointFolders.Offsets), batch.toString))
+  def isPlanned(batch: Long): Boolean = fs.exists(new Path(new Path(location, "offsets"), batch.toString))
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
@@ -117,7 +116,7 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 }
 
 private[sink] object Journal {
-  val Folder: String = CheckpointFolders.SinkJournal
+  val Folder = "dynamic-kafka-sink"
 
   /** The number of batches whose decisions are kept, for troubleshooting. */
   private val Kept = 10L

@@ -8,12 +8,12 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.{Deferral, Deferrals}
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
- * The deferrals of a query, in the folder `deferred` of the source's part of the checkpoint. `<n>.json` is a deferral, and
- * `<n>.entered` marks that its ranges are in Spark's offset log, so that it has no effect any more. Files are never modified.
+ * The deferrals of a query, in the folder `deferred` of the source's part of the checkpoint. `<batch>.json` is a deferral, and
+ * `<batch>.entered` marks that its ranges are in Spark's offset log, so that it has no effect any more. Files are never modified.
  *
  * All methods return when the change is durable.
  */
@@ -32,35 +32,35 @@ private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: 
     }))
   }
 
-  private def parsed(number: Long, text: String, entered: Boolean): Option[Deferral] =
-    try Some(DeferralJson.read(text, deferral(number).toString))
+  private def parsed(batch: Long, text: String, entered: Boolean): Option[Deferral] =
+    try Some(DeferralJson.read(text, deferral(batch).toString))
     catch {
       case e: DynamicKafkaRuntimeException if entered =>
         log.warn("Ignoring a file that has no effect any more: {}", e.getMessage)
         None
     }
 
-  /** @param number one that is not used */
-  def write(number: Long, of: Deferral): Unit =
+  /** @param batch one without a deferral */
+  def write(batch: Long, of: Deferral): Unit =
     try {
-      if (fs.exists(deferral(number))) throw new FileAlreadyExistsException(deferral(number).toString)
+      if (fs.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
       // Left by a crash in [[delete]]: it would void the new deferral.
-      fs.delete(mark(number), false)
-      files.create(deferral(number), DeferralJson.write(of))
+      fs.delete(mark(batch), false)
+      files.create(deferral(batch), DeferralJson.write(of))
     } catch {
       case e: FileAlreadyExistsException =>
         throw new IOException(
-          s"could not write ${deferral(number)}: the file exists, so another query uses this checkpoint",
+          s"could not write ${deferral(batch)}: the file exists, so another query uses this checkpoint",
           e
         )
     }
 
-  def markEntered(number: Long): Unit = files.replace(mark(number), "")
+  def markEntered(batch: Long): Unit = files.replace(mark(batch), "")
 
   /** The mark last: without it, the deferral would have an effect again. */
-  def delete(number: Long): Unit = {
-    fs.delete(deferral(number), false)
-    val _ = fs.delete(mark(number), false)
+  def delete(batch: Long): Unit = {
+    fs.delete(deferral(batch), false)
+    val _ = fs.delete(mark(batch), false)
   }
 
   private def list(): Seq[String] =
@@ -70,6 +70,6 @@ private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: 
   private def numberOf(name: String, suffix: String): Option[Long] =
     if (name.endsWith(suffix)) name.stripSuffix(suffix).toLongOption else None
 
-  private def deferral(number: Long) = new Path(folder, s"$number.json")
-  private def mark(number: Long) = new Path(folder, s"$number.entered")
+  private def deferral(batch: Long) = new Path(folder, s"$batch.json")
+  private def mark(batch: Long) = new Path(folder, s"$batch.entered")
 }

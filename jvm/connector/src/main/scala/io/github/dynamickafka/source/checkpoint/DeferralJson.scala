@@ -4,7 +4,8 @@ import scala.collection.immutable.SortedMap
 
 import com.fasterxml.jackson.databind.JsonNode
 
-import io.github.dynamickafka.offset.{ClusterIdentity, Deferral, OffsetRange}
+import io.github.dynamickafka.offset.deferral.Deferral
+import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange}
 
 /** The codec of the files of [[DeferralFiles]], version 1. Rejects any other version. */
 private[checkpoint] object DeferralJson {

@@ -4,7 +4,8 @@ import scala.collection.immutable.SortedMap
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.offset.{CompositeOffset, Deferral, Deferrals, OffsetRange}
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 
 /**
@@ -40,18 +41,19 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
       end: CompositeOffset,
       ranges: SortedMap[String, Seq[OffsetRange]]
   ): Option[String] = {
-    val reason = refusal(start, end)
-    if (reason.isEmpty) {
+    val batch = deferrable(start, end)
+    batch.foreach { number =>
       val deferral = Deferral(start, end, ranges)
-      memory.deferrals.write(all.nextNumber, deferral)
-      read = Some(all.added(deferral))
+      // Left from another batch that had this number, before an earlier state of the checkpoint was restored.
+      if (all.all.get(number).exists(_.entered)) memory.deferrals.delete(number)
+      memory.deferrals.write(number, deferral)
+      read = Some(all.added(number, deferral))
       log.warn(
-        "Unreachable clusters: these {} records of the batch that was logged are deferred, and read in a later batch: {}",
-        ranges.valuesIterator.flatten.map(_.size).sum,
-        show(ranges)
+        s"Unreachable clusters: these ${ranges.valuesIterator.flatten.map(_.size).sum} records of batch $number, which was " +
+          s"logged, are deferred to a later batch: ${show(ranges)}"
       )
     }
-    reason
+    batch.left.toOption
   }
 
   /** @param start the start offset of the next batch, which Spark has committed */
@@ -62,7 +64,7 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
     read = Some(all.entered(entering))
     val over = all.over(start)
     if (over.nonEmpty) {
-      tellOver(start, Deferrals(all.all.filter { case (n, _) => over.contains(n) }))
+      tellOver(start, Deferrals(all.all.filter { case (batch, _) => over.contains(batch) }))
       over.foreach(memory.deferrals.delete)
       read = Some(all.without(over))
     }
@@ -90,19 +92,19 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
     else log.info("All records that were deferred have been read")
   }
 
-  /** Why a batch cannot be deferred. */
-  private def refusal(start: CompositeOffset, end: CompositeOffset): Option[String] =
+  /** The number of this batch, or why it cannot be deferred. */
+  private def deferrable(start: CompositeOffset, end: CompositeOffset): Either[String, Long] =
     memory.ofQuery.lastLogged match {
       case _ if all.of(start, end).isDefined =>
-        Some("another part of the batch is deferred already, and this is decided once")
-      case None => Some("the checkpoint of the query is not found")
+        Left("another part of the batch is deferred already, and this is decided once")
+      case None => Left("the checkpoint of the query is not found")
       case Some(_) if memory.ofQuery.hasState && !withState =>
-        Some(
+        Left(
           "the query has stateful operators, which can drop records that are late, and 'deferWithState' is not set"
         )
       case Some(batch) if memory.ofQuery.isDecided(batch) =>
-        Some("the sink of the query has decided to commit the batch with these records")
-      case _ => None
+        Left("the sink of the query has decided to commit the batch with these records")
+      case Some(batch) => Right(batch)
     }
 
   private def all: Deferrals = read.getOrElse {

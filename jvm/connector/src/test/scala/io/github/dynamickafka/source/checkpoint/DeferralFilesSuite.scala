@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 
 /** The files of deferrals, and what is read of the checkpoint before a batch is deferred. */
 class DeferralFilesSuite extends AnyFunSuite {

@@ -5,6 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.source.trigger.Limits
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
@@ -175,7 +176,7 @@ private[simulation] final class SimulatedQuery(
       world.tell(s"batch $batch waits for its clusters")
     else {
       if (away.nonEmpty) {
-        deferrals = deferrals.added(Deferral(start, end, away))
+        deferrals = deferrals.added(batch.toLong, Deferral(start, end, away))
         if (deferring == Deferring.WithForeignSink) repeated ++= batches.getOrElse(batch, Nil)
         world.tell(s"batch $batch defers $away")
       }

@@ -1,9 +1,11 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.offset.deferral
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, OffsetRange}
+
 /**
- * The deferrals of a query that have not been read completely, by number, in the order in which they were decided. Pure.
+ * The deferrals of a query that have not been read completely, by the number of their batch. Pure.
  *
  * Between the end of its batch and the next offset, a deferral is the only trace of its ranges. As soon as Spark has a later
  * offset, the ranges are in the offset log, and the deferral has no effect any more: it is `entered`. It must not have one,
@@ -25,17 +27,15 @@ private[dynamickafka] final case class Deferrals(all: SortedMap[Long, Deferrals.
   def resumed(start: CompositeOffset, next: CompositeOffset): CompositeOffset =
     at(start).fold(next)(_.resumed(start, next))
 
-  def nextNumber: Long = all.lastOption.fold(0L)(_._1 + 1)
-
-  def added(deferral: Deferral): Deferrals =
-    Deferrals(all.updated(nextNumber, Deferrals.Entry(deferral, entered = false)))
+  def added(batch: Long, deferral: Deferral): Deferrals =
+    Deferrals(all.updated(batch, Deferrals.Entry(deferral, entered = false)))
 
   /** Deferrals whose ranges are in the offset log, if `start` is the start of the next batch. */
   def entering(start: CompositeOffset): Seq[Long] =
     all.iterator.collect { case (n, entry) if !entry.entered && !entry.deferral.endsAt(start) => n }.toSeq
 
-  def entered(numbers: Seq[Long]): Deferrals =
-    Deferrals(numbers.foldLeft(all)((them, n) => them.updated(n, them(n).copy(entered = true))))
+  def entered(batches: Seq[Long]): Deferrals =
+    Deferrals(batches.foldLeft(all)((them, n) => them.updated(n, them(n).copy(entered = true))))
 
   /** Deferrals of which nothing is left to read, if `start` is the start of the next batch. */
   def over(start: CompositeOffset): Seq[Long] =
@@ -43,7 +43,7 @@ private[dynamickafka] final case class Deferrals(all: SortedMap[Long, Deferrals.
       case (n, entry) if entry.entered && Deferrals.left(Seq(entry.deferral), start).isEmpty => n
     }.toSeq
 
-  def without(numbers: Seq[Long]): Deferrals = Deferrals(all -- numbers)
+  def without(batches: Seq[Long]): Deferrals = Deferrals(all -- batches)
 
   /** The ranges that are still to be read, if this is the offset of the last completed batch, by cluster. */
   def left(offset: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =

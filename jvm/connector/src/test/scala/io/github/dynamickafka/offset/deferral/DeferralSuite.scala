@@ -1,9 +1,10 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.offset.deferral
 
 import scala.collection.immutable.SortedMap
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.offset._
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   ReplacedClusterPolicy,
@@ -22,7 +23,7 @@ class DeferralSuite extends AnyFunSuite {
   private val end = CompositeOffset(at("a" -> 5L, "b" -> 9L), identities = identities("a", "b"))
   private val whole = OffsetRange.between(start, end)
   private val deferral = Deferral(start, end, whole.filter(_._1 == "b"))
-  private val decided = Deferrals.none.added(deferral)
+  private val decided = Deferrals.none.added(0L, deferral)
 
   private def after(
       topology: Topology,
@@ -122,7 +123,7 @@ class DeferralSuite extends AnyFunSuite {
   test("the topic drains: it is read from where the deferral starts up to its target, and is retired then") {
     val draining = Topology(SortedMap("a" -> cluster("a"), "b" -> cluster("b", draining = true)))
     val targeted = end.copy(draining = at("b" -> 9L))
-    val deferrals = Deferrals.none.added(Deferral(start, targeted, whole.filter(_._1 == "b")))
+    val deferrals = Deferrals.none.added(0L, Deferral(start, targeted, whole.filter(_._1 == "b")))
     val away = after(draining, Map("a" -> view("a", 7)), targeted, deferrals = deferrals)
     assert(away.draining == at("b" -> 9L) && away.position("b").get("t", 0).contains(3L))
     val next = after(
@@ -155,7 +156,7 @@ class DeferralSuite extends AnyFunSuite {
   test("the batch in which the records enter is deferred as well: they are read once, after both") {
     val second = after(topology("a", "b"), Map("a" -> view("a", 7), "b" -> view("b", 12)))
     val again = Deferral(end, second, OffsetRange.between(end, second).filter(_._1 == "b"))
-    val both = decided.added(again).entered(decided.entering(second))
+    val both = decided.added(1L, again).entered(decided.entering(second))
     assert(both.all.map { case (n, entry) => n -> entry.entered }.toMap == Map(0L -> true, 1L -> false))
     assert(both.left(second).toMap == Map("b" -> Seq(OffsetRange("t", 0, 3, 12))))
     val views = Map[String, ClusterView]("a" -> view("a", 7), "b" -> view("b", 12))
@@ -192,7 +193,7 @@ class DeferralSuite extends AnyFunSuite {
     )
     val without = start.copy(clusters = at("a" -> 0L))
     val of =
-      Deferrals.none.added(Deferral(without, entering, OffsetRange.between(without, entering) - "a"))
+      Deferrals.none.added(0L, Deferral(without, entering, OffsetRange.between(without, entering) - "a"))
     val next =
       after(topology("a", "b"), Map("a" -> view("a", 7), "b" -> view("b", 9)), entering, deferrals = of)
     assert(reads(entering, next) == onlyA.updated("b", Seq(OffsetRange("t", 0, 4, 9))))

@@ -1,10 +1,12 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.offset.deferral
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.util.HexFormat
 
 import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, NextOffset, OffsetRange, Positions}
 
 /**
  * Ranges of a logged batch that are left out of this batch, because their clusters are unreachable when the query is
