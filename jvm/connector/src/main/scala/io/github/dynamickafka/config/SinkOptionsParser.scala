@@ -6,6 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */
 private[dynamickafka] object SinkOptionsParser {
@@ -29,7 +30,7 @@ private[dynamickafka] object SinkOptionsParser {
         skipUnreachable = false,
         failureTimeoutMs = -1L,
         requestTimeoutMs = raw.get(SourceOptionSpecs.ClusterRequestTimeoutMs),
-        skipUnreachableReplay = false,
+        unreachableReplay = UnreachableReplayPolicy.Fail,
         groupIdPrefix = None,
         shared = raw.kafka,
         perCluster = raw.cluster,

@@ -5,7 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs {
@@ -255,14 +255,30 @@ private[dynamickafka] object SourceOptionSpecs {
       "exact only with this."
   )
 
-  val UnreachableReplayPolicy: OptionSpec[Boolean] = OptionSpec(
+  val UnreachableReplay: OptionSpec[UnreachableReplayPolicy] = OptionSpec(
     "unreachableReplayPolicy",
-    oneOf("fail" -> false, "skip" -> true),
-    Some(false),
+    oneOf[UnreachableReplayPolicy](
+      "fail" -> UnreachableReplayPolicy.Fail,
+      "skip" -> UnreachableReplayPolicy.Skip,
+      "defer" -> UnreachableReplayPolicy.Defer
+    ),
+    Some(UnreachableReplayPolicy.Fail),
     "`fail`",
-    "What happens at a restart when a batch that was logged but not completed requires a cluster that is no longer in " +
-      "the metadata and is unreachable: `fail` fails the query; `skip` skips the records, which are lost, and logs " +
-      "their offsets."
+    "What happens at a restart when a batch that was logged but not completed requires a cluster that is unreachable: " +
+      "`fail` fails the query; `skip` skips the records of a cluster that is no longer in the metadata, which are lost, " +
+      "and logs their offsets; `defer` completes the batch without the records of the cluster, and reads them later, when " +
+      "it is reachable. A sink that had already received the batch gets deferred records twice; the sink of this " +
+      "connector with `exactly-once` does not. `defer` needs `clusterFailurePolicy=skip` to continue without a cluster " +
+      "that is still in the metadata."
+  )
+
+  val DeferWithState: OptionSpec[Boolean] = OptionSpec(
+    "deferWithState",
+    boolean,
+    Some(false),
+    "`false`",
+    "Whether `unreachableReplayPolicy=defer` also applies to a query with stateful operators. They receive deferred records " +
+      "late, and drop those that are older than the watermark."
   )
 
   val FailOnDataLoss: OptionSpec[Boolean] = OptionSpec(
@@ -390,7 +406,8 @@ private[dynamickafka] object SourceOptionSpecs {
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
     ClusterSnapshotMaxAgeMs,
-    UnreachableReplayPolicy,
+    UnreachableReplay,
+    DeferWithState,
     FailOnDataLoss,
     MaxOffsetsPerTrigger,
     MinOffsetsPerTrigger,

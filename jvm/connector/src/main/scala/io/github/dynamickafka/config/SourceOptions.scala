@@ -5,7 +5,7 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.OptionTable
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
 private[dynamickafka] final case class SourceOptions(
@@ -20,7 +20,8 @@ private[dynamickafka] final case class SourceOptions(
     removedClusterRetentionMs: Long,
     drainRemovedClusters: Boolean,
     allowDuplicateClusters: Boolean,
-    replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail
+    replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
+    deferWithState: Boolean = false
 ) {
   override def toString: String = s"SourceOptions($subscription)"
 }
@@ -109,17 +110,17 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param skipUnreachable `clusterFailurePolicy=skip`
  * @param failureTimeoutMs `clusterFailureTimeoutMs`; -1: no limit
  * @param requestTimeoutMs `clusterRequestTimeoutMs`: the limit for all requests to one cluster in one trigger
- * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
- * @param skipUnreachableReplay `unreachableReplayPolicy=skip`
+ * @param unreachableReplay `unreachableReplayPolicy`
  * @param shared the `kafka.*` options without that prefix
  * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
+ * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
     failureTimeoutMs: Long,
     requestTimeoutMs: Long,
-    skipUnreachableReplay: Boolean,
+    unreachableReplay: UnreachableReplayPolicy,
     groupIdPrefix: Option[String],
     shared: Map[String, String],
     perCluster: Map[String, String],

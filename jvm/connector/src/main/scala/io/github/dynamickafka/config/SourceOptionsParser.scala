@@ -6,7 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
  * Parses the options of a query into [[SourceOptions]], or throws an error for the first invalid option. Pure, except
@@ -35,7 +35,7 @@ private[dynamickafka] object SourceOptionsParser {
         skipUnreachable = raw.get(ClusterFailurePolicy),
         failureTimeoutMs = raw.get(ClusterFailureTimeoutMs),
         requestTimeoutMs = raw.get(ClusterRequestTimeoutMs),
-        skipUnreachableReplay = raw.get(UnreachableReplayPolicy),
+        unreachableReplay = raw.get(UnreachableReplay),
         groupIdPrefix = raw.find(GroupIdPrefix),
         shared = raw.kafka,
         perCluster = raw.cluster,
@@ -49,8 +49,20 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = raw.get(ReplacedPolicy)
+      replacedClusters = raw.get(ReplacedPolicy),
+      deferWithState = deferWithState(raw)
     )
+  }
+
+  private def deferWithState(raw: RawOptions): Boolean = {
+    val set = raw.get(DeferWithState)
+    if (set && raw.get(UnreachableReplay) != UnreachableReplayPolicy.Defer)
+      throw Errors.invalidOption(
+        DeferWithState.name,
+        "true",
+        s"it has no effect without '${UnreachableReplay.name}=defer'."
+      )
+    set
   }
 
   private def limits(raw: RawOptions): LimitOptions = {

@@ -30,8 +30,10 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter, SourceMetrics}
 import io.github.dynamickafka.source.trigger.{
+  DeferredRanges,
   Limits,
   LossPolicy,
+  LostRecords,
   Replay,
   TopologyFeed,
   TriggerPlanner,
@@ -63,7 +65,9 @@ private[source] final class DynamicMicroBatchStream(
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
   private val step = new TriggerPlanner(options, configs, streams, feed, memory, clock)
-  private val replay = new Replay(options, configs, feed, streams, memory)
+  private val deferred = new DeferredRanges(memory, options.deferWithState)
+  private val lost = new LostRecords
+  private val replay = new Replay(options, configs, feed, streams, memory, deferred, lost)
   private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
@@ -134,23 +138,35 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     if (availableNow && pinned.isEmpty) feed.pin()
-    val look = lookAt(start)
+    deferred.committed(start)
+    val reached = deferred.reached(start)
+    val look = lookAt(reached)
     if (availableNow) pinned = Some(look.views)
     val isUnchanged = last.exists(_ eq look) && made.exists(m => (m.start eq start) && (m.end eq start)) &&
       look.advance.spans.forall(_.lag == 0L)
+    val endsBefore = knownEnds
     last = Some(look)
-    watch.looked(start, look)
+    watch.looked(reached, look)
     judgeUnanswered(look, waits = !availableNow)
-    if (isUnchanged) start else next(start, look, limit)
+    if (isUnchanged) start else next(start, reached, look, endsBefore, limit)
   }
 
-  private def next(start: CompositeOffset, look: TriggerSnapshot, limit: ReadLimit): CompositeOffset = {
-    val next = look.advance.offset(granted(look, limit))
+  private def next(
+      start: CompositeOffset,
+      reached: CompositeOffset,
+      look: TriggerSnapshot,
+      endsBefore: SortedMap[String, Positions],
+      limit: ReadLimit
+  ): CompositeOffset = {
+    val next = deferred.resumed(start, look.advance.offset(granted(look, limit)))
     // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
     val end = if (next.sameAs(start)) start else next
     val ranges = OffsetRange.beforeLogging(start, end)
     memory.remember(look.topology, next)
-    if (end ne start) OffsetChangeText.describe(start, end).foreach(text => log.info(text))
+    if (end ne start) {
+      lost.add(reached, look.advance, endsBefore)
+      OffsetChangeText.describe(start, end).foreach(text => log.info(text))
+    }
     made = Some(Made(start, end, ranges))
     end
   }
@@ -188,8 +204,9 @@ private[source] final class DynamicMicroBatchStream(
     planned match {
       case Some((`batch`, partitions)) => partitions
       case _ =>
-        val readable = made.filter(m => m.end == batch._2 && m.start == batch._1).map(_.ranges)
-          .getOrElse(replay.open(OffsetRange.between(batch._1, batch._2), batch._2))
+        val readable = made.filter(m => m.end == batch._2 && m.start == batch._1)
+          .map(m => deferred.of(batch._1, batch._2).fold(m.ranges)(_.rest(m.ranges)))
+          .getOrElse(replay.open(batch._1, batch._2, first = planned.isEmpty))
         val partitions =
           planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
@@ -205,20 +222,26 @@ private[source] final class DynamicMicroBatchStream(
     val consumed =
       Try(latestConsumedOffset.map[CompositeOffset](offset => CompositeOffsetJson.read(offset.json)))
     // Spark reports a batch when it is complete.
-    consumed.toOption.flatMap(found => Option(found.orElse(null))).foreach(watch.finished)
+    val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
+    end.foreach(finished)
+    val at = end.getOrElse(CompositeOffset.empty)
     SourceMetrics(
-      consumed.toOption.fold(CompositeOffset.empty)(_.orElse(CompositeOffset.empty)),
-      last.fold(SortedMap.empty[String, Positions])(look => TriggerPlanner.ends(look.views)),
+      deferred.reached(at),
+      knownEnds,
       last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,
       feed.failures,
       watch.commitCounts,
+      deferred.records(at),
+      lost.total,
       streams.times.ages
     )
   }
 
-  override def commit(end: Offset): Unit = watch.finished(end.asInstanceOf[CompositeOffset])
+  override def commit(end: Offset): Unit = finished(end.asInstanceOf[CompositeOffset])
+
+  private def finished(end: CompositeOffset): Unit = watch.finished(end, deferred.reached(end))
 
   override def stop(): Unit =
     try feed.close()
@@ -227,6 +250,9 @@ private[source] final class DynamicMicroBatchStream(
       finally streams.close()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
+
+  private def knownEnds: SortedMap[String, Positions] =
+    last.fold(SortedMap.empty[String, Positions])(look => TriggerPlanner.ends(look.views))
 
   private def judgeUnanswered(look: TriggerSnapshot, waits: Boolean): Unit = {
     def streamOf(id: String, topic: String) =

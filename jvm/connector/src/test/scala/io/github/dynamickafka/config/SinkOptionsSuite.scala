@@ -9,6 +9,7 @@ import org.scalatest.prop.TableDrivenPropertyChecks
 
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks {
 
@@ -29,7 +30,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
           skipUnreachable = false,
           failureTimeoutMs = -1,
           requestTimeoutMs = 60000,
-          skipUnreachableReplay = false,
+          unreachableReplay = UnreachableReplayPolicy.Fail,
           groupIdPrefix = None,
           shared = Map.empty,
           perCluster = Map.empty,

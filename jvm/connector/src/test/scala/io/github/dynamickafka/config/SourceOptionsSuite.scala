@@ -7,8 +7,8 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 import io.github.dynamickafka.topology.OffsetsPolicy._
+import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPropertyChecks
     with ScalaCheckPropertyChecks {
@@ -24,7 +24,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
           skipUnreachable = false,
           failureTimeoutMs = -1,
           requestTimeoutMs = 60000,
-          skipUnreachableReplay = false,
+          unreachableReplay = UnreachableReplayPolicy.Fail,
           groupIdPrefix = None,
           shared = Map.empty,
           perCluster = Map.empty,
@@ -64,7 +64,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "clusterFailureTimeoutMs" -> "5min",
       "clusterRequestTimeoutMs" -> "2000",
       "clusterSnapshotMaxAgeMs" -> "0",
-      "unreachableReplayPolicy" -> "skip",
+      "unreachableReplayPolicy" -> "defer",
+      "deferWithState" -> "true",
       "failOnDataLoss" -> "false",
       "maxOffsetsPerTrigger" -> "1000",
       "includeHeaders" -> "true",
@@ -73,7 +74,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     )
     assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
     assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = true, Some(0), 5))
-    assert(options.clusters.skipUnreachable && options.clusters.skipUnreachableReplay)
+    assert(options.clusters.skipUnreachable)
+    assert(options.clusters.unreachableReplay == UnreachableReplayPolicy.Defer && options.deferWithState)
     assert(options.clusters.failureTimeoutMs == 300000 && options.clusters.requestTimeoutMs == 2000)
     assert(options.clusters.snapshotMaxAgeMs == 0)
     assert(options.clusters.groupIdPrefix.contains("team-a"))

@@ -32,6 +32,12 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private lazy val fs: FileSystem = root.getFileSystem(hadoop)
   private lazy val files = new AtomicFiles(fs, hadoop)
 
+  /** Ranges of logged batches that are read later. */
+  val deferrals = new DeferralFiles(home, fs, files)
+
+  /** What others keep in the checkpoint. */
+  val ofQuery = new QueryCheckpoint(root, fs)
+
   private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
   private var damaged: Option[Throwable] = None

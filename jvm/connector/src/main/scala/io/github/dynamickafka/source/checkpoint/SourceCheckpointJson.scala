@@ -135,9 +135,9 @@ private[source] object SourceCheckpointJson {
       OffsetsParser.starting(text.asText).fold(reason => throw Errors.invalidOffset(reason), identity)
     }
 
-  private def versioned(): ObjectNode = mapper.createObjectNode().put("version", Version)
+  private[checkpoint] def versioned(): ObjectNode = mapper.createObjectNode().put("version", Version)
 
-  private def reading[A](text: String, file: String)(f: JsonNode => A): A = {
+  private[checkpoint] def reading[A](text: String, file: String)(f: JsonNode => A): A = {
     def damaged(reason: String, cause: Throwable = null) =
       Errors.invalidOffset(s"the file $file is damaged: $reason", cause)
     val root =
@@ -155,6 +155,6 @@ private[source] object SourceCheckpointJson {
     }
   }
 
-  private def fields(node: JsonNode): Iterator[(String, JsonNode)] =
+  private[checkpoint] def fields(node: JsonNode): Iterator[(String, JsonNode)] =
     node.properties.iterator.asScala.map(e => e.getKey -> e.getValue)
 }

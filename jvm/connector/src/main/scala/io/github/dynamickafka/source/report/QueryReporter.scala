@@ -52,7 +52,7 @@ private[source] final class QueryReporter(
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = beginning = Some(at)
 
-  /** @param start the start offset of the next batch */
+  /** @param start the start offset of the next batch, without records that were deferred */
   def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
     answeredAt ++= streams.times.requestedAt
     looked = Some(look)
@@ -64,13 +64,17 @@ private[source] final class QueryReporter(
   def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit =
     planned = Some(end -> ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.size).sum })
 
-  /** The batch that ends here is in Spark's commit log. */
-  def finished(end: CompositeOffset): Unit = safely {
+  /**
+   * The batch that ends here is in Spark's commit log.
+   *
+   * @param at `end` without records that were deferred
+   */
+  def finished(end: CompositeOffset, at: CompositeOffset): Unit = safely {
     planned.filter(_._1 == end).foreach { case (_, sizes) =>
       read = sizes.foldLeft(read) { case (all, (id, n)) => all.updated(id, all.getOrElse(id, 0L) + n) }
       planned = None
     }
-    reached(end)
+    reached(at)
     show()
   }
 

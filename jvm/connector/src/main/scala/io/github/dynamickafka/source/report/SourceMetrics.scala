@@ -15,7 +15,7 @@ import io.github.dynamickafka.source.cluster.CommitCounts
 private[source] object SourceMetrics {
 
   /**
-   * @param consumed the offset after the batch
+   * @param consumed the offset after the batch, without records that were deferred
    * @param ends the last known latest offsets, by cluster
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
@@ -28,6 +28,8 @@ private[source] object SourceMetrics {
       metadataAgeMs: Long,
       metadataFailures: Int,
       commits: CommitCounts,
+      deferredRecords: Long,
+      lostRecords: Long,
       responseAgesMs: Map[String, Long] = Map.empty
   ): ju.Map[String, String] = {
     val lags = SourceMetrics.lags(consumed, ends)
@@ -41,6 +43,8 @@ private[source] object SourceMetrics {
       "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
       "drainingClusters" -> consumed.draining.size.toString,
       "unreachableClusters" -> unreachable.size.toString,
+      "deferredRecords" -> deferredRecords.toString,
+      "lostRecords" -> lostRecords.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
       "commitsSucceeded" -> commits.succeeded.toString,

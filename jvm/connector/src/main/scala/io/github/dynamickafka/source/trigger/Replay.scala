@@ -9,7 +9,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
  * Reads a batch again that an earlier run logged but did not complete, including clusters that are no longer in the
@@ -20,19 +20,27 @@ private[source] final class Replay(
     configs: ClusterConfigs.ByScope,
     feed: TopologyFeed,
     streams: ClusterStreams,
-    memory: SourceCheckpoint
+    memory: SourceCheckpoint,
+    deferred: DeferredRanges,
+    lost: LostRecords
 ) {
+  import Replay._
+
   private val log = LoggerFactory.getLogger(classOf[Replay])
 
   /**
-   * Opens the clusters of these ranges, and returns the ranges that can be read.
+   * Opens the clusters of a logged batch, and returns the ranges that can be read.
    *
    * @param end the logged offset, which has the ids of the topics that the ranges are about
+   * @param first whether this run has not started a task yet
    */
   def open(
-      ranges: SortedMap[String, Seq[OffsetRange]],
-      end: CompositeOffset
+      start: CompositeOffset,
+      end: CompositeOffset,
+      first: Boolean
   ): SortedMap[String, Seq[OffsetRange]] = {
+    val whole = OffsetRange.between(start, end)
+    val ranges = deferred.of(start, end).fold(whole)(_.rest(whole))
     val topology = feed.current()
     val known = topology.clusters.keySet.toSet ++ ranges.keySet
     streams.add(ranges.map { case (id, _) =>
@@ -42,26 +50,48 @@ private[source] final class Replay(
     })
     // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
     val found = streams.identities(ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.topic).toSet })
-    ranges.map { case (id, ofCluster) =>
-      id -> (found(id) match {
-        case Right(found) => same(id, ofCluster, end.identity(id), found)
-        case Left(error) if topology.clusters.contains(id) => throw streams.failure(id, error)
-        case Left(_) if options.clusters.skipUnreachableReplay =>
-          log.warn(
-            "Kafka cluster '{}' is unreachable and 'unreachableReplayPolicy' is 'skip': these records are lost: {}",
-            id,
-            show(ofCluster)
-          )
-          Nil
-        case Left(error) => throw Errors.unreachableReplay(
-            id,
-            show(ofCluster),
-            streams.explain(id, error),
-            streams.safe(id, error)
-          )
-      })
+    val readable = ranges.collect {
+      case (id, ofCluster) if found(id).isRight =>
+        id -> found(id).fold(_ => Nil, same(id, ofCluster, end.identity(id), _))
     }.filter(_._2.nonEmpty)
+    // Last, because nothing is deferred if the rest of the batch cannot be read.
+    val missing = ranges.flatMap { case (id, ofCluster) =>
+      found(id).left.toOption.map(error => id -> Missing(ofCluster, error))
+    }
+    if (missing.nonEmpty) leaveOut(start, end, missing, topology.clusters.contains, first)
+    readable
   }
+
+  private def leaveOut(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      missing: SortedMap[String, Missing],
+      isCurrent: String => Boolean,
+      first: Boolean
+  ): Unit = options.clusters.unreachableReplay match {
+    case UnreachableReplayPolicy.Defer =>
+      val reason =
+        if (!first) Some("tasks of this run may have read it")
+        else deferred.defer(start, end, missing.map { case (id, of) => id -> of.ranges })
+      reason.foreach { why =>
+        val (id, of) = missing.head
+        throw unreachable(id, of, s"${streams.explain(id, of.error)}. The records cannot be deferred: $why")
+      }
+    case policy =>
+      missing.foreach { case (id, of) =>
+        if (isCurrent(id)) throw streams.failure(id, of.error)
+        if (policy == UnreachableReplayPolicy.Fail) throw unreachable(id, of, streams.explain(id, of.error))
+        lost.add(of.ranges)
+        log.warn(
+          "Kafka cluster '{}' is unreachable and 'unreachableReplayPolicy' is 'skip': these records are lost: {}",
+          id,
+          show(of.ranges)
+        )
+      }
+  }
+
+  private def unreachable(id: String, of: Missing, reason: String) =
+    Errors.unreachableReplay(id, show(of.ranges), reason, streams.safe(id, of.error))
 
   /** The ranges of topics that are still those that were logged: other topics have other records at the same offsets. */
   private def same(
@@ -92,13 +122,21 @@ private[source] final class Replay(
       rest
     }
 
-  private def tellLost(id: String, what: String, ranges: Seq[OffsetRange]): Unit =
+  private def tellLost(id: String, what: String, ranges: Seq[OffsetRange]): Unit = {
+    lost.add(ranges)
     log.warn(
       "Kafka cluster '{}' has changed ({}), so records of the batch that was logged are lost: {}",
       id,
       what,
       show(ranges)
     )
+  }
 
   private def show(ranges: Seq[OffsetRange]): String = ranges.mkString(", ")
+}
+
+private[source] object Replay {
+
+  /** Ranges of a cluster that does not respond. */
+  private final case class Missing(ranges: Seq[OffsetRange], error: Throwable)
 }

@@ -20,6 +20,8 @@ class MetricsSuite extends SourceTest {
     "retainedClusters",
     "drainingClusters",
     "unreachableClusters",
+    "deferredRecords",
+    "lostRecords",
     "metadataAgeMs",
     "metadataFailures",
     "commitsSucceeded",
@@ -51,7 +53,14 @@ class MetricsSuite extends SourceTest {
       Seq("pendingRecords", "maxOffsetsBehindLatest", "pendingRecords.blue").foreach(k =>
         assert(last(k) == "0")
       )
-      Seq("unreachableClusters", "metadataFailures", "retainedClusters", "drainingClusters").foreach(k =>
+      Seq(
+        "unreachableClusters",
+        "metadataFailures",
+        "retainedClusters",
+        "drainingClusters",
+        "deferredRecords",
+        "lostRecords"
+      ).foreach(k =>
         assert(last(k) == "0")
       )
       // Commits are not enabled.

@@ -19,6 +19,10 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def validates: Boolean = true
   def comparesReplays: Boolean = true
   def doubts: Boolean = true
+  def marksDeferrals: Boolean = true
+  def resumesDeferred: Boolean = true
+  def readsDeferrals: Boolean = true
+  def defersDecided: Boolean = false
 }
 
 private[simulation] object Defect {
@@ -99,14 +103,35 @@ private[simulation] object Defect {
     override def doubts = false
   }
 
-  val all: Seq[Defect] =
-    Seq(
-      VanishedIsCarried,
-      ReplayByName,
-      ByName,
-      CutIsRecreated,
-      EndsAreOlder,
-      DrainWaits,
-      OlderIsCertain
-    )
+  /** A deferral takes back positions at each offset that looks like the end of its batch. */
+  case object DeferralStaysEffective
+      extends Defect("a deferral has an effect after its records have entered") {
+    override def marksDeferrals = false
+  }
+
+  case object DeferredIsForgotten extends Defect("deferred records do not enter again") {
+    override def resumesDeferred = false
+  }
+
+  case object DeferralIsNotRead extends Defect("a batch that is planned again ignores what is deferred") {
+    override def readsDeferrals = false
+  }
+
+  case object DefersDecided extends Defect("a batch that the sink has decided is deferred") {
+    override def defersDecided = true
+  }
+
+  val all: Seq[Defect] = Seq(
+    VanishedIsCarried,
+    ReplayByName,
+    ByName,
+    CutIsRecreated,
+    EndsAreOlder,
+    DrainWaits,
+    DeferralStaysEffective,
+    DeferredIsForgotten,
+    DeferralIsNotRead,
+    DefersDecided,
+    OlderIsCertain
+  )
 }

@@ -1,15 +1,23 @@
 package io.github.dynamickafka.source.simulation
 
+import scala.collection.immutable.SortedMap
+
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.source.cluster.ClusterQuestion
 import io.github.dynamickafka.source.trigger.{Doubts, Limits, TriggerPlanner}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
 private[simulation] object Crash extends Enumeration {
-  val Never, BeforeLogging, BeforeReading, BeforeCommitting = Value
+  val Never, BeforeLogging, BeforeReading, AfterDeferring, BeforeCommitting = Value
+}
+
+/** Whether logged batches are deferred, and what the sink is: it knows whether it has a batch, or the source cannot ask. */
+private[simulation] object Deferring extends Enumeration {
+  val Off, WithForeignSink, WithOwnSink = Value
 }
 
 /**
@@ -17,6 +25,7 @@ private[simulation] object Crash extends Enumeration {
  * sink that keeps the first complete attempt of a batch. Data loss does not fail the query, but is declared.
  *
  * @param ofCluster the most records of cluster a in a batch
+ * @param deferring with a foreign sink, records that it had when their batch was deferred are delivered again
  * @param defect what is put back; [[Defect.None]] for the product
  */
 private[simulation] final class SimulatedQuery(
@@ -25,6 +34,7 @@ private[simulation] final class SimulatedQuery(
     ifReplaced: ReplacedClusterPolicy,
     entry: OffsetsPolicy,
     ofCluster: Option[Long],
+    deferring: Deferring.Value,
     defect: Defect
 ) {
   private var offsets = Vector.empty[CompositeOffset]
@@ -32,6 +42,10 @@ private[simulation] final class SimulatedQuery(
   private var batches = Map.empty[Int, Vector[Long]]
   private var limits = newLimits()
   private val ahead = new ModelAgents(world)
+  private var deferrals = Deferrals.none
+
+  /** Records that a sink had when they were deferred. */
+  var repeated = Set.empty[Long]
 
   /** Records that the query need not deliver. */
   var excused = Set.empty[Long]
@@ -59,7 +73,10 @@ private[simulation] final class SimulatedQuery(
     val kept = logged.retained.get(id).flatMap(_.topics.get(name))
     val known = logged.identity(id).topics.get(name).orElse(kept.flatMap(_.id))
     if (known != world.topic(id, name).map(_.id)) 0L
-    else logged.position(id).get(name, partition).orElse(kept.flatMap(_.offsets.get(partition))).getOrElse(0L)
+    else deferrals.reached(logged).position(id).get(
+      name,
+      partition
+    ).orElse(kept.flatMap(_.offsets.get(partition))).getOrElse(0L)
   }
 
   def restart(): Unit = {
@@ -80,7 +97,8 @@ private[simulation] final class SimulatedQuery(
     } else {
       val start = logged
       val end = next(start, limit)
-      if (end eq start) false
+      // To Spark, offsets with the same text are no batch.
+      if ((end eq start) || end.json == start.json) false
       else {
         if (crash != Crash.BeforeLogging) {
           note(end)
@@ -94,19 +112,23 @@ private[simulation] final class SimulatedQuery(
     }
 
   private def next(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
-    val transition = Reconcile(start, world.topology, world.now, rules)
+    if (defect.marksDeferrals) deferrals = deferrals.entered(deferrals.entering(start))
+    deferrals = deferrals.without(deferrals.over(start))
+    val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
+    val transition = Reconcile(reached, world.topology, world.now, rules)
     val questions = transition.clusters.map { case (id, work) => id -> question(id, work) }
     former = Some(world.topology)
     val now = transition.clusters.map { case (id, work) => id -> (() => defect.view(view(id, work))) }
     val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
-    val first = NextOffset(start, transition, found, ifReplaced)
+    val first = NextOffset(reached, transition, found, ifReplaced)
     val doubtful =
       if (defect.doubts) Doubts(transition, first).intersect(ahead.earlier) else Set.empty[String]
     val views = found ++ doubtful.map(id => id -> ahead.askNow(id, questions(id), now(id)))
-    val certain = if (doubtful.isEmpty) first else NextOffset(start, transition, views, ifReplaced)
+    val certain = if (doubtful.isEmpty) first else NextOffset(reached, transition, views, ifReplaced)
     val advance = defect.next(Planned(transition, views, certain))
-    advance.losses.foreach(judge(start, _))
-    val end = advance.offset(limits.grant(advance.spans, limit, world.now, wait = false))
+    advance.losses.foreach(judge(reached, _))
+    val computed = advance.offset(limits.grant(advance.spans, limit, world.now, wait = false))
+    val end = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
     if (end.sameAs(start)) start
     else {
       if (defect.validates) { val _ = OffsetRange.beforeLogging(start, end) }
@@ -169,21 +191,48 @@ private[simulation] final class SimulatedQuery(
 
   private def run(crash: Crash.Value, replay: Boolean): Unit = {
     val batch = committed + 1
-    val end = offsets(batch)
-    val ranges = OffsetRange.between(before(batch), end)
+    val (start, end) = (before(batch), offsets(batch))
+    val whole = OffsetRange.between(start, end)
+    val decided = if (defect.readsDeferrals) deferrals.of(start, end) else None
+    val ranges = decided.fold(whole)(_.rest(whole))
+    val away = ranges.filter { case (id, _) => world.down(id) }
     if (crash == Crash.BeforeReading) restart()
-    else if (ranges.keys.exists(world.down)) world.tell(s"batch $batch waits for its clusters")
+    else if (away.nonEmpty && !(replay && defers(batch, decided)))
+      world.tell(s"batch $batch waits for its clusters")
     else {
-      val rows = ranges.toVector.flatMap { case (id, of) =>
-        of.flatMap(read(id, end.identity(id), _, replay))
+      if (away.nonEmpty) {
+        deferrals = deferrals.added(batch.toLong, Deferral(start, end, away))
+        if (deferring == Deferring.WithForeignSink) repeated ++= batches.getOrElse(batch, Nil)
+        world.tell(s"batch $batch defers $away")
       }
-      batches.get(batch) match {
-        case None => batches += batch -> rows
-        case Some(first) =>
-          val foreign = rows.filterNot(first.toSet).filterNot(excused)
-          if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
+      if (crash == Crash.AfterDeferring) restart()
+      else {
+        read(batch, end, ranges -- away.keySet, replay)
+        if (crash == Crash.BeforeCommitting) restart() else committed = batch
       }
-      if (crash == Crash.BeforeCommitting) restart() else committed = batch
+    }
+  }
+
+  private def defers(batch: Int, decided: Option[Deferral]): Boolean = deferring match {
+    case Deferring.Off => false
+    case Deferring.WithForeignSink => decided.isEmpty
+    case _ => decided.isEmpty && (!batches.contains(batch) || defect.defersDecided)
+  }
+
+  private def read(
+      batch: Int,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      replay: Boolean
+  ): Unit = {
+    val rows = ranges.toVector.flatMap { case (id, of) =>
+      of.flatMap(read(id, end.identity(id), _, replay))
+    }
+    batches.get(batch) match {
+      case None => batches += batch -> rows
+      case Some(first) =>
+        val foreign = rows.filterNot(first.toSet).filterNot(excused)
+        if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
     }
   }
 

@@ -52,7 +52,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
       case 0 | 1 | 2 =>
         topology = anyTopology()
         tell(s"topology $topology")
-      case 3 =>
+      case 3 | 11 =>
         down = ids.filter(_ => chance(25)).toSet
         tell(s"down $down")
       case 4 => at(random)(topic => topic.copy(logs = topic.logs :+ ModelLog()))

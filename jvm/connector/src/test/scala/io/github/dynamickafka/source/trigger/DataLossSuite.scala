@@ -100,6 +100,7 @@ class DataLossSuite extends SourceTest {
       expiresUnder(s, topic)
       settle(query)
       assertSame(s.seen, before ++ stored("blue", blue, topic) ++ stored("green", green, topic))
+      eventually(assert(s.metrics(query)("lostRecords") == "10"))
     }
   }
 

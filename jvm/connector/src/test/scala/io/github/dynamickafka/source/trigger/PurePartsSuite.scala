@@ -320,15 +320,28 @@ class PurePartsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
       12L,
       3,
       CommitCounts(5L, 2L),
+      4L,
+      6L,
       Map("blue" -> 7L)
     )
     assert(metrics.get("snapshotAgeMs.blue") == "7" && metrics.get("snapshotAgeMs.new") == "-1")
     assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
     assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
     assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")
+    assert(metrics.get("deferredRecords") == "4" && metrics.get("lostRecords") == "6")
     assert(metrics.get("drainingClusters") == "1" && metrics.get("unreachableClusters") == "1")
     val nothing =
-      SourceMetrics(CompositeOffset.empty, SortedMap.empty, Set.empty, Set.empty, 0L, 0, CommitCounts.none)
+      SourceMetrics(
+        CompositeOffset.empty,
+        SortedMap.empty,
+        Set.empty,
+        Set.empty,
+        0L,
+        0,
+        CommitCounts.none,
+        0L,
+        0L
+      )
     assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
   }
 

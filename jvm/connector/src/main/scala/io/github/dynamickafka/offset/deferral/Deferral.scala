@@ -1,0 +1,101 @@
+package io.github.dynamickafka.offset.deferral
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, NextOffset, OffsetRange, Positions}
+
+/**
+ * Ranges of a logged batch that are left out of this batch, because their clusters are unreachable when the query is
+ * restarted, and are read in later batches. Pure.
+ *
+ * The end offset of the batch, which Spark has logged, is beyond these ranges. The offset that follows it therefore resumes
+ * them: it has their start positions in `entered`, so that from then on the offset log alone determines what is read.
+ *
+ * @param start the digest of the start offset of the batch
+ * @param end the digest of its end offset
+ * @param ranges by cluster, one for each partition
+ * @param identities what Kafka called these clusters and topics when the batch was logged
+ */
+private[dynamickafka] final case class Deferral(
+    start: String,
+    end: String,
+    ranges: SortedMap[String, Seq[OffsetRange]],
+    identities: SortedMap[String, ClusterIdentity] = SortedMap.empty
+) {
+
+  def isOf(from: CompositeOffset, until: CompositeOffset): Boolean =
+    endsAt(until) && Deferral.digest(from) == start
+
+  def endsAt(offset: CompositeOffset): Boolean = Deferral.digest(offset) == end
+
+  /** The ranges of the batch that are not deferred. */
+  def rest(all: SortedMap[String, Seq[OffsetRange]]): SortedMap[String, Seq[OffsetRange]] =
+    all.map { case (id, ofCluster) =>
+      val left = partitions(id)
+      id -> ofCluster.filterNot(range => left.contains((range.topic, range.partition)))
+    }.filter(_._2.nonEmpty)
+
+  /** The end offset of the batch with the positions that the query has really reached. */
+  def reached(offset: CompositeOffset): CompositeOffset =
+    offset.copy(clusters = NextOffset.merge(offset.clusters, starts))
+
+  /**
+   * The offset that follows the batch, as it has to be logged: deferred partitions that are still read start where the
+   * deferral starts, which is below the logged end of the batch.
+   *
+   * @param start the logged end of the batch
+   * @param next computed from [[reached]]
+   */
+  def resumed(start: CompositeOffset, next: CompositeOffset): CompositeOffset = {
+    val found = entering(next)
+    // The same ranges entered in the deferred batch. To Spark, equal offsets are no batch, so they are read after the next one.
+    if (found == start) found.copy(clusters = NextOffset.merge(found.clusters, inBoth(found))) else found
+  }
+
+  private def entering(next: CompositeOffset): CompositeOffset = {
+    val entering = starts.map { case (id, positions) =>
+      val known = next.entered.getOrElse(id, Positions.empty)
+      id -> positions.filter((topic, p) =>
+        next.position(id).get(topic, p).isDefined && known.get(topic, p).isEmpty
+      )
+    }.filter(_._2.nonEmpty)
+    if (entering.isEmpty) next else next.copy(entered = NextOffset.merge(entering, next.entered))
+  }
+
+  private def inBoth(offset: CompositeOffset): SortedMap[String, Positions] = starts.map {
+    case (id, positions) =>
+      id -> positions.filter((topic, p) => offset.position(id).get(topic, p).isDefined)
+  }
+
+  private lazy val starts: SortedMap[String, Positions] = ranges.map { case (id, ofCluster) =>
+    id -> Positions.from(ofCluster.map(range => (range.topic, range.partition, range.from)))
+  }
+
+  private def partitions(id: String): Set[(String, Int)] =
+    ranges.getOrElse(id, Nil).iterator.map(range => (range.topic, range.partition)).toSet
+}
+
+private[dynamickafka] object Deferral {
+
+  /** @param ranges the ranges of the batch whose clusters are unreachable */
+  def apply(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]]
+  ): Deferral = {
+    val identities = ranges.map { case (id, ofCluster) =>
+      val topics = ofCluster.map(_.topic).toSet
+      val known = end.identity(id)
+      id -> known.copy(topics = known.topics.filter { case (topic, _) => topics(topic) })
+    }.filterNot(_._2.isEmpty)
+    Deferral(digest(start), digest(end), ranges, identities)
+  }
+
+  /** Of the text, which is what Spark has logged. */
+  def digest(offset: CompositeOffset): String =
+    HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(offset.json.getBytes(UTF_8)))
+}

@@ -1,0 +1,75 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.io.{FileNotFoundException, IOException}
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
+import io.github.dynamickafka.storage.AtomicFiles
+
+/**
+ * The deferrals of a query, in the folder `deferred` of the source's part of the checkpoint. `<batch>.json` is a deferral, and
+ * `<batch>.entered` marks that its ranges are in Spark's offset log, so that it has no effect any more. Files are never modified.
+ *
+ * All methods return when the change is durable.
+ */
+private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: => AtomicFiles) {
+  private val log = LoggerFactory.getLogger(classOf[DeferralFiles])
+  private val folder = new Path(home, "deferred")
+
+  /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET` if a file is damaged that still has an effect */
+  def read(): Deferrals = {
+    val names = list()
+    val entered = names.flatMap(numberOf(_, ".entered")).toSet
+    Deferrals(SortedMap.from(names.flatMap(numberOf(_, ".json")).flatMap { n =>
+      files.read(deferral(n)).flatMap(text => parsed(n, text, entered(n))).map(of =>
+        n -> Deferrals.Entry(of, entered(n))
+      )
+    }))
+  }
+
+  private def parsed(batch: Long, text: String, entered: Boolean): Option[Deferral] =
+    try Some(DeferralJson.read(text, deferral(batch).toString))
+    catch {
+      case e: DynamicKafkaRuntimeException if entered =>
+        log.warn("Ignoring a file that has no effect any more: {}", e.getMessage)
+        None
+    }
+
+  /** @param batch one without a deferral */
+  def write(batch: Long, of: Deferral): Unit =
+    try {
+      if (fs.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
+      // Left by a crash in [[delete]]: it would void the new deferral.
+      fs.delete(mark(batch), false)
+      files.create(deferral(batch), DeferralJson.write(of))
+    } catch {
+      case e: FileAlreadyExistsException =>
+        throw new IOException(
+          s"could not write ${deferral(batch)}: the file exists, so another query uses this checkpoint",
+          e
+        )
+    }
+
+  def markEntered(batch: Long): Unit = files.replace(mark(batch), "")
+
+  /** The mark last: without it, the deferral would have an effect again. */
+  def delete(batch: Long): Unit = {
+    fs.delete(deferral(batch), false)
+    val _ = fs.delete(mark(batch), false)
+  }
+
+  private def list(): Seq[String] =
+    try fs.listStatus(folder).toSeq.map(_.getPath.getName)
+    catch { case _: FileNotFoundException => Nil }
+
+  private def numberOf(name: String, suffix: String): Option[Long] =
+    if (name.endsWith(suffix)) name.stripSuffix(suffix).toLongOption else None
+
+  private def deferral(batch: Long) = new Path(folder, s"$batch.json")
+  private def mark(batch: Long) = new Path(folder, s"$batch.entered")
+}

@@ -1,0 +1,45 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.io.FileNotFoundException
+
+import org.apache.hadoop.fs.{FileSystem, Path}
+
+/**
+ * What Spark and this project's sink keep in the checkpoint of the query. Only read.
+ *
+ * @param source the folder of a source in it, `sources/<n>`
+ */
+private[source] final class QueryCheckpoint(source: Path, fs: => FileSystem) {
+  import QueryCheckpoint._
+
+  private val home = Option(source.getParent).flatMap(sources => Option(sources.getParent))
+
+  /** The number of the last batch that Spark has logged; None if this is not a folder of a checkpoint. */
+  def lastLogged: Option[Long] =
+    home.flatMap(at => names(new Path(at, Offsets)).flatMap(_.toLongOption).maxOption)
+
+  /** Whether the query has stateful operators: Spark creates the folder before it plans their first batch. */
+  def hasState: Boolean = home.exists(at => fs.exists(new Path(at, State)))
+
+  /** Whether this project's sink has decided to commit this batch. */
+  def isDecided(batch: Long): Boolean =
+    home.exists(at =>
+      names(new Path(at, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
+    )
+
+  private def names(folder: Path): Seq[String] =
+    try fs.listStatus(folder).toSeq.map(_.getPath.getName)
+    catch { case _: FileNotFoundException => Nil }
+}
+
+private[source] object QueryCheckpoint {
+
+  /** Spark's offset log: a file for each batch, named by its number. */
+  private val Offsets = "offsets"
+
+  /** The state of stateful operators. */
+  private val State = "state"
+
+  /** The journal of this project's sink: a decision is `<batch>-<round>.json`. */
+  private val SinkJournal = "dynamic-kafka-sink"
+}

@@ -1,0 +1,57 @@
+package io.github.dynamickafka.sink
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.{Entry, Results}
+
+/** Deferred records and this project's sink with `exactly-once`. */
+class DeferredWriteSuite extends SinkTest {
+
+  private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
+
+  private val deferring = Seq(
+    "unreachableReplayPolicy" -> "defer",
+    "clusterFailurePolicy" -> "skip",
+    "clusterRequestTimeoutMs" -> "4000"
+  )
+
+  test("deferred records are written exactly once; a batch that the sink has decided is not deferred") {
+    scene { s =>
+      target { t =>
+        val (topic, out) = (newTopicOn(2, green, red), newTopicOn(1, blue))
+        s.orders(Entry("green", green, topic), Entry("red", red, topic))
+        t.out(Entry("blue", blue, out))
+        val checkpoint = new Results(t.checkpoint)
+        def frame(options: (String, String)*) = s.frame(options: _*).select("key", "value")
+        def copy(options: (String, String)*) =
+          t.catchUp(frame(options: _*), "deliveryGuarantee" -> "exactly-once")
+        def produced = (stored("green", green, topic) ++ stored("red", red, topic)).map(_.value).sorted
+        Seq(green, red).foreach(produce(_, topic, 2, values("a", 4)))
+        val _ = copy()
+        Seq(green, red).foreach(produce(_, topic, 2, values("b", 4)))
+        // Logged, and not written.
+        val broken = frame().writeStream
+          .foreachBatch((_: DataFrame, _: Long) => throw new IllegalStateException("sink"))
+          .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
+        eventually(assert(broken.exception.isDefined))
+        red.kill()
+        try {
+          val _ = copy(deferring: _*)
+          assert(values(blue, out).size == 12)
+        } finally red.restart()
+        val _ = copy(deferring: _*)
+        assert(values(blue, out) == produced)
+        // Decided and written, and Spark does not know it.
+        checkpoint.uncommit()
+        red.kill()
+        try {
+          val e = refused(copy(deferring: _*))
+          assert(condition(e) == "UNREACHABLE_REPLAY" && text(e).contains("decided"), text(e))
+        } finally red.restart()
+        val _ = copy(deferring: _*)
+        assert(values(blue, out) == produced)
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.nio.file.{Files, Path => FilePath}
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
+
+/** The files of deferrals, and what is read of the checkpoint before a batch is deferred. */
+class DeferralFilesSuite extends AnyFunSuite {
+
+  private val text =
+    """{"version":1,"start":"s","end":"e","clusters":{"blue":{"topics":{"orders":{"ranges":{"0":[1,4]}}}},""" +
+      """"red":{"cluster":"k","topics":{"orders":{"id":"i","ranges":{"0":[5,10],"11":[0,9000000000]}},""" +
+      """"b":{"ranges":{"2":[7,8]}}}}}}"""
+
+  private val deferral = Deferral(
+    "s",
+    "e",
+    SortedMap(
+      "blue" -> Seq(OffsetRange("orders", 0, 1, 4)),
+      "red" -> Seq(
+        OffsetRange("b", 2, 7, 8),
+        OffsetRange("orders", 0, 5, 10),
+        OffsetRange("orders", 11, 0, 9000000000L)
+      )
+    ),
+    SortedMap("red" -> ClusterIdentity(Some("k"), SortedMap("orders" -> "i")))
+  )
+
+  private def sorted(of: Deferral) =
+    of.copy(ranges = of.ranges.map { case (id, r) => id -> r.sortBy(_.toString) })
+
+  private def checkpoint(): (FilePath, SourceCheckpoint) = {
+    val root = Files.createTempDirectory("dynamic-kafka-test-")
+    (root, new SourceCheckpoint(root.resolve("sources/0").toString, new Configuration))
+  }
+
+  private def write(root: FilePath, file: String, content: String): Unit = {
+    val path = root.resolve(file)
+    Files.createDirectories(path.getParent)
+    val _ = Files.writeString(path, content)
+  }
+
+  private def deferred(root: FilePath): Set[String] = {
+    val listing = Files.list(root.resolve("sources/0/dynamic-kafka/deferred"))
+    try listing.toArray.map(_.asInstanceOf[FilePath].getFileName.toString).filterNot(_.endsWith(".crc")).toSet
+    finally listing.close()
+  }
+
+  test("the format, which later versions have to read") {
+    assert(sorted(DeferralJson.read(text, "file")) == sorted(deferral))
+    assert(sorted(DeferralJson.read(DeferralJson.write(deferral), "file")) == sorted(deferral))
+    assert(
+      DeferralJson.write(deferral).startsWith("""{"version":1,"start":"s","end":"e","clusters":{"blue":""")
+    )
+  }
+
+  test("another version, or a damaged file, is refused with its name") {
+    def message(text: String) =
+      intercept[DynamicKafkaRuntimeException](DeferralJson.read(text, "/deferred/7.json")).getMessage
+    assert(message(text.replace("\"version\":1", "\"version\":2")).contains("UNKNOWN_OFFSET_VERSION"))
+    for (
+      damage <-
+        Seq(
+          "",
+          "[]",
+          text.dropRight(1),
+          text.replace("[5,10]", "[5]"),
+          text.replace("[5,10]", "[5,\"x\"]"),
+          text.replace("\"end\":\"e\",", ""),
+          text.replace("\"ranges\"", "\"other\"")
+        )
+    ) assert(message(damage).contains("/deferred/7.json"), damage)
+  }
+
+  test("a deferral has an effect until it is marked as entered, and a new run sees the same") {
+    val (root, memory) = checkpoint()
+    assert(memory.deferrals.read() == Deferrals.none)
+    memory.deferrals.write(0L, deferral)
+    assert(memory.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> false))
+    memory.deferrals.markEntered(0L)
+    assert(memory.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> true))
+    memory.deferrals.delete(0L)
+    assert(memory.deferrals.read() == Deferrals.none && deferred(root).isEmpty)
+  }
+
+  test(
+    "a decision is not replaced by another one, and a mark that a crash left does not void a new decision"
+  ) {
+    val (root, memory) = checkpoint()
+    memory.deferrals.write(0L, deferral)
+    assertThrows[java.io.IOException](memory.deferrals.write(0L, deferral.copy(end = "other")))
+    assert(memory.deferrals.read().all(0L).deferral.end == "e")
+    // Between the two steps of a deletion.
+    memory.deferrals.markEntered(0L)
+    Seq("0.json", ".0.json.crc").foreach(name =>
+      Files.delete(root.resolve("sources/0/dynamic-kafka/deferred").resolve(name))
+    )
+    assert(memory.deferrals.read() == Deferrals.none)
+    memory.deferrals.write(0L, deferral)
+    assert(!memory.deferrals.read().all(0L).entered)
+  }
+
+  test("a damaged file that has no effect any more is ignored") {
+    val (root, memory) = checkpoint()
+    memory.deferrals.write(0L, deferral)
+    write(root, "sources/0/dynamic-kafka/deferred/0.json", "{")
+    Files.deleteIfExists(root.resolve("sources/0/dynamic-kafka/deferred/.0.json.crc"))
+    assertThrows[DynamicKafkaRuntimeException](memory.deferrals.read())
+    memory.deferrals.markEntered(0L)
+    assert(memory.deferrals.read() == Deferrals.none)
+  }
+
+  test("the checkpoint of the query: the last logged batch, state, and decisions of the sink") {
+    val (root, memory) = checkpoint()
+    assert(memory.ofQuery.lastLogged.isEmpty && !memory.ofQuery.hasState && !memory.ofQuery.isDecided(1L))
+    Seq("8", "9", "10", ".10.crc", "10.tmp").foreach(name => write(root, s"offsets/$name", ""))
+    write(root, "dynamic-kafka-sink/run", "r")
+    write(root, "dynamic-kafka-sink/10-0.json", "{}")
+    write(root, "dynamic-kafka-sink/9-0.done", "")
+    assert(memory.ofQuery.lastLogged.contains(10L))
+    assert(memory.ofQuery.isDecided(10L) && !memory.ofQuery.isDecided(1L) && !memory.ofQuery.isDecided(9L))
+    write(root, "state/0/_metadata/metadata", "")
+    assert(memory.ofQuery.hasState)
+  }
+}
