@@ -76,7 +76,13 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
         "continuous processing has no batches that could be committed atomically."
       )
 
-  private def hadoop: Configuration = SparkSession.active.sparkContext.hadoopConfiguration
+  /** That of the session, with which Spark accesses the checkpoint, not that of the application. */
+  private def hadoop: Configuration = {
+    val session = SparkSession.active
+    val own = new Configuration(session.sparkContext.hadoopConfiguration)
+    session.conf.getAll.foreach { case (name, value) => if (value != null) own.set(name, value) }
+    own
+  }
 
   override def toString: String = s"dynamic-kafka $options"
 }

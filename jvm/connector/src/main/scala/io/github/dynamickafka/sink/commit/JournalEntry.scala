@@ -5,6 +5,7 @@ import io.github.dynamickafka.sink.transaction.Prepared
 /**
  * The decision to commit a batch. After it is written, the batch will be committed, regardless of failures.
  *
+ * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the connection properties of the clusters without secrets, for a restart after a cluster has left the
  *                 metadata
@@ -14,6 +15,7 @@ private[sink] final case class JournalEntry(
     run: String,
     batch: Long,
     round: Int,
+    input: BatchInput,
     transactions: Seq[Prepared],
     clusters: Map[String, Map[String, String]]
 )

@@ -9,14 +9,16 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.transaction.Prepared
 
-/** The codec of [[JournalEntry]], version 1. A missing field or another version is an error. */
+/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error. */
 private[commit] object JournalJson {
-  val Version = 1
+  val Version = 2
   private val mapper = new ObjectMapper
 
   def write(entry: JournalEntry): String = {
     val root = mapper.createObjectNode().put("version", Version)
       .put("queryId", entry.queryId).put("run", entry.run).put("batch", entry.batch).put("round", entry.round)
+    val input = root.putObject("input")
+    entry.input.digests.toSeq.sorted.foreach { case (file, digest) => input.put(file, digest) }
     val transactions = root.putArray("transactions")
     entry.transactions.foreach { t =>
       val node = transactions.addObject()
@@ -50,9 +52,10 @@ private[commit] object JournalJson {
         field(root, "run").asText,
         field(root, "batch").asLong,
         field(root, "round").asInt,
+        BatchInput(texts(field(root, "input"))),
         field(root, "transactions").elements.asScala.map(transaction).toSeq,
         field(root, "clusters").properties.asScala.map { e =>
-          e.getKey -> e.getValue.properties.asScala.map(p => p.getKey -> p.getValue.asText).toMap
+          e.getKey -> texts(e.getValue)
         }.toMap
       )
     } catch {
@@ -68,6 +71,9 @@ private[commit] object JournalJson {
     field(node, "rows").asLong,
     field(node, "topics").elements.asScala.map(_.asText).toSeq
   )
+
+  private def texts(node: JsonNode): Map[String, String] =
+    node.properties.asScala.map(p => p.getKey -> p.getValue.asText).toMap
 
   private def field(node: JsonNode, name: String): JsonNode =
     Option(node.get(name)).getOrElse(throw new IllegalArgumentException(s"'$name' is missing"))

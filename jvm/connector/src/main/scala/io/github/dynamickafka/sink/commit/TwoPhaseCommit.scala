@@ -49,7 +49,7 @@ private[sink] final class TwoPhaseCommit(
   /** The summary of the last committed batch. */
   def summary: TwoPhaseCommit.Summary = last
 
-  /** The last committed batch, whose writers discard their rows. */
+  /** The batch whose writers discard their rows: it is committed, and Spark runs it again or has just finished it. */
   def lastCommitted: Option[Long] = committed
 
   /** The parts of the next batch that must be written, if not the whole batch. */
@@ -61,58 +61,85 @@ private[sink] final class TwoPhaseCommit(
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
         // A lost part of another job cannot be written again: this job has other rows.
-        rollForward(j, entry, mayReplay = false)
+        val _ = rollForward(j, entry, mayReplay = false)
       }
       j.delete()
     }
-    // The outcome of other jobs does not apply to this one.
-    committed = None
     journal.foreach { j =>
       j.claim(name.queryId, name.run)
-      j.newest().foreach { case (entry, done) =>
+      j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
-        if (done) committed = Some(entry.batch) else rollForward(j, entry, replayLost)
+        // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
+        repeating = rollForward(j, entry, replayLost).filter(_ => checkInput(j, entry))
       }
+      if (repeating.isEmpty)
+        j.newest().foreach { case (entry, _) =>
+          clusters.remember(entry)
+          committed = Option.when(checkInput(j, entry))(entry.batch)
+        }
     }
     abortEarlierRuns()
+  }
+
+  /**
+   * Compares what a decision is about with what Spark has planned since. Only then a batch with the same number is the
+   * batch that is written.
+   *
+   * @return whether Spark runs the decided batch again; if not, it has finished it
+   */
+  private def checkInput(j: Journal, entry: JournalEntry): Boolean = ofStreams && {
+    def conflict(why: String) = throw Errors.journalConflict(
+      j.path,
+      s"according to the journal, batch ${entry.batch} is decided, but $why. ${TwoPhaseCommit.OlderPlan}"
+    )
+    val last = j.lastPlanned()
+    if (!last.exists(_ >= entry.batch))
+      conflict(
+        s"the offset log of the query ${last.fold("is empty")(n => s"ends with batch $n")}: a part of the checkpoint is older " +
+          "than the rest"
+      )
+    val repeated = last.contains(entry.batch)
+    if (repeated)
+      entry.input.difference(j.input(entry.batch).getOrElse(BatchInput.Empty)).foreach(what =>
+        conflict(s"the query has planned another batch with this number: $what")
+      )
+    repeated
   }
 
   private def abortEarlierRuns(): Unit =
     abortLeftovers(id => id.startsWith(name.ofQuery) && !id.startsWith(name.ofRun))
 
-  private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Unit = {
+  /** Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it. */
+  private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
     log.info(
       s"An earlier run decided batch ${entry.batch}: committing its ${entry.transactions.size} transactions"
     )
     end(entry.batch, entry.transactions) match {
       case Decision.Done =>
         j.finish(entry)
-        committed = Some(entry.batch)
+        None
       case nothing: Decision.Nothing if entry.round == 0 =>
         log.warn(
           s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
         )
         j.retract(entry)
-        committed = before(entry)
+        None
       // Of a later round, nothing is committed, but other parts of the batch are.
       case Decision.Nothing(lost) =>
         if (!mayReplay) throw partial(entry.batch, lost)
         j.retract(entry)
-        repeat(j, entry, lost)
+        Some(repeat(j, entry, lost))
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Partial(lost) =>
         if (!mayReplay) throw partial(entry.batch, lost)
-        repeat(j, entry, lost)
+        Some(repeat(j, entry, lost))
     }
   }
 
-  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): Unit = {
+  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): LostParts = {
     log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
-    committed = before(entry)
-    repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
+    LostParts.next(j.rounds(entry.batch), lost.map(_._1))
   }
-
-  private def before(entry: JournalEntry) = Option.when(entry.batch > 0)(entry.batch - 1)
 
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
@@ -126,18 +153,18 @@ private[sink] final class TwoPhaseCommit(
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
         checkAge(batch, startedNanos, timeoutMs)
+        steps.reached("before-decision", batch)
+        journal.foreach(_.checkClaim(name.run))
         val entry = JournalEntry(
           name.queryId,
           name.run,
           batch,
           again.fold(0)(_.round),
+          input(batch),
           transactions,
           transactions.map(_.cluster).distinct.map(id => id -> clusters.safe(id)).toMap
         )
-        steps.reached("before-decision", batch)
         journal.foreach { j =>
-          j.checkClaim(name.run)
-          if (ofStreams && !j.isPlanned(batch)) throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned)
           steps.reached("claimed", batch)
           dropStale(j, entry)
           decide(j, entry)
@@ -162,6 +189,10 @@ private[sink] final class TwoPhaseCommit(
         abortEarlierRuns()
       }
     }
+
+  private def input(batch: Long): BatchInput = journal.filter(_ => ofStreams).fold(BatchInput.Empty)(
+    _.input(batch).getOrElse(throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned))
+  )
 
   /**
    * Drops a decision that an earlier run wrote after this run had checked the journal. That run checks the claim before
@@ -292,6 +323,11 @@ private[sink] object TwoPhaseCommit {
   private val NotPlanned =
     "the offset log at 'checkpointLocation' does not contain the batch. Either this is not the checkpoint of the query, or " +
       "the query runs in real-time mode, where a failed batch is not repeated with the same records."
+
+  private val OlderPlan =
+    "Restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
+      "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
+      "own batches have in common."
 
   /** The number of batches after which open transactions of earlier runs are searched for again. */
   private val Sweeps = 2

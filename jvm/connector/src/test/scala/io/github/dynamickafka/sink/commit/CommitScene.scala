@@ -25,11 +25,16 @@ private[commit] final class CommitScene {
   /** Whether any file of this journal is left. */
   def exists(name: String): Boolean = Files.exists(folder.resolve(name))
 
+  private val offsets = folder.resolve("checkpoint").resolve("offsets")
+
   /** Adds a batch to Spark's offset log, as Spark does before it runs the batch. */
-  def plan(batch: Long): Unit = {
-    val offsets = Files.createDirectories(folder.resolve("checkpoint").resolve("offsets"))
-    val _ = Files.writeString(offsets.resolve(batch.toString), "v1")
+  def plan(batch: Long, offset: String = Planned): Unit = {
+    Files.createDirectories(offsets)
+    val _ = Files.writeString(offsets.resolve(batch.toString), offset)
   }
+
+  /** Deletes a batch from Spark's offset log. */
+  def forget(batch: Long): Unit = Files.delete(offsets.resolve(batch.toString))
 
   val clusters: Clusters = {
     val all = new Clusters(properties, requestTimeoutMs = 2000L, CommitTimeoutMs, kafka.connect(_, _))
@@ -69,6 +74,9 @@ private[commit] final class CommitScene {
 private[commit] object CommitScene {
   val CommitTimeoutMs = 1000L
 
+  /** What Spark's offset log has of each batch, unless a test plans it differently. */
+  val Planned = "v1"
+
   /** Two requests that fail are within the time limit of a commit, three are not. */
   val PatienceMs = 400L
   val TransactionTimeoutMs = 60000L
@@ -93,6 +101,7 @@ private[commit] object CommitScene {
       "first",
       batch,
       round,
+      BatchInput.of(s"offsets/$batch" -> Planned),
       transactions,
       transactions.map(_.cluster -> Map.empty[String, String]).toMap
     )
