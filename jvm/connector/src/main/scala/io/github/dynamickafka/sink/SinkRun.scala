@@ -8,6 +8,7 @@ import io.github.dynamickafka.config.ClusterScope
 import io.github.dynamickafka.config.{
   DeliveryGuarantee,
   PartitionerChoice,
+  ProducerProperties,
   SinkOptionSpecs,
   SinkOptions,
   Subscription
@@ -16,7 +17,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, Journal, TwoPhaseCommit}
+import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
@@ -48,15 +49,20 @@ private[sink] final class SinkRun(
     options.discovery,
     options.service.name
   )
-  private val name =
-    TransactionName(options.transactions.idPrefix, queryId, UUID.randomUUID().toString.take(8))
   private val clusters = new Clusters(
     (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
     options.clusters.requestTimeoutMs,
     options.transactions.commitTimeoutMs
   )
+  private lazy val claim = {
+    val run = UUID.randomUUID().toString.take(8)
+    journal.fold(Claim.alone(queryId, run))(_.claim(queryId, run))
+  }
+  private lazy val name =
+    TransactionName(options.transactions.idPrefix, queryId, claim.instance, claim.generation)
   private lazy val commits = new TwoPhaseCommit(
     name,
+    claim,
     journal,
     ofStreams,
     earlier,
@@ -73,11 +79,14 @@ private[sink] final class SinkRun(
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
-    val first = plan.isEmpty
     val topology = current()
-    val next = plan.filter(_.topology eq topology).getOrElse(newPlan(topology))
+    val next = plan.filter(_.topology eq topology).getOrElse {
+      val properties = connect(topology)
+      // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
+      if (exactlyOnce && plan.isEmpty) commits.recover()
+      newPlan(topology, properties)
+    }
     plan = Some(next)
-    if (first && exactlyOnce) commits.recover()
     startedNanos = clock.nanoTime()
     WriterFactory(
       columns,
@@ -130,7 +139,8 @@ private[sink] final class SinkRun(
     state.topology.getOrElse(watcher.awaitFirst())
   }
 
-  private def newPlan(topology: WriteTopology): SinkPlan = {
+  /** Sets the clusters of the topology, without a request to any of them. */
+  private def connect(topology: WriteTopology): Map[String, ProducerProperties] = {
     if (plan.isEmpty && exactlyOnce)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
@@ -145,7 +155,12 @@ private[sink] final class SinkRun(
       id -> scope.producer(id, cluster.properties)
     }.toMap
     clusters.set(properties)
-    val timeout = if (exactlyOnce) timeouts.of(properties) else Map.empty[String, Long]
+    properties
+  }
+
+  private def newPlan(topology: WriteTopology, properties: Map[String, ProducerProperties]): SinkPlan = {
+    val written = topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
+    val timeout = if (exactlyOnce) timeouts.of(properties, written) else Map.empty[String, Long]
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil

@@ -75,7 +75,7 @@ private[sink] final case class WriterFactory(
     new TransactionalSender(
       producers,
       TransactionPool.shared,
-      TaskAttempt(partition, t.name.id(epoch, partition, stage, attempt), retried = stage + attempt > 0),
+      TaskAttempt(partition, t.name.id(_, epoch, partition, stage, attempt), retried = stage + attempt > 0),
       cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster)),
       () => context.isInterrupted()
     )

@@ -18,7 +18,9 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
       .filter(file => digests.get(file) != now.digests.get(file))
     def told(of: BatchInput, file: String) = of.digests.getOrElse(file, "no such file")
     Option.when(differing.nonEmpty)(
-      differing.map(file => s"'$file' had SHA-256 ${told(this, file)} and now has ${told(now, file)}").mkString(
+      differing.map(file =>
+        s"'$file' had SHA-256 ${told(this, file)} and now has ${told(now, file)}"
+      ).mkString(
         ", "
       )
     )

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, Executors, ThreadFactory}
+import java.util.concurrent.{Callable, ExecutionException}
 
 import scala.util.control.NonFatal
 
@@ -35,7 +35,8 @@ private[commit] final class Committer(
       val size = math.max(SmallestLot, (ofCluster.size + Lanes - 1) / Lanes)
       ofCluster.grouped(size)
     }
-    val under = lots.map(lot => threads.submit((() => commitLot(lot, deadlineNanos)): Callable[Outcomes]))
+    val under =
+      lots.map(lot => Clusters.threads.submit((() => commitLot(lot, deadlineNanos)): Callable[Outcomes]))
     val outcomes =
       try under.flatMap(_.get()).toMap
       catch { case e: ExecutionException => throw e.getCause }
@@ -113,14 +114,4 @@ private[commit] object Committer {
   private val Lanes = 4
   private val SmallestLot = 5
   private val PauseMs = 100L
-
-  // Shared by all queries of this driver. Idle threads terminate.
-  private val threads = {
-    val daemon: ThreadFactory = task => {
-      val thread = new Thread(task, "dynamic-kafka-sink-commit")
-      thread.setDaemon(true)
-      thread
-    }
-    Executors.newCachedThreadPool(daemon)
-  }
 }

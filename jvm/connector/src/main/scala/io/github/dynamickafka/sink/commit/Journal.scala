@@ -17,12 +17,18 @@ import io.github.dynamickafka.storage.AtomicFiles
  *
  * @param location the location of the checkpoint
  */
-private[sink] final class Journal(location: String, hadoop: Configuration) {
+private[sink] final class Journal(
+    location: String,
+    hadoop: Configuration,
+    newInstance: () => String = Claim.newInstance _
+) {
   import Journal._
 
-  private val folder = new Path(location, Folder)
-  private val fs = folder.getFileSystem(hadoop)
+  private val fs = new Path(location).getFileSystem(hadoop)
+  private val folder = fs.makeQualified(new Path(location, Folder))
   private val files = new AtomicFiles(fs, hadoop)
+  private val claims =
+    new Claims(folder, files, () => names(folder), delete, newInstance)
 
   def path: String = folder.toString
 
@@ -85,16 +91,23 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
 
-  /** Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted. */
-  def claim(queryId: String, run: String): Unit = {
+  /**
+   * Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted.
+   *
+   * @param run unique for each start
+   */
+  def claim(queryId: String, run: String): Claim = {
+    if (fs.exists(new Path(folder, "run")))
+      throw Errors.journalConflict(
+        path,
+        "it has version 1, of a development version of the connector, which this version cannot continue"
+      )
     newest().filter(_._1.queryId != queryId).foreach(_ => numbers().foreach(remove))
-    files.replace(owner, run)
+    claims.take(queryId, run)
   }
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
-  def checkClaim(run: String): Unit = files.read(owner).filter(_ != run).foreach { other =>
-    throw Errors.journalConflict(path, s"run '$other' of the query started after this run, '$run'")
-  }
+  def checkClaim(claim: Claim): Unit = claims.check(claim)
 
   /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = {
@@ -106,8 +119,12 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   private def remove(number: Number): Unit = {
     // The decision last: without it, nothing would delete '.done' later.
-    fs.delete(done(number), false)
-    val _ = fs.delete(decision(number), false)
+    delete(done(number))
+    delete(decision(number))
+  }
+
+  private def delete(file: Path): Unit = {
+    val _ = fs.delete(file, false)
   }
 
   private def numbers(): Seq[Number] = names(folder).collect { case DecisionFile(batch, round) =>
@@ -120,7 +137,6 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
-  private def owner = new Path(folder, "run")
   private def offsets = new Path(location, Offsets)
 }
 

@@ -16,7 +16,11 @@ private[commit] object JournalJson {
 
   def write(entry: JournalEntry): String = {
     val root = mapper.createObjectNode().put("version", Version)
-      .put("queryId", entry.queryId).put("run", entry.run).put("batch", entry.batch).put("round", entry.round)
+      .put("queryId", entry.queryId).put("run", entry.run)
+      .put(
+        "instance",
+        entry.instance
+      ).put("generation", entry.generation).put("batch", entry.batch).put("round", entry.round)
     val input = root.putObject("input")
     entry.input.digests.toSeq.sorted.foreach { case (file, digest) => input.put(file, digest) }
     val transactions = root.putArray("transactions")
@@ -50,6 +54,8 @@ private[commit] object JournalJson {
       JournalEntry(
         field(root, "queryId").asText,
         field(root, "run").asText,
+        field(root, "instance").asText,
+        field(root, "generation").asLong,
         field(root, "batch").asLong,
         field(root, "round").asInt,
         BatchInput(texts(field(root, "input"))),

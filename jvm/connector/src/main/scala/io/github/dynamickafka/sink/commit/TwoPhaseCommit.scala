@@ -3,8 +3,6 @@ package io.github.dynamickafka.sink.commit
 import java.io.IOException
 import java.util.concurrent.TimeUnit
 
-import scala.util.control.NonFatal
-
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
@@ -18,6 +16,7 @@ import io.github.dynamickafka.time.Clock
  *
  * For one run of a query. Not thread-safe, except for [[Clusters]].
  *
+ * @param claim the claim of this run on the journal
  * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
  *                only a part of the job is committed
  * @param ofStreams whether it is a streaming query, with the journal in its checkpoint
@@ -26,6 +25,7 @@ import io.github.dynamickafka.time.Clock
  */
 private[sink] final class TwoPhaseCommit(
     name: TransactionName,
+    claim: Claim,
     journal: Option[Journal],
     ofStreams: Boolean,
     earlier: Seq[Journal],
@@ -38,6 +38,7 @@ private[sink] final class TwoPhaseCommit(
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
   private val committer = new Committer(clusters.committing, clusters.admin, pool, clock)
+  private val leftovers = new Leftovers(name, claim, journal, clusters)
 
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
@@ -59,6 +60,8 @@ private[sink] final class TwoPhaseCommit(
   def recover(): Unit = {
     earlier.foreach { j =>
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
+        // The earlier job detects this, if it still runs.
+        j.claim(entry.queryId, claim.run)
         clusters.remember(entry)
         // A lost part of another job cannot be written again: this job has other rows.
         val _ = rollForward(j, entry, mayReplay = false)
@@ -66,7 +69,6 @@ private[sink] final class TwoPhaseCommit(
       j.delete()
     }
     journal.foreach { j =>
-      j.claim(name.queryId, name.run)
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
@@ -78,7 +80,7 @@ private[sink] final class TwoPhaseCommit(
           committed = Option.when(checkInput(j, entry))(entry.batch)
         }
     }
-    abortEarlierRuns()
+    leftovers.ofEarlierRuns()
   }
 
   /**
@@ -105,9 +107,6 @@ private[sink] final class TwoPhaseCommit(
       )
     repeated
   }
-
-  private def abortEarlierRuns(): Unit =
-    abortLeftovers(id => id.startsWith(name.ofQuery) && !id.startsWith(name.ofRun))
 
   /** Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it. */
   private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
@@ -154,10 +153,12 @@ private[sink] final class TwoPhaseCommit(
       if (transactions.nonEmpty) {
         checkAge(batch, startedNanos, timeoutMs)
         steps.reached("before-decision", batch)
-        journal.foreach(_.checkClaim(name.run))
+        journal.foreach(_.checkClaim(claim))
         val entry = JournalEntry(
-          name.queryId,
-          name.run,
+          claim.queryId,
+          claim.run,
+          claim.instance,
+          claim.generation,
           batch,
           again.fold(0)(_.round),
           input(batch),
@@ -173,7 +174,7 @@ private[sink] final class TwoPhaseCommit(
         decided = Some(batch)
         // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
         // decision and may be aborting these transactions. In the second case, none of them may be committed.
-        journal.foreach(_.checkClaim(name.run))
+        journal.foreach(_.checkClaim(claim))
         steps.reached("decided", batch)
         finish(entry)
       }
@@ -182,11 +183,11 @@ private[sink] final class TwoPhaseCommit(
       committed = Some(batch)
       repeating = None
       // A retried task may have left an open transaction, which blocks consumers with read_committed until its timeout.
-      if (tasks.exists(_.retried)) abortLeftovers(_.startsWith(name.ofRun))
+      if (tasks.exists(_.retried)) leftovers.ofThisRun()
       // An executor of an earlier run may still have opened transactions during the last search.
       if (sweeps > 0) {
         sweeps -= 1
-        abortEarlierRuns()
+        leftovers.ofEarlierRuns()
       }
     }
 
@@ -199,14 +200,15 @@ private[sink] final class TwoPhaseCommit(
    * it commits anything, and fails.
    */
   private def dropStale(j: Journal, entry: JournalEntry): Unit =
-    j.undone(entry.batch, entry.round).filter(_.run != name.run).foreach { stale =>
+    j.undone(entry.batch, entry.round).filter(_.run != claim.run).foreach { stale =>
       // Must not drop the decision of a later run, which decides only after it has claimed the journal.
-      j.checkClaim(name.run)
+      j.checkClaim(claim)
       log.warn(
         s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
-      fence(stale.batch, stale.transactions)
+      // Those of another instance of the journal belong to another query by now.
+      if (stale.instance == claim.instance) leftovers.abort(stale.batch, stale.transactions)
       j.retract(stale)
     }
 
@@ -239,21 +241,9 @@ private[sink] final class TwoPhaseCommit(
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
     if (!decided.contains(batch) && !committed.contains(batch)) {
-      fence(batch, tasks.flatMap(_.prepared))
+      leftovers.abort(batch, tasks.flatMap(_.prepared))
       // Transactions of tasks that were killed right after their end, whose messages Spark drops.
-      abortLeftovers(_.startsWith(name.ofRun))
-    }
-
-  private def fence(batch: Long, transactions: Seq[Prepared]): Unit =
-    transactions.groupBy(_.cluster).foreach { case (id, ofCluster) =>
-      try clusters.admin(id).fence(ofCluster.map(_.transactionalId))
-      catch {
-        case NonFatal(e) =>
-          log.warn(
-            s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka aborts them after their timeout",
-            e
-          )
-      }
+      leftovers.ofThisRun()
     }
 
   private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
@@ -275,29 +265,6 @@ private[sink] final class TwoPhaseCommit(
         s"its tasks took $ageMs ms, and the transaction timeout is $timeoutMs ms ('transaction.timeout.ms'): the remaining " +
           "time is too short to commit safely."
       )
-  }
-
-  private def abortLeftovers(ours: String => Boolean): Unit = {
-    val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(t =>
-      (t.cluster, t.transactionalId)
-    ).toSet
-    clusters.ids.foreach { cluster =>
-      try {
-        val admin = clusters.admin(cluster)
-        val left = admin.open(id => ours(id) && !kept((cluster, id)))
-        if (left.nonEmpty)
-          log.info(
-            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
-          )
-        admin.fence(left)
-      } catch {
-        case NonFatal(e) =>
-          log.warn(
-            s"Searching for transactions that are left open on Kafka cluster '$cluster' failed. Kafka aborts them after " +
-              s"their timeout; until then they block consumers with isolation level read_committed: $e"
-          )
-      }
-    }
   }
 
   private def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable) =

@@ -75,7 +75,7 @@ private[sink] final class TransactionalSender(
       pool.release(lane.settings, lane.producer)
       Prepared(
         lane.settings.cluster,
-        attempt.transactionalId,
+        attempt.transactionalId(lane.settings.cluster),
         handle.producerId,
         handle.epoch,
         attempt.partition,
@@ -110,7 +110,7 @@ private[sink] final class TransactionalSender(
         pool.discard(lane.settings, lane.producer)
         // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
         log.warn(
-          s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+          s"Transaction '${attempt.transactionalId(lane.settings.cluster)}' on Kafka cluster '${lane.settings.cluster}' could not be " +
             s"aborted: $e"
         )
     }
@@ -132,9 +132,10 @@ private[sink] final class TransactionalSender(
 
   private def begin(cluster: String): Lane = {
     val settings = this.settings(cluster)
-    SendFailures.guarded(settings, s"not known yet, transaction '${attempt.transactionalId}'") {
+    val id = attempt.transactionalId(cluster)
+    SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
       val producer = pool.acquire(settings)
-      try producer.begin(attempt.transactionalId)
+      try producer.begin(id)
       catch {
         case NonFatal(e) =>
           pool.discard(settings, producer)
@@ -160,6 +161,11 @@ private[sink] object TransactionalSender {
 
 /**
  * @param partition the number of the task in its batch
+ * @param transactionalId the id of its transaction on a cluster
  * @param retried whether there may have been an earlier attempt
  */
-private[sink] final case class TaskAttempt(partition: Int, transactionalId: String, retried: Boolean)
+private[sink] final case class TaskAttempt(
+    partition: Int,
+    transactionalId: String => String,
+    retried: Boolean
+)

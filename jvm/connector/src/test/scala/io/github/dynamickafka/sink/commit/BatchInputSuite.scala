@@ -41,16 +41,24 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     assert(scene.recovered("third").lastCommitted.isEmpty)
   }
 
-  test("the batch was planned again with other offsets: JOURNAL_CONFLICT with batch, both digests and the remedy") {
+  test(
+    "the batch was planned again with other offsets: JOURNAL_CONFLICT with batch, both digests and the remedy"
+  ) {
     val scene = decided()
     scene.forget(4L)
     scene.plan(4L, "v1 of other ranges")
     val text = conflict(scene)
-    assert(text.contains("batch 4") && text.contains("'offsets/4'") && text.contains("Restore the checkpoint"))
-    assert(text.contains(BatchInput.digest(Planned)) && text.contains(BatchInput.digest("v1 of other ranges")))
+    assert(
+      text.contains("batch 4") && text.contains("'offsets/4'") && text.contains("Restore the checkpoint")
+    )
+    assert(
+      text.contains(BatchInput.digest(Planned)) && text.contains(BatchInput.digest("v1 of other ranges"))
+    )
   }
 
-  test("Spark's part of the checkpoint is one batch behind: JOURNAL_CONFLICT, and the earlier batch is not discarded") {
+  test(
+    "Spark's part of the checkpoint is one batch behind: JOURNAL_CONFLICT, and the earlier batch is not discarded"
+  ) {
     val scene = decided()
     scene.forget(4L)
     scene.plan(3L)
@@ -79,7 +87,9 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     assert(scene.recovered("second").lastCommitted.isEmpty && scene.journal.newest().isEmpty)
   }
 
-  test("nothing of the decided batch is committed, and Spark is one batch behind: that batch is discarded if it is written") {
+  test(
+    "nothing of the decided batch is committed, and Spark is one batch behind: that batch is discarded if it is written"
+  ) {
     Seq(Planned -> true, "v1 of other ranges" -> false).foreach { case (offset, same) =>
       val scene = decided(done = false)
       scene.kafka.put(COMPLETE_ABORT, one, two)

@@ -20,7 +20,19 @@ private[commit] final class CommitScene {
   val journal: Journal = newJournal()
 
   def newJournal(name: String = "checkpoint"): Journal =
-    new Journal(folder.resolve(name).toString, new Configuration)
+    new Journal(folder.resolve(name).toString, new Configuration, () => Instance)
+
+  private var claims = Map.empty[(String, String), Claim]
+
+  /** The claim of a run on a journal, which it takes once. */
+  def claim(run: String, on: Journal = journal): Claim = {
+    val taken = claims.getOrElse(
+      on.path -> run,
+      Iterator.continually(on.claim("q", run)).find(_.generation >= generation(run)).get
+    )
+    claims += (on.path -> run) -> taken
+    taken
+  }
 
   /** Whether any file of this journal is left. */
   def exists(name: String): Boolean = Files.exists(folder.resolve(name))
@@ -42,7 +54,7 @@ private[commit] final class CommitScene {
     all
   }
 
-  /** A start of the query, which has not recovered yet. */
+  /** A start of the query, which has claimed the journal and has not recovered yet. */
   def start(
       run: String,
       replayLost: Boolean = false,
@@ -51,7 +63,8 @@ private[commit] final class CommitScene {
       steps: CommitProbe = CommitProbe.Untold,
       kept: Option[Journal] = Some(journal)
   ): TwoPhaseCommit = new TwoPhaseCommit(
-    TransactionName("p", "q", run),
+    name(run),
+    kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
     kept,
     ofStreams,
     earlier,
@@ -74,6 +87,9 @@ private[commit] final class CommitScene {
 private[commit] object CommitScene {
   val CommitTimeoutMs = 1000L
 
+  /** The instance of the journal. */
+  val Instance = "i"
+
   /** What Spark's offset log has of each batch, unless a test plans it differently. */
   val Planned = "v1"
 
@@ -93,12 +109,19 @@ private[commit] object CommitScene {
 
   /** What a task of a run has prepared on a cluster. */
   def prepared(cluster: String, task: Int, run: String = "first"): Prepared =
-    Prepared(cluster, s"p-q-$run-0-$task-0.0-$cluster", 7L, 3, task, 10L + task, Seq("t"))
+    Prepared(cluster, name(run).id(cluster, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
+
+  /** The generations of the runs, by their names. */
+  def generation(run: String): Long = Seq("old", "first", "second", "third", "fourth").indexOf(run) + 1L
+
+  def name(run: String): TransactionName = TransactionName("p", "q", Instance, generation(run))
 
   def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
     JournalEntry(
       "q",
       "first",
+      Instance,
+      generation("first"),
       batch,
       round,
       BatchInput.of(s"offsets/$batch" -> Planned),

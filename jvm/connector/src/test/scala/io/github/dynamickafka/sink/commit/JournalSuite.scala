@@ -24,6 +24,8 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     JournalEntry(
       query,
       "run",
+      "i",
+      1L,
       batch,
       round,
       Input,
@@ -56,7 +58,8 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       round <- Gen.chooseNum(0, 9)
       clusters <- Gen.mapOf(Gen.zip(text, Gen.mapOf(Gen.zip(text, text))))
       input <- Gen.mapOf(Gen.zip(text, text))
-    } yield JournalEntry("q", "r", batch, round, BatchInput(input), transactions, clusters)
+      generation <- Gen.chooseNum(1L, Long.MaxValue)
+    } yield JournalEntry("q", "r", "i", generation, batch, round, BatchInput(input), transactions, clusters)
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }
 
@@ -108,16 +111,6 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     val kept = (20 to 30).flatMap(batch => Seq(s"$batch-0.json", s"$batch-0.done"))
     // Hadoop's local file system stores a checksum beside each file.
     assert(names.toSet == (kept ++ kept.map(name => s".$name.crc")).toSet)
-  }
-
-  test("the run that started last may decide") {
-    val folder = newFolder()
-    val (first, second) = (journal(folder), journal(folder))
-    first.claim("q", "one")
-    first.checkClaim("one")
-    second.claim("q", "two")
-    second.checkClaim("two")
-    assert(conflict(first.checkClaim("one")).contains("run 'two' of the query started after this run, 'one'"))
   }
 
   test("decisions of another query are dropped: its checkpoint was deleted") {

@@ -126,7 +126,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val scene = lostAgain()
     Seq("third", "fourth").foreach { run =>
       val (condition, text) = failure(scene.start(run).recover())
-      assert(condition == "PARTIAL_COMMIT" && text.contains("p-q-second-0-0-0.0-green"))
+      assert(condition == "PARTIAL_COMMIT" && text.contains(prepared("green", 0, "second").transactionalId))
     }
     assert(scene.journal.rounds(4L).map(_.round) == Seq(0, 1))
   }
@@ -158,7 +158,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   test("open transactions of earlier runs are aborted, those of other queries and of this run are not") {
     val scene = new CommitScene
     val (old, mine) = (prepared("green", 0, "old"), prepared("green", 0, "second"))
-    val other = old.copy(transactionalId = "p-q2-old-0-0-0.0-green")
+    val other = old.copy(transactionalId = "p-q2-i-1-green-0-0-0.0")
     scene.kafka.put(ONGOING, old, mine, other)
     scene.recovered("second")
     assert(scene.kafka.in(COMPLETE_ABORT) == ids(old))

@@ -54,7 +54,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   test("if another run has started since, nothing is decided") {
     val scene = planned()
     val first = scene.start("first")
-    scene.journal.claim("q", "second")
+    scene.claim("second")
     val (condition, text) = commit(scene, first, "first")
     assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
@@ -62,7 +62,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   test("if another run starts while this one decides, nothing is committed or aborted") {
     val scene = planned()
-    val first = scene.start("first", steps = at("claimed")(scene.journal.claim("q", "second")))
+    val first = scene.start("first", steps = at("claimed") { val _ = scene.claim("second") })
     val (condition, text) = commit(scene, first, "first")
     assert(condition == "JOURNAL_CONFLICT" && text.contains(takeover))
     first.abort(0L, tasks(one))
@@ -71,7 +71,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   test("a decision made too late is replaced by the decision of the run that started afterwards") {
     val scene = planned()
-    commit(scene, scene.start("first", steps = at("claimed")(scene.journal.claim("q", "second"))), "first")
+    commit(scene, scene.start("first", steps = at("claimed") { val _ = scene.claim("second") }), "first")
     assert(commit(scene, scene.start("second"), "second")._1 == "none")
     assert(newest(scene).contains("second" -> true))
     assert(scene.kafka.in(COMPLETE_ABORT) == Set(one.transactionalId))
@@ -84,7 +84,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     val first = scene.start(
       "first",
       steps = at("claimed") {
-        scene.journal.claim("q", "second")
+        scene.claim("second")
         assert(commit(scene, scene.start("second"), "second")._1 == "COMMIT_INCOMPLETE")
       }
     )
