@@ -68,6 +68,7 @@ private[sink] final class SinkRun(
     earlier,
     clusters,
     options.transactions.replayLost,
+    options.transactions.unknown,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
     CommitProbe.current,

@@ -28,7 +28,7 @@ private[sink] final class Clusters(
   /** Adds the clusters of a decision that are not in the metadata. */
   def remember(entry: JournalEntry): Unit = synchronized {
     entry.clusters.foreach { case (id, known) =>
-      if (!current.contains(id)) current += id -> resolve(id, known)
+      if (!current.contains(id)) current += id -> resolve(id, known.properties)
     }
   }
 

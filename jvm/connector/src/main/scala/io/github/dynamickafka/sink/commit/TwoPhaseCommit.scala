@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
@@ -31,13 +32,17 @@ private[sink] final class TwoPhaseCommit(
     earlier: Seq[Journal],
     clusters: Clusters,
     replayLost: Boolean,
+    unknown: UnknownCommitPolicy,
     commitTimeoutMs: Long,
     pool: TransactionPool,
     steps: CommitProbe,
     clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
-  private val committer = new Committer(clusters.committing, clusters.admin, pool, clock)
+  private val inspector = new Inspector(clusters, clock)
+  private val committer = new Committer(clusters.committing, inspector, pool, clock)
+  private val rollForward =
+    new RollForward(inspector, committer, unknown, commitTimeoutMs, clock, end(_, _))
   private val leftovers = new Leftovers(name, claim, journal, clusters)
 
   private var committed: Option[Long] = None
@@ -61,10 +66,10 @@ private[sink] final class TwoPhaseCommit(
     earlier.foreach { j =>
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         // The earlier job detects this, if it still runs.
-        j.claim(entry.queryId, claim.run)
+        val taken = j.claim(entry.queryId, claim.run)
         clusters.remember(entry)
         // A lost part of another job cannot be written again: this job has other rows.
-        val _ = rollForward(j, entry, mayReplay = false)
+        val _ = rollForward(j, taken, entry, mayReplay = false)
       }
       j.delete()
     }
@@ -72,7 +77,7 @@ private[sink] final class TwoPhaseCommit(
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        repeating = rollForward(j, entry, replayLost).filter(_ => checkInput(j, entry))
+        repeating = rollForward(j, claim, entry, replayLost).filter(_ => checkInput(j, entry))
       }
       if (repeating.isEmpty)
         j.newest().foreach { case (entry, _) =>
@@ -108,38 +113,6 @@ private[sink] final class TwoPhaseCommit(
     repeated
   }
 
-  /** Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it. */
-  private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
-    log.info(
-      s"An earlier run decided batch ${entry.batch}: committing its ${entry.transactions.size} transactions"
-    )
-    end(entry.batch, entry.transactions) match {
-      case Decision.Done =>
-        j.finish(entry)
-        None
-      case nothing: Decision.Nothing if entry.round == 0 =>
-        log.warn(
-          s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
-        )
-        j.retract(entry)
-        None
-      // Of a later round, nothing is committed, but other parts of the batch are.
-      case Decision.Nothing(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
-        j.retract(entry)
-        Some(repeat(j, entry, lost))
-      case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
-      case Decision.Partial(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
-        Some(repeat(j, entry, lost))
-    }
-  }
-
-  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): LostParts = {
-    log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
-    LostParts.next(j.rounds(entry.batch), lost.map(_._1))
-  }
-
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms`
@@ -154,6 +127,9 @@ private[sink] final class TwoPhaseCommit(
         checkAge(batch, startedNanos, timeoutMs)
         steps.reached("before-decision", batch)
         journal.foreach(_.checkClaim(claim))
+        val planned = input(batch)
+        val kafkaIds = checkOpen(batch, transactions)
+        checkAge(batch, startedNanos, timeoutMs)
         val entry = JournalEntry(
           claim.queryId,
           claim.run,
@@ -161,11 +137,13 @@ private[sink] final class TwoPhaseCommit(
           claim.generation,
           batch,
           again.fold(0)(_.round),
-          input(batch),
+          planned,
           transactions,
-          transactions.map(_.cluster).distinct.map(id => id -> clusters.safe(id)).toMap
+          transactions.map(_.cluster).distinct
+            .map(id => id -> JournalCluster(kafkaIds.get(id), clusters.safe(id))).toMap
         )
         journal.foreach { j =>
+          j.checkClaim(claim)
           steps.reached("claimed", batch)
           dropStale(j, entry)
           decide(j, entry)
@@ -196,6 +174,27 @@ private[sink] final class TwoPhaseCommit(
   )
 
   /**
+   * A task that was stalled for long may have used an id again, and a transaction may have expired on one cluster only:
+   * after the decision, this would leave a part of the batch.
+   *
+   * @return Kafka's ids of the clusters
+   */
+  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Map[String, String] = {
+    val report = inspector.await(transactions, _ => None, deadline())
+    report.outcomes.collectFirst { case (t, outcome) if outcome != Outcome.Open => t -> outcome }.foreach {
+      case (t, outcome) =>
+        val why = outcome match {
+          case Outcome.Lost(reason) => reason
+          case Outcome.Unknown(reason) => reason
+          case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
+          case other => s"it is $other before the decision"
+        }
+        throw Errors.transactionsAborted(batch, s"${Decision.at(t)}: $why.")
+    }
+    report.kafkaIds
+  }
+
+  /**
    * Drops a decision that an earlier run wrote after this run had checked the journal. That run checks the claim before
    * it commits anything, and fails.
    */
@@ -207,8 +206,16 @@ private[sink] final class TwoPhaseCommit(
         s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
-      // Those of another instance of the journal belong to another query by now.
-      if (stale.instance == claim.instance) leftovers.abort(stale.batch, stale.transactions)
+      // Those of another instance of the journal belong to a copy of the query.
+      val ended =
+        if (stale.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId, deadline())
+        else inspector.once(stale.transactions, stale.kafkaId).outcomes
+      ended.collectFirst { case (t, Outcome.Committed) => t }.foreach { t =>
+        throw Errors.journalConflict(
+          j.path,
+          s"run '${stale.run}' of the query has committed a part of batch ${stale.batch}: ${Decision.at(t)}"
+        )
+      }
       j.retract(stale)
     }
 
@@ -226,17 +233,19 @@ private[sink] final class TwoPhaseCommit(
         }
     }
 
-  private def finish(entry: JournalEntry): Unit = end(entry.batch, entry.transactions) match {
-    case Decision.Done =>
-      steps.reached("committed", entry.batch)
-      journal.foreach(_.finish(entry))
-    case nothing: Decision.Nothing =>
-      journal.foreach(_.retract(entry))
-      throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
-      else partial(entry.batch, nothing.lost)
-    case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
-    case Decision.Partial(lost) => throw partial(entry.batch, lost)
-  }
+  private def finish(entry: JournalEntry): Unit =
+    Decision.of(RollForward.assumed(entry.batch, end(entry, entry.transactions), unknown)) match {
+      case Decision.Done =>
+        steps.reached("committed", entry.batch)
+        journal.foreach(_.finish(entry))
+      case nothing: Decision.Nothing =>
+        journal.foreach(_.retract(entry))
+        throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
+        else RollForward.partial(entry.batch, nothing.lost)
+      case Decision.Open(pending, cause) => throw RollForward.incomplete(entry.batch, pending, cause)
+      case Decision.Unknown(which) => throw RollForward.undetermined(entry.batch, which)
+      case Decision.Partial(lost) => throw RollForward.partial(entry.batch, lost)
+    }
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
@@ -246,16 +255,18 @@ private[sink] final class TwoPhaseCommit(
       leftovers.ofThisRun()
     }
 
-  private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
-    val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+  private def end(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] = {
+    val until = deadline()
     if (steps.oneByOne)
-      Decision.of(transactions.flatMap { transaction =>
-        val outcome = committer.commit(Seq(transaction), deadline)
-        steps.reached("between-commits", batch)
+      transactions.flatMap { transaction =>
+        val outcome = committer.commit(Seq(transaction), entry.kafkaId, until)
+        steps.reached("between-commits", entry.batch)
         outcome
-      })
-    else Decision.of(committer.commit(transactions, deadline))
+      }
+    else committer.commit(transactions, entry.kafkaId, until)
   }
+
+  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
   private def checkAge(batch: Long, startedNanos: Long, timeoutMs: Long): Unit = {
     val ageMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
@@ -266,17 +277,6 @@ private[sink] final class TwoPhaseCommit(
           "time is too short to commit safely."
       )
   }
-
-  private def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable) =
-    Errors.commitIncomplete(
-      batch,
-      pending.map(Decision.at).mkString("; "),
-      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
-      cause
-    )
-
-  private def partial(batch: Long, lost: Seq[(Prepared, String)]) =
-    Errors.partialCommit(batch, lost.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; "))
 }
 
 private[sink] object TwoPhaseCommit {

@@ -116,6 +116,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     scene.plan(0L, "v1 of batch 0")
     scene.start("first").commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(scene.journal.newest().map(_._1.input).contains(BatchInput.of("offsets/0" -> "v1 of batch 0")))
+    scene.kafka.put(ONGOING, one)
     val job = scene.newJournal("job")
     scene.start("second", ofStreams = false, kept = Some(job))
       .commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)

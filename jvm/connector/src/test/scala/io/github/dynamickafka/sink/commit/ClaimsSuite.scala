@@ -28,7 +28,9 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
   /** Replaces or deletes a file that Hadoop wrote, with its checksum. */
   private def edit(file: Path, text: Option[String]): Unit = {
     Files.deleteIfExists(file.resolveSibling(s".${file.getFileName}.crc"))
-    text.fold(Files.delete(file)) { t => val _ = Files.writeString(file, t) }
+    text.fold(Files.delete(file)) { t =>
+      val _ = Files.writeString(file, t)
+    }
   }
 
   private def conflict(body: => Any): String = {

@@ -5,7 +5,12 @@ import java.nio.file.{Files, Path}
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptionsParser}
+import io.github.dynamickafka.config.{
+  ClusterScope,
+  ProducerProperties,
+  SinkOptionsParser,
+  UnknownCommitPolicy
+}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
@@ -61,7 +66,8 @@ private[commit] final class CommitScene {
       earlier: Seq[Journal] = Nil,
       ofStreams: Boolean = true,
       steps: CommitProbe = CommitProbe.Untold,
-      kept: Option[Journal] = Some(journal)
+      kept: Option[Journal] = Some(journal),
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
   ): TwoPhaseCommit = new TwoPhaseCommit(
     name(run),
     kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
@@ -70,6 +76,7 @@ private[commit] final class CommitScene {
     earlier,
     clusters,
     replayLost,
+    unknown,
     CommitTimeoutMs,
     kafka.pool,
     steps,
@@ -77,8 +84,14 @@ private[commit] final class CommitScene {
   )
 
   /** A start of the query that has recovered. */
-  def recovered(run: String, replayLost: Boolean = false, earlier: Seq[Journal] = Nil): TwoPhaseCommit = {
-    val query = start(run, replayLost, earlier)
+  def recovered(
+      run: String,
+      replayLost: Boolean = false,
+      earlier: Seq[Journal] = Nil,
+      steps: CommitProbe = CommitProbe.Untold,
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
+  ): TwoPhaseCommit = {
+    val query = start(run, replayLost, earlier, steps = steps, unknown = unknown)
     query.recover()
     query
   }
@@ -126,8 +139,19 @@ private[commit] object CommitScene {
       round,
       BatchInput.of(s"offsets/$batch" -> Planned),
       transactions,
-      transactions.map(_.cluster -> Map.empty[String, String]).toMap
+      transactions.map(t =>
+        t.cluster -> JournalCluster(Some(ScriptedKafka.kafkaId(t.cluster)), Map.empty)
+      ).toMap
     )
+
+  /** A probe that runs `action` at one step. */
+  def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
+    override def reached(step: String, batch: Long): Unit = if (step == named) action
+    override def oneByOne: Boolean = false
+  }
+
+  /** Kafka's ids of the clusters, as in a decision. */
+  def kafkaIds(cluster: String): Option[String] = Some(ScriptedKafka.kafkaId(cluster))
 
   /** The messages of the tasks of a batch, each of which wrote once. */
   def tasks(transactions: Prepared*): Seq[TaskTransactions] =

@@ -56,10 +56,20 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       transactions <- Gen.listOf(prepared)
       batch <- Gen.chooseNum(0L, Long.MaxValue)
       round <- Gen.chooseNum(0, 9)
-      clusters <- Gen.mapOf(Gen.zip(text, Gen.mapOf(Gen.zip(text, text))))
+      clusters <- Gen.mapOf(Gen.zip(text, Gen.zip(Gen.option(text), Gen.mapOf(Gen.zip(text, text)))))
       input <- Gen.mapOf(Gen.zip(text, text))
       generation <- Gen.chooseNum(1L, Long.MaxValue)
-    } yield JournalEntry("q", "r", "i", generation, batch, round, BatchInput(input), transactions, clusters)
+    } yield JournalEntry(
+      "q",
+      "r",
+      "i",
+      generation,
+      batch,
+      round,
+      BatchInput(input),
+      transactions,
+      clusters.map { case (id, (kafkaId, known)) => id -> JournalCluster(kafkaId, known) }
+    )
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }
 
