@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink
 import java.util.UUID
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SparkContext
 
 import io.github.dynamickafka.config.ClusterScope
 import io.github.dynamickafka.config.{
@@ -19,7 +20,7 @@ import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.transaction.{IdSets, ResumableProducer, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteTopology
 
@@ -39,7 +40,8 @@ private[sink] final class SinkRun(
     ofStreams: Boolean,
     earlier: Seq[Journal],
     hadoop: Configuration,
-    clock: Clock
+    clock: Clock,
+    spark: SparkContext
 ) extends AutoCloseable {
 
   private val watcher = MetadataWatcher.forWriting(
@@ -75,6 +77,9 @@ private[sink] final class SinkRun(
     clock
   )
   private val timeouts = new TransactionTimeouts(clusters)
+  private val idSets = new IdSets
+  private val stalled = new StalledAttempts
+  if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
   private var startedNanos = 0L
 
@@ -101,6 +106,7 @@ private[sink] final class SinkRun(
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
           name,
+          idSets.current,
           commits.lastCommitted,
           commits.replay,
           journal.fold("-")(_.path)
@@ -110,7 +116,10 @@ private[sink] final class SinkRun(
   }
 
   def commit(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
-    plan.foreach(p => commits.commit(batch, messages, startedNanos, p.timeoutMs))
+    plan.foreach { p =>
+      commits.commit(batch, messages, startedNanos, p.timeoutMs)
+      idSets.ended(stalled.found() || messages.exists(_.retried))
+    }
 
   def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
     if (exactlyOnce && plan.isDefined) commits.abort(batch, messages)
@@ -128,6 +137,7 @@ private[sink] final class SinkRun(
   }
 
   override def close(): Unit = {
+    spark.removeSparkListener(stalled)
     watcher.close()
     clusters.close()
   }
@@ -172,17 +182,17 @@ private[sink] final class SinkRun(
         val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
         id -> new ProducerSettings(id, p.client).and(more: _*)
       },
-      timeout.values.minOption.getOrElse(Long.MaxValue)
+      timeout.getOrElse(_, Long.MaxValue)
     )
   }
 }
 
 /**
  * @param producers by cluster id
- * @param timeoutMs the shortest `transaction.timeout.ms` of all clusters
+ * @param timeoutMs `transaction.timeout.ms` of a cluster
  */
 private[sink] final case class SinkPlan(
     topology: WriteTopology,
     producers: Map[String, ProducerSettings],
-    timeoutMs: Long
+    timeoutMs: String => Long
 )

@@ -105,7 +105,8 @@ private[commit] object RollForward {
         s"It is not known whether a transaction of batch $batch was committed, and assumed that it was " +
           s"${if (isCommitted) "committed" else "aborted"} ('unknownCommitPolicy'): ${Decision.at(t)}: $reason"
       )
-      t -> (if (isCommitted) Outcome.Committed else Outcome.Lost(s"assumed by 'unknownCommitPolicy': $reason"))
+      t -> (if (isCommitted) Outcome.Committed
+            else Outcome.Lost(s"assumed by 'unknownCommitPolicy': $reason"))
     case other => other
   }
 

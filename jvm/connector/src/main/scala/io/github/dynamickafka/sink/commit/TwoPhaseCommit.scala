@@ -115,21 +115,21 @@ private[sink] final class TwoPhaseCommit(
 
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
-   * @param timeoutMs `transaction.timeout.ms`
+   * @param timeoutMs `transaction.timeout.ms` of a cluster
    */
-  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: Long): Unit =
+  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit =
     if (!committed.contains(batch)) {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
-        checkAge(batch, startedNanos, timeoutMs)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
         steps.reached("before-decision", batch)
         journal.foreach(_.checkClaim(claim))
         val planned = input(batch)
         val kafkaIds = checkOpen(batch, transactions)
-        checkAge(batch, startedNanos, timeoutMs)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
         val entry = JournalEntry(
           claim.queryId,
           claim.run,
@@ -268,14 +268,23 @@ private[sink] final class TwoPhaseCommit(
 
   private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
-  private def checkAge(batch: Long, startedNanos: Long, timeoutMs: Long): Unit = {
-    val ageMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
-    if (ageMs > timeoutMs * TwoPhaseCommit.SafeShare)
-      throw Errors.transactionsAborted(
-        batch,
-        s"its tasks took $ageMs ms, and the transaction timeout is $timeoutMs ms ('transaction.timeout.ms'): the remaining " +
-          "time is too short to commit safely."
-      )
+  private def checkAge(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long
+  ): Unit = {
+    val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
+    val nowMs = clock.currentTimeMillis()
+    for (task <- tasks; t <- task.prepared) {
+      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
+      if (ageMs > limitMs * TwoPhaseCommit.SafeShare)
+        throw Errors.transactionsAborted(
+          batch,
+          s"${Decision.at(t)} has been open for $ageMs ms, and the transaction timeout is $limitMs ms " +
+            "('transaction.timeout.ms'): the remaining time is too short to commit safely."
+        )
+    }
   }
 }
 

@@ -12,7 +12,7 @@ import io.github.dynamickafka.config.{
   UnknownCommitPolicy
 }
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName}
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 
 /** One query that writes to the clusters blue and green, over several starts, without brokers. */
@@ -108,7 +108,7 @@ private[commit] object CommitScene {
 
   /** Two requests that fail are within the time limit of a commit, three are not. */
   val PatienceMs = 400L
-  val TransactionTimeoutMs = 60000L
+  val TransactionTimeoutMs: String => Long = _ => 60000L
 
   private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
     "metadataService",
@@ -122,7 +122,7 @@ private[commit] object CommitScene {
 
   /** What a task of a run has prepared on a cluster. */
   def prepared(cluster: String, task: Int, run: String = "first"): Prepared =
-    Prepared(cluster, name(run).id(cluster, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
+    Prepared(cluster, name(run).id(cluster, 0, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
 
   /** The generations of the runs, by their names. */
   def generation(run: String): Long = Seq("old", "first", "second", "third", "fourth").indexOf(run) + 1L
@@ -156,7 +156,7 @@ private[commit] object CommitScene {
   /** The messages of the tasks of a batch, each of which wrote once. */
   def tasks(transactions: Prepared*): Seq[TaskTransactions] =
     transactions.groupBy(_.partition).toSeq.sortBy(_._1).map { case (task, of) =>
-      TaskTransactions(of, retried = false, task, Map.empty)
+      TaskTransactions(of, retried = false, task, Map.empty, Ages.none)
     }
 
   /** The condition and the text of the connector's error. */

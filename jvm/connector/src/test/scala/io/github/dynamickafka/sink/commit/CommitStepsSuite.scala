@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch from the end of its tasks to its commit or abort, by what Kafka says. */
@@ -69,8 +69,36 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     Seq(30000L -> "none", 30001L -> "TRANSACTIONS_ABORTED").foreach { case (age, expected) =>
       val of = scene()
       of.clock.advanceMs(age)
-      assert(failure(of.start("first").commit(0L, tasks(one, two), 0L, 60000L))._1 == expected)
+      assert(failure(of.start("first").commit(0L, tasks(one, two), 0L, TransactionTimeoutMs))._1 == expected)
       assert(of.journal.newest().isDefined == (expected == "none"))
+    }
+  }
+
+  test("the age of a transaction is that of its lane: what its tasks waited for before does not count") {
+    Seq(1000L -> "none", 30001L -> "TRANSACTIONS_ABORTED").foreach { case (openMs, expected) =>
+      val of = scene()
+      // A long shuffle before the rows were written.
+      of.clock.advanceMs(100000L)
+      val ages = Ages(Map("blue" -> openMs, "green" -> 1000L), of.clock.currentTimeMillis())
+      val (condition, text) = failure(of.start("first").commit(
+        0L,
+        tasks(one, two).map(_.copy(ages = ages)),
+        0L,
+        TransactionTimeoutMs
+      ))
+      assert(condition == expected)
+      assert(expected == "none" || (text.contains("has been open for 30001 ms") && text.contains("'blue'")))
+    }
+  }
+
+  test("the age is compared with the time-out of its own cluster") {
+    Seq("blue" -> "none", "green" -> "TRANSACTIONS_ABORTED").foreach { case (short, expected) =>
+      val of = scene()
+      of.clock.advanceMs(100000L)
+      val ages = Ages(Map("blue" -> 10L, "green" -> 10000L), of.clock.currentTimeMillis())
+      val limits = Map("blue" -> 60000L, "green" -> 60000L) + (short -> 15000L)
+      val messages = tasks(one, two).map(_.copy(ages = ages))
+      assert(failure(of.start("first").commit(0L, messages, 0L, limits))._1 == expected)
     }
   }
 

@@ -5,7 +5,7 @@ import java.util.{Collections, OptionalLong}
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DecisionSuite extends AnyFunSuite with TimeLimit {
@@ -101,7 +101,8 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
       written.map(rows => prepared(n, rows = rows)).toSeq,
       retried = false,
       n,
-      withheld.map("a" -> _).toMap
+      withheld.map("a" -> _).toMap,
+      Ages.none
     )
     assert(replay.difference(Seq(task(0, None, Some(10)), task(1, Some(10), None))).isEmpty)
     Seq(

@@ -58,9 +58,16 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
 
   test("the ids of a run have its prefix, its generation and the cluster, whatever the characters in them") {
     val name = TransactionName("dynamic-kafka", "q", "i", 12L)
-    val id = name.id("3-blue", 7L, 4, 1, 2)
-    assert(id == "dynamic-kafka-q-i-12-3-blue-1-4-1.2" && name.generationOf(id).contains(12L))
-    assert(name.id("green", 7L, 4, 1, 2) != id && name.id("3-blue", 8L, 4, 1, 2) != id)
+    val id = name.id("3-blue", 2, 7L, 4, 1, 2)
+    assert(id == "dynamic-kafka-q-i-12-3-blue-2.1-4-1.2" && name.generationOf(id).contains(12L))
+    val others = Seq(
+      name.id("green", 2, 7L, 4, 1, 2),
+      name.id("3-blue", 1, 7L, 4, 1, 2),
+      name.id("3-blue", 2, 8L, 4, 1, 2),
+      name.id("3-blue", 2, 7L, 5, 1, 2),
+      name.id("3-blue", 2, 7L, 4, 1, 3)
+    )
+    assert(!others.contains(id) && others.distinct.size == others.size)
     Seq(
       name.copy(prefix = "dynamic"),
       name.copy(queryId = "q2"),

@@ -44,7 +44,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   test("transactions that are too old are not committed") {
     val scene = planned()
     scene.clock.advanceMs(31000L)
-    val (condition, text) = failure(scene.start("first").commit(0L, tasks(one), 0L, 60000L))
+    val (condition, text) = failure(scene.start("first").commit(0L, tasks(one), 0L, TransactionTimeoutMs))
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }

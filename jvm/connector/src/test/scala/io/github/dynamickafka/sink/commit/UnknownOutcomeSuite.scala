@@ -107,6 +107,8 @@ class UnknownOutcomeSuite extends AnyFunSuite with TimeLimit {
     val (condition, text) =
       failure(query.commit(0L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "TRANSACTION_UNKNOWN" && text.contains(two.transactionalId))
-    assert(scene.journal.newest().exists(!_._2) && scene.kafka.in(COMPLETE_COMMIT) == ids - two.transactionalId)
+    assert(
+      scene.journal.newest().exists(!_._2) && scene.kafka.in(COMPLETE_COMMIT) == ids - two.transactionalId
+    )
   }
 }
