@@ -99,6 +99,23 @@ private[dynamickafka] object SinkOptionSpecs {
       "gives every task the same rows."
   )
 
+  val UnknownCommit: OptionSpec[UnknownCommitPolicy] = OptionSpec(
+    "unknownCommitPolicy",
+    oneOf(
+      "fail" -> UnknownCommitPolicy.Fail,
+      "assume-committed" -> UnknownCommitPolicy.AssumeCommitted,
+      "assume-aborted" -> UnknownCommitPolicy.AssumeAborted
+    ),
+    Some(UnknownCommitPolicy.Fail),
+    "`fail`",
+    "What happens if Kafka cannot say whether a transaction of a decided batch was committed: its id has expired " +
+      "(`transactional.id.expiration.ms` of the brokers, 7 days by default), or the cluster id leads to another Kafka cluster. " +
+      "`fail` fails the query with `TRANSACTION_UNKNOWN` and lists the transactions. `assume-committed` does not write them " +
+      "again: if they were aborted, their records are lost. `assume-aborted` writes them again, or treats them as lost if " +
+      "another part of the batch is committed: if they were committed, their records are duplicated. Unset it when the query " +
+      "runs again."
+  )
+
   val CheckpointLocation: OptionSpec[String] = OptionSpec(
     "checkpointLocation",
     text,
@@ -119,6 +136,7 @@ private[dynamickafka] object SinkOptionSpecs {
     DeadLetterCluster,
     CommitTimeoutMs,
     PartialCommitPolicy,
+    UnknownCommit,
     CheckpointLocation,
     SourceOptionSpecs.DiscoveryIntervalMs,
     SourceOptionSpecs.DiscoveryFailureThreshold,

@@ -65,10 +65,20 @@ private[dynamickafka] final case class DeadLetterOptions(topic: String, cluster:
  *
  * @param checkpointLocation the option of the query, where the journal is stored
  * @param replayLost `partialCommitPolicy=replay-lost-partitions`
+ * @param unknown `unknownCommitPolicy`
  */
 private[dynamickafka] final case class TransactionOptions(
     idPrefix: String,
     checkpointLocation: Option[String],
     commitTimeoutMs: Long,
-    replayLost: Boolean
+    replayLost: Boolean,
+    unknown: UnknownCommitPolicy
 )
+
+/** What is assumed about a transaction of which Kafka cannot say whether it was committed. */
+private[dynamickafka] sealed trait UnknownCommitPolicy extends Product with Serializable
+private[dynamickafka] object UnknownCommitPolicy {
+  case object Fail extends UnknownCommitPolicy
+  case object AssumeCommitted extends UnknownCommitPolicy
+  case object AssumeAborted extends UnknownCommitPolicy
+}

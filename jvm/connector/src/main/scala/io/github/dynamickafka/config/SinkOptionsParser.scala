@@ -45,7 +45,8 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(TransactionalIdPrefix),
         raw.find(CheckpointLocation),
         raw.get(CommitTimeoutMs),
-        raw.get(PartialCommitPolicy)
+        raw.get(PartialCommitPolicy),
+        raw.get(UnknownCommit)
       )
     )
   }

@@ -175,6 +175,9 @@ private[dynamickafka] object Errors {
   def partialCommit(batch: Long, missing: String): Runtime =
     runtime("PARTIAL_COMMIT", Map("batch" -> batch.toString, "missing" -> missing))
 
+  def transactionUnknown(batch: Long, unknown: String): Runtime =
+    runtime("TRANSACTION_UNKNOWN", Map("batch" -> batch.toString, "unknown" -> unknown))
+
   def replayDiffers(batch: Long, reason: String): Runtime =
     runtime("REPLAY_DIFFERS", Map("batch" -> batch.toString, "reason" -> reason))
 

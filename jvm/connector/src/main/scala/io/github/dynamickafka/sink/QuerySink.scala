@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
 import org.slf4j.LoggerFactory
 
@@ -29,8 +30,8 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
       refuseContinuous()
       val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
       val started =
-        new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop, Clock.System)
-      QueryEnd.whenOver(SparkSession.active.sparkContext, queryId)(started.close())
+        new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop, Clock.System, spark)
+      QueryEnd.whenOver(spark, queryId)(started.close())
       run = Some(started)
       started
     }
@@ -58,9 +59,12 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
       ofStreams = false,
       kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
       hadoop,
-      Clock.System
+      Clock.System,
+      spark
     )
   }
+
+  private def spark: SparkContext = SparkSession.active.sparkContext
 
   private def checkpoint: String = options.transactions.checkpointLocation.getOrElse(
     throw Errors.exactlyOnceRefused(
@@ -76,7 +80,13 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
         "continuous processing has no batches that could be committed atomically."
       )
 
-  private def hadoop: Configuration = SparkSession.active.sparkContext.hadoopConfiguration
+  /** That of the session, with which Spark accesses the checkpoint, not that of the application. */
+  private def hadoop: Configuration = {
+    val session = SparkSession.active
+    val own = new Configuration(session.sparkContext.hadoopConfiguration)
+    session.conf.getAll.foreach { case (name, value) => if (value != null) own.set(name, value) }
+    own
+  }
 
   override def toString: String = s"dynamic-kafka $options"
 }

@@ -5,6 +5,7 @@ import java.util.UUID
 import scala.collection.mutable
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.spark.SparkContext
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{
@@ -12,6 +13,7 @@ import io.github.dynamickafka.config.{
   ClusterScope,
   DeliveryGuarantee,
   PartitionerChoice,
+  ProducerProperties,
   SinkOptionSpecs,
   SinkOptions,
   Subscription
@@ -20,9 +22,9 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, Journal, TwoPhaseCommit}
+import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.transaction.{IdSets, ResumableProducer, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteTopology
 
@@ -42,7 +44,8 @@ private[sink] final class SinkRun(
     ofStreams: Boolean,
     earlier: Seq[Journal],
     hadoop: Configuration,
-    clock: Clock
+    clock: Clock,
+    spark: SparkContext
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
   private val watcher = MetadataWatcher.forWriting(
@@ -52,37 +55,49 @@ private[sink] final class SinkRun(
     options.discovery,
     options.service.name
   )
-  private val name =
-    TransactionName(options.transactions.idPrefix, queryId, UUID.randomUUID().toString.take(8))
   private val clusters = new Clusters(
     (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
     options.clusters.requestTimeoutMs,
     options.transactions.commitTimeoutMs
   )
+  private lazy val claim = {
+    val run = UUID.randomUUID().toString.take(8)
+    journal.fold(Claim.alone(queryId, run))(_.claim(queryId, run))
+  }
+  private lazy val name =
+    TransactionName(options.transactions.idPrefix, queryId, claim.instance, claim.generation)
   private lazy val commits = new TwoPhaseCommit(
     name,
+    claim,
     journal,
     ofStreams,
     earlier,
     clusters,
     options.transactions.replayLost,
+    options.transactions.unknown,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
     CommitProbe.current,
     clock
   )
   private val timeouts = new TransactionTimeouts(clusters)
+  private val idSets = new IdSets
+  private val stalled = new StalledAttempts
+  if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
   private var startedNanos = 0L
   private val told = mutable.Set.empty[String]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
-    val first = plan.isEmpty
     val topology = current()
-    val next = plan.filter(_.topology eq topology).getOrElse(newPlan(topology))
+    val next = plan.filter(_.topology eq topology).getOrElse {
+      val properties = connect(topology)
+      // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
+      if (exactlyOnce && plan.isEmpty) commits.recover()
+      newPlan(topology, properties)
+    }
     plan = Some(next)
-    if (first && exactlyOnce) commits.recover()
     startedNanos = clock.nanoTime()
     WriterFactory(
       columns,
@@ -96,6 +111,7 @@ private[sink] final class SinkRun(
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
           name,
+          idSets.current,
           commits.lastCommitted,
           commits.replay,
           journal.fold("-")(_.path)
@@ -105,7 +121,10 @@ private[sink] final class SinkRun(
   }
 
   def commit(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
-    plan.foreach(p => commits.commit(batch, messages, startedNanos, p.timeoutMs))
+    plan.foreach { p =>
+      commits.commit(batch, messages, startedNanos, p.timeoutMs)
+      idSets.ended(stalled.found() || messages.exists(_.retried))
+    }
 
   def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
     if (exactlyOnce && plan.isDefined) commits.abort(batch, messages)
@@ -123,6 +142,7 @@ private[sink] final class SinkRun(
   }
 
   override def close(): Unit = {
+    spark.removeSparkListener(stalled)
     watcher.close()
     clusters.close()
   }
@@ -135,7 +155,8 @@ private[sink] final class SinkRun(
     state.topology.getOrElse(watcher.awaitFirst())
   }
 
-  private def newPlan(topology: WriteTopology): SinkPlan = {
+  /** Sets the clusters of the topology, without a request to any of them. */
+  private def connect(topology: WriteTopology): Map[String, ProducerProperties] = {
     if (plan.isEmpty && exactlyOnce)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
@@ -154,7 +175,12 @@ private[sink] final class SinkRun(
       _
     )).filter(told.add).foreach(log.warn(_))
     clusters.set(properties)
-    val timeout = if (exactlyOnce) timeouts.of(properties) else Map.empty[String, Long]
+    properties
+  }
+
+  private def newPlan(topology: WriteTopology, properties: Map[String, ProducerProperties]): SinkPlan = {
+    val written = topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
+    val timeout = if (exactlyOnce) timeouts.of(properties, written) else Map.empty[String, Long]
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil
@@ -165,17 +191,17 @@ private[sink] final class SinkRun(
         val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
         id -> new ProducerSettings(id, p.client).and(more: _*)
       },
-      timeout.values.minOption.getOrElse(Long.MaxValue)
+      timeout.getOrElse(_, Long.MaxValue)
     )
   }
 }
 
 /**
  * @param producers by cluster id
- * @param timeoutMs the shortest `transaction.timeout.ms` of all clusters
+ * @param timeoutMs `transaction.timeout.ms` of a cluster
  */
 private[sink] final case class SinkPlan(
     topology: WriteTopology,
     producers: Map[String, ProducerSettings],
-    timeoutMs: Long
+    timeoutMs: String => Long
 )

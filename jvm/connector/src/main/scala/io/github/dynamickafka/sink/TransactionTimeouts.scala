@@ -1,5 +1,9 @@
 package io.github.dynamickafka.sink
 
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.error.Errors
@@ -7,21 +11,38 @@ import io.github.dynamickafka.sink.commit.Clusters
 
 /**
  * Determines the transaction timeout: the value of the user or, by default, the maximum of the brokers, up to
- * [[TransactionTimeouts.Default]]. Each cluster is asked once for its maximum, which also verifies that it is
- * reachable.
+ * [[TransactionTimeouts.Default]]. A cluster is asked for its maximum when it is written to for the first time, all of
+ * them at once. One that does not respond is assumed to have Kafka's default: if it is written to, the task fails.
  */
 private[sink] final class TransactionTimeouts(clusters: Clusters) {
   import TransactionTimeouts._
 
   private var maxima = Map.empty[(String, ProducerProperties), Option[Long]]
 
-  /** @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION */
-  def of(properties: Map[String, ProducerProperties]): Map[String, Long] = properties.map { case (id, p) =>
-    val max = maxima.getOrElse((id, p), clusters.maxTransactionTimeoutMs(id))
-    maxima += (id, p) -> max
-    val chosen = p.client.get(Property)
-    id -> chosen.fold(math.min(Default, max.getOrElse(KafkaDefaultMax)))(text => checked(id, text, max))
+  /**
+   * @param written whether rows can be routed to a cluster; others are not asked
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
+   */
+  def of(properties: Map[String, ProducerProperties], written: String => Boolean): Map[String, Long] = {
+    val unknown =
+      properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
+    val answers = clusters.each(unknown)(id => id -> ask(id))
+    maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
+    properties.map { case (id, p) =>
+      val max = maxima.get(id -> p).flatten
+      val chosen = p.client.get(Property)
+      id -> chosen.fold(math.min(Default, max.getOrElse(KafkaDefaultMax)))(text => checked(id, text, max))
+    }
   }
+
+  /** None if it does not respond, so that it is asked again. */
+  private def ask(id: String): Option[Option[Long]] =
+    try Some(clusters.maxTransactionTimeoutMs(id))
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
+        None
+    }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {
     def refuse(reason: String) = throw Errors.invalidOption(OptionName.Kafka + Property, text, reason)
@@ -39,6 +60,8 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
 
 private[sink] object TransactionTimeouts {
   val Property = "transaction.timeout.ms"
+
+  private val log = LoggerFactory.getLogger(classOf[TransactionTimeouts])
 
   /** 15 minutes, the default maximum of brokers. */
   private val KafkaDefaultMax = 900000L

@@ -13,12 +13,14 @@ import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, Task
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
+  Ages,
   TaskAttempt,
   TaskTransactions,
   TransactionName,
   TransactionPool,
   TransactionalSender
 }
+import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteStream
 
 /**
@@ -75,9 +77,14 @@ private[sink] final case class WriterFactory(
     new TransactionalSender(
       producers,
       TransactionPool.shared,
-      TaskAttempt(partition, t.name.id(epoch, partition, stage, attempt), retried = stage + attempt > 0),
+      TaskAttempt(
+        partition,
+        t.name.id(_, t.idSet, epoch, partition, stage, attempt),
+        retried = stage + attempt > 0
+      ),
       cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster)),
-      () => context.isInterrupted()
+      () => context.isInterrupted(),
+      Clock.System
     )
   }
 }
@@ -85,12 +92,14 @@ private[sink] final case class WriterFactory(
 private[sink] object WriterFactory {
 
   /**
+   * @param idSet the number of the set of transactional ids
    * @param lastCommitted the last batch that is already written
    * @param replay the parts of a batch that must be written again
    * @param journal the path of the journal, for error messages
    */
   final case class Transactions(
       name: TransactionName,
+      idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
       journal: String
@@ -114,7 +123,7 @@ private[sink] final class RowWriter(columns: InputColumns, routing: RecordRoutin
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =
-    TaskTransactions(Nil, retried = false, partition, Map.empty)
+    TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none)
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }

@@ -40,7 +40,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         guarantee = DeliveryGuarantee.AtLeastOnce,
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
-        transactions = TransactionOptions("dynamic-kafka", None, 60000, replayLost = false)
+        transactions =
+          TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
       )
     )
   }
@@ -66,6 +67,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "deadLetterCluster" -> "blue",
       "commitTimeoutMs" -> "5s",
       "partialCommitPolicy" -> "replay-lost-partitions",
+      "unknownCommitPolicy" -> "assume-aborted",
       "checkpointLocation" -> "/checkpoint",
       "streamMetadataDiscoveryIntervalMs" -> "10s",
       "streamMetadataDiscoveryFailureThreshold" -> "0",
@@ -78,7 +80,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(options.routing == ClusterRouting.First && options.partitioner == PartitionerChoice.Fixed)
     assert(options.guarantee == DeliveryGuarantee.ExactlyOnce)
     assert(options.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))
-    assert(options.transactions == TransactionOptions("shop", Some("/checkpoint"), 5000, replayLost = true))
+    assert(options.transactions == TransactionOptions(
+      "shop",
+      Some("/checkpoint"),
+      5000,
+      replayLost = true,
+      UnknownCommitPolicy.AssumeAborted
+    ))
     assert(options.discovery == DiscoveryOptions(10000, 0, 2000, allowMissingStreams = false))
     assert(options.clusters.requestTimeoutMs == 2000 && options.clusters.clientIdPrefix.contains("me"))
     assert(options.clusters.shared == Map("compression.type" -> "zstd"))
@@ -117,6 +125,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("commitTimeoutMs", "0", "at least 1 ms"),
     ("commitTimeoutMs", "soon", "'10s'"),
     ("partialCommitPolicy", "ignore", "'fail', 'replay-lost-partitions'"),
+    ("unknownCommitPolicy", "ignore", "'fail', 'assume-committed', 'assume-aborted'"),
     ("streamMetadataDiscoveryIntervalMs", "0", "at least 1 ms"),
     ("streamMetadataDiscoveryFailureThreshold", "-1", "from 0 to"),
     ("clusterRequestTimeoutMs", "-1", "at least 1 ms"),

@@ -38,6 +38,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.topicNotFound("blue", "orders", "all-orders"),
     Errors.topicRecreated("blue", "orders", "T1", "T2", "partition 0: 5"),
     Errors.transactionsAborted(3, "its tasks took too long."),
+    Errors.transactionUnknown(3, "cluster 'blue', transaction 'x'"),
     Errors.unknownOffsetVersion("2", 1),
     Errors.unknownOption("x", Some("y")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),

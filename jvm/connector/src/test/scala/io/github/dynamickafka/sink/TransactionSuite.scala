@@ -102,6 +102,16 @@ class TransactionSuite extends SinkTest {
     }
   }
 
+  test("an unreachable cluster that takes no writes does not prevent a start") {
+    piped { (t, s, from, topic) =>
+      val dead = Entry("dead", Map("bootstrap.servers" -> "127.0.0.1:1"), Seq(topic)).readOnly
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic), dead)
+      produce(blue, from, 2, Seq("a", "b"))
+      t.catchUp(s.frame().select("key", "value"), ExactlyOnce, "clusterRequestTimeoutMs" -> "2000")
+      assert(both(topic) == Seq("a", "b"))
+    }
+  }
+
   test("continuous processing is refused") {
     target { t =>
       t.out(Entry("blue", blue, newTopicOn(1, blue)))

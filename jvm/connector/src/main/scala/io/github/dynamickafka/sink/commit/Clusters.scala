@@ -1,5 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
+import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, ThreadFactory}
+
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 
@@ -26,7 +28,7 @@ private[sink] final class Clusters(
   /** Adds the clusters of a decision that are not in the metadata. */
   def remember(entry: JournalEntry): Unit = synchronized {
     entry.clusters.foreach { case (id, known) =>
-      if (!current.contains(id)) current += id -> resolve(id, known)
+      if (!current.contains(id)) current += id -> resolve(id, known.properties)
     }
   }
 
@@ -60,6 +62,18 @@ private[sink] final class Clusters(
       "transaction.timeout.ms" -> CommitterTimeoutMs
     )
 
+  /** Asks these clusters at once, and returns the answers in their order, or throws the first exception. */
+  def each[A](ids: Seq[String])(ask: String => A): Seq[A] = {
+    val under = ids.map(id => threads.submit((() => ask(id)): Callable[A]))
+    try under.map(_.get())
+    catch { case e: ExecutionException => throw e.getCause }
+  }
+
+  /** The same, for the effect alone. */
+  def onEach(ids: Seq[String])(run: String => Unit): Unit = {
+    val _ = each(ids)(run)
+  }
+
   def close(): Unit = synchronized {
     admins.values.foreach(_._2.close())
     admins = Map.empty
@@ -68,6 +82,16 @@ private[sink] final class Clusters(
 
 private[commit] object Clusters {
   private val LongestQuestionMs = 15000L
+
+  /** Shared by all queries of this driver. Idle threads terminate. */
+  val threads: ExecutorService = {
+    val daemon: ThreadFactory = task => {
+      val thread = new Thread(task, "dynamic-kafka-sink-commit")
+      thread.setDaemon(true)
+      thread
+    }
+    Executors.newCachedThreadPool(daemon)
+  }
 
   // Not sent to the brokers, because these producers begin no transaction.
   private val CommitterTimeoutMs = "10000"

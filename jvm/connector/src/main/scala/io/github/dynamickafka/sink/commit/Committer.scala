@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, Executors, ThreadFactory}
+import java.util.concurrent.{Callable, ExecutionException}
 
 import scala.util.control.NonFatal
 
@@ -12,15 +12,15 @@ import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, Tra
 import io.github.dynamickafka.time.Clock
 
 /**
- * Commits transactions that tasks have prepared, on all clusters at once, with a few reused producers per cluster.
- * Committing a transaction again has no effect.
+ * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
+ * cluster. Repeating it has no effect.
  *
  * @param settings the settings of the producers of a cluster; a commit waits at most for their `max.block.ms`
- * @param admin the admin client of a cluster
+ * @param inspector queried after a failure
  */
 private[commit] final class Committer(
     settings: String => ProducerSettings,
-    admin: String => TransactionAdmin,
+    inspector: Inspector,
     pool: TransactionPool,
     clock: Clock
 ) {
@@ -29,27 +29,55 @@ private[commit] final class Committer(
   /**
    * Returns the outcomes in the order of the transactions. After an interrupt, pending commits continue in the
    * background.
+   *
+   * @param ids Kafka's id of a cluster at the decision
    */
-  def commit(transactions: Seq[Prepared], deadlineNanos: Long): Seq[(Prepared, Outcome)] = {
+  def commit(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Commit)
+
+  /** Aborts exactly these transactions: what was committed meanwhile is [[Outcome.Committed]]. */
+  def abort(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long
+  ): Seq[(Prepared, Outcome)] = end(transactions, ids, deadlineNanos, Abort)
+
+  private def end(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long,
+      how: End
+  ): Seq[(Prepared, Outcome)] = {
     val lots = transactions.groupBy(_.cluster).values.toSeq.flatMap { ofCluster =>
       val size = math.max(SmallestLot, (ofCluster.size + Lanes - 1) / Lanes)
       ofCluster.grouped(size)
     }
-    val under = lots.map(lot => threads.submit((() => commitLot(lot, deadlineNanos)): Callable[Outcomes]))
+    val under =
+      lots.map(lot =>
+        Clusters.threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes])
+      )
     val outcomes =
       try under.flatMap(_.get()).toMap
       catch { case e: ExecutionException => throw e.getCause }
     transactions.map(t => t -> outcomes(t))
   }
 
-  private def commitLot(lot: Seq[Prepared], deadlineNanos: Long): Outcomes = {
+  private def endLot(
+      lot: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long,
+      how: End
+  ): Outcomes = {
     val settings = this.settings(lot.head.cluster)
     var producer: Option[ResumableProducer] = None
     def attempt(transaction: Prepared): Unit = {
       val used = producer.getOrElse(pool.acquire(settings))
       producer = None
       // A producer is not reused after an error.
-      try used.commit(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+      try how.run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
       catch {
         case NonFatal(e) =>
           pool.discard(settings, used)
@@ -57,12 +85,27 @@ private[commit] final class Committer(
       }
       producer = Some(used)
     }
+    def judge(transaction: Prepared, e: Throwable): Outcome = {
+      val failure = Redaction.scrub(e, settings.properties)
+      inspector.once(Seq(transaction), ids).outcomes.head._2 match {
+        case Outcome.Open => Outcome.Pending(failure)
+        case Outcome.Pending(cause) =>
+          failure.addSuppressed(Redaction.scrub(cause, settings.properties))
+          Outcome.Pending(failure)
+        case known => known
+      }
+    }
     var failed: Option[Outcome.Pending] = None
     try
       lot.map { transaction =>
         // Otherwise each transaction of an unreachable cluster would wait as long as the first one.
         val outcome = failed.filter(_ => clock.nanoTime() >= deadlineNanos)
-          .getOrElse(commitOne(settings, transaction, deadlineNanos)(attempt(transaction)))
+          .getOrElse(endOne(
+            transaction,
+            deadlineNanos,
+            how.done,
+            judge(transaction, _)
+          )(attempt(transaction)))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
       }
@@ -70,42 +113,45 @@ private[commit] final class Committer(
   }
 
   @annotation.tailrec
-  private def commitOne(settings: ProducerSettings, transaction: Prepared, deadlineNanos: Long)(
-      attempt: => Unit
-  ): Outcome = {
+  private def endOne(
+      transaction: Prepared,
+      deadlineNanos: Long,
+      done: Outcome,
+      judge: Throwable => Outcome
+  )(attempt: => Unit): Outcome = {
     val outcome =
       try {
         attempt
-        Outcome.Committed
-      } catch { case NonFatal(e) => judge(settings, transaction, Redaction.scrub(e, settings.properties)) }
+        done
+      } catch { case NonFatal(e) => judge(e) }
     outcome match {
       case known: Outcome.Pending if clock.nanoTime() < deadlineNanos && !Thread.interrupted() =>
         // Usually the client has waited already; if not, this prevents a busy loop.
         Thread.sleep(PauseMs)
         log.info(
-          s"Transaction '${transaction.transactionalId}' is not committed yet, retrying: ${known.cause}"
+          s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
         )
-        commitOne(settings, transaction, deadlineNanos)(attempt)
+        endOne(transaction, deadlineNanos, done, judge)(attempt)
       case known => known
     }
   }
-
-  private def judge(settings: ProducerSettings, transaction: Prepared, failure: Throwable): Outcome =
-    try
-      admin(transaction.cluster).describe(transaction.transactionalId) match {
-        case Some(told) =>
-          Verdict(transaction, told).getOrElse(Outcome.Pending(failure))
-        case None => Outcome.Lost(s"the transaction no longer exists in Kafka: $failure")
-      }
-    catch {
-      case NonFatal(e) =>
-        failure.addSuppressed(Redaction.scrub(e, settings.properties))
-        Outcome.Pending(failure)
-    }
 }
 
 private[commit] object Committer {
   private type Outcomes = Seq[(Prepared, Outcome)]
+
+  /** How transactions are ended. */
+  private sealed abstract class End(val done: Outcome) {
+    def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit
+  }
+  private object Commit extends End(Outcome.Committed) {
+    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
+      producer.commit(transactionalId, handle)
+  }
+  private object Abort extends End(Outcome.Lost("this query has aborted it, because another part was lost")) {
+    override def run(producer: ResumableProducer, transactionalId: String, handle: Handle): Unit =
+      producer.abort(transactionalId, handle)
+  }
 
   private val log = LoggerFactory.getLogger(classOf[Committer])
 
@@ -113,14 +159,4 @@ private[commit] object Committer {
   private val Lanes = 4
   private val SmallestLot = 5
   private val PauseMs = 100L
-
-  // Shared by all queries of this driver. Idle threads terminate.
-  private val threads = {
-    val daemon: ThreadFactory = task => {
-      val thread = new Thread(task, "dynamic-kafka-sink-commit")
-      thread.setDaemon(true)
-      thread
-    }
-    Executors.newCachedThreadPool(daemon)
-  }
 }

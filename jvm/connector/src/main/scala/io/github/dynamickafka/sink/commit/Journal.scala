@@ -12,23 +12,30 @@ import io.github.dynamickafka.storage.AtomicFiles
  * The decisions of a query, in its checkpoint. Files are written atomically, and decisions are never overwritten: if
  * two queries decide the same batch, one of them fails.
  *
- * `<batch>-<round>.json` is a decision, and `<batch>-<round>.done` marks that all its transactions are committed.
+ * `<batch>-<round>.json` is a decision, and `<batch>-<round>.done`, which contains the digest of the decision, marks that
+ * all its transactions are committed.
  *
  * @param location the location of the checkpoint
  */
-private[sink] final class Journal(location: String, hadoop: Configuration) {
+private[sink] final class Journal(
+    location: String,
+    hadoop: Configuration,
+    newInstance: () => String = Claim.newInstance _
+) {
   import Journal._
 
-  private val folder = new Path(location, Folder)
-  private val fs = folder.getFileSystem(hadoop)
+  private val fs = new Path(location).getFileSystem(hadoop)
+  private val folder = fs.makeQualified(new Path(location, Folder))
   private val files = new AtomicFiles(fs, hadoop)
+  private val claims =
+    new Claims(folder, files, () => names(folder), delete, newInstance)
 
   def path: String = folder.toString
 
   /** The last decision, and whether all its transactions are committed. */
   def newest(): Option[(JournalEntry, Boolean)] = numbers().lastOption.flatMap { number =>
     files.read(decision(number)).map { text =>
-      JournalJson.read(text, decision(number).toString) -> fs.exists(done(number))
+      JournalJson.read(text, decision(number).toString) -> isDone(number, text)
     }
   }
 
@@ -40,7 +47,7 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
   /** The decision of a batch, if not all of its transactions are committed. */
   def undone(batch: Long, round: Int): Option[JournalEntry] =
     // Usually there is none, so that this is one request to the file system.
-    files.read(decision((batch, round))).filterNot(_ => fs.exists(done((batch, round))))
+    files.read(decision((batch, round))).filterNot(isDone((batch, round), _))
       .map(JournalJson.read(_, decision((batch, round)).toString))
 
   /**
@@ -67,56 +74,77 @@ private[sink] final class Journal(location: String, hadoop: Configuration) {
 
   /** Marks that all transactions of the decision are committed, and deletes old decisions. */
   def finish(entry: JournalEntry): Unit = {
-    files.replace(done((entry.batch, entry.round)), "")
+    files.replace(done((entry.batch, entry.round)), BatchInput.digest(JournalJson.write(entry)))
     numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
   }
 
   /**
-   * Whether the batch is in Spark's offset log, so that it has the same input after a failure. Otherwise a decided
-   * batch could be followed by a different batch with the same number, as in real-time mode, which logs offsets after
-   * the batch.
+   * The input of a batch; None if it is not in Spark's offset log, so that a decided batch could be followed by another one
+   * with the same number, as in real-time mode, which logs offsets after the batch.
    */
-  def isPlanned(batch: Long): Boolean = fs.exists(new Path(new Path(location, "offsets"), batch.toString))
+  def input(batch: Long): Option[BatchInput] =
+    files.read(new Path(offsets, batch.toString)).map(text => BatchInput.of(s"$Offsets/$batch" -> text))
+
+  /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
+  def lastPlanned(): Option[Long] = names(offsets).flatMap(_.toLongOption).maxOption
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
 
-  /** Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted. */
-  def claim(queryId: String, run: String): Unit = {
+  /**
+   * Makes this run the owner of the journal. Deletes decisions of another query, whose checkpoint was deleted.
+   *
+   * @param run unique for each start
+   */
+  def claim(queryId: String, run: String): Claim = {
+    if (fs.exists(new Path(folder, "run")))
+      throw Errors.journalConflict(
+        path,
+        "it has version 1, of a development version of the connector, which this version cannot continue"
+      )
     newest().filter(_._1.queryId != queryId).foreach(_ => numbers().foreach(remove))
-    files.replace(owner, run)
+    claims.take(queryId, run)
   }
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
-  def checkClaim(run: String): Unit = files.read(owner).filter(_ != run).foreach { other =>
-    throw Errors.journalConflict(path, s"run '$other' of the query started after this run, '$run'")
-  }
+  def checkClaim(claim: Claim): Unit = claims.check(claim)
 
   /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = {
     val _ = fs.delete(new Path(location), true)
   }
 
+  private def isDone(number: Number, decision: String): Boolean =
+    files.read(done(number)).contains(BatchInput.digest(decision))
+
   private def remove(number: Number): Unit = {
-    // The decision first: without it, '.done' has no effect.
-    fs.delete(decision(number), false)
-    val _ = fs.delete(done(number), false)
+    // The decision last: without it, nothing would delete '.done' later.
+    delete(done(number))
+    delete(decision(number))
   }
 
-  private def numbers(): Seq[Number] =
-    try
-      fs.listStatus(folder).toSeq.map(_.getPath.getName).collect { case DecisionFile(batch, round) =>
-        (batch.toLong, round.toInt)
-      }.sorted
+  private def delete(file: Path): Unit = {
+    val _ = fs.delete(file, false)
+  }
+
+  private def numbers(): Seq[Number] = names(folder).collect { case DecisionFile(batch, round) =>
+    (batch.toLong, round.toInt)
+  }.sorted
+
+  private def names(of: Path): Seq[String] =
+    try fs.listStatus(of).toSeq.map(_.getPath.getName)
     catch { case _: FileNotFoundException => Nil }
 
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
-  private def owner = new Path(folder, "run")
+  private def offsets = new Path(location, Offsets)
 }
 
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
+
+  /** Spark's offset log in a checkpoint. */
+  private val Offsets = "offsets"
 
   /** The number of batches whose decisions are kept, for troubleshooting. */
   private val Kept = 10L

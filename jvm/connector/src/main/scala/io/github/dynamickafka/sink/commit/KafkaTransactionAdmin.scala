@@ -7,12 +7,7 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.admin.{
-  Admin,
-  ListTransactionsOptions,
-  TransactionDescription,
-  TransactionState
-}
+import org.apache.kafka.clients.admin.{Admin, ListTransactionsOptions, TransactionState}
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
@@ -41,9 +36,15 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     catch { case _: AuthorizationException => None }
   }
 
-  override def describe(transactionalId: String): Option[TransactionDescription] =
-    try Some(get(admin.describeTransactions(ju.Set.of(transactionalId)).description(transactionalId)))
-    catch { case _: TransactionalIdNotFoundException => None }
+  override def look(transactionalIds: Seq[String]): Seen = {
+    val cluster = admin.describeCluster().clusterId()
+    val told = admin.describeTransactions(transactionalIds.asJava)
+    val known = transactionalIds.flatMap { id =>
+      try Some(id -> get(told.description(id)))
+      catch { case _: TransactionalIdNotFoundException => None }
+    }
+    Seen(Option(get(cluster)).filter(_.nonEmpty), known.toMap)
+  }
 
   override def open(matching: String => Boolean): Seq[String] = {
     val options = new ListTransactionsOptions().filterStates(ju.Set.of(TransactionState.ONGOING))

@@ -1,18 +1,24 @@
 package io.github.dynamickafka.sink.commit
 
-import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
+import org.apache.kafka.clients.admin.TransactionState
 
 import io.github.dynamickafka.sink.transaction.Prepared
 
-/** The outcome of committing a transaction. */
+/** What is known of a prepared transaction. */
 private[commit] sealed trait Outcome extends Product with Serializable
 private[commit] object Outcome {
   case object Committed extends Outcome
 
-  /** Kafka has aborted the transaction, or it no longer exists. */
+  /** It can be committed. */
+  case object Open extends Outcome
+
+  /** Kafka has aborted the transaction. */
   final case class Lost(reason: String) extends Outcome
 
-  /** The transaction is not committed yet, or the outcome is unknown. */
+  /** Kafka no longer knows whether the transaction was committed, so that no further request can determine it. */
+  final case class Unknown(reason: String) extends Outcome
+
+  /** The cluster has not answered. */
   final case class Pending(cause: Throwable) extends Outcome
 }
 
@@ -22,22 +28,70 @@ private[commit] object Outcome {
  * an aborted one.)
  */
 private[commit] object Verdict {
+  import TransactionState._
 
-  /** None if the transaction is still open and can be committed. */
-  def apply(transaction: Prepared, told: TransactionDescription): Option[Outcome] = {
-    val epoch = told.producerEpoch
-    // Newer brokers and clients increment the epoch at the end of a transaction (KIP-890).
-    val same = told.producerId == transaction.producerId &&
-      (epoch == transaction.epoch.toInt || epoch == transaction.epoch + 1)
-    told.state match {
-      case TransactionState.PREPARE_COMMIT | TransactionState.COMPLETE_COMMIT if same =>
-        Some(Outcome.Committed)
-      case TransactionState.ONGOING if same && epoch == transaction.epoch.toInt => None
-      case state =>
-        Some(Outcome.Lost(
-          s"its state in Kafka is $state with producer ${told.producerId}, epoch $epoch; it was prepared by producer " +
-            s"${transaction.producerId}, epoch ${transaction.epoch}"
-        ))
+  /** @param decidedIn Kafka's id of the cluster at the decision, if the broker returned one */
+  def apply(transaction: Prepared, decidedIn: Option[String], seen: Seen): Outcome = {
+    val other = decidedIn.flatMap(before => seen.clusterId.filter(_ != before).map(before -> _))
+    (other, seen.known.get(transaction.transactionalId)) match {
+      case (Some((before, now)), _) =>
+        Outcome.Unknown(
+          s"it was prepared on the Kafka cluster with id $before, but this id of the metadata leads to $now"
+        )
+      case (None, None) =>
+        Outcome.Unknown(
+          "Kafka does not know its id, for example because it has expired ('transactional.id.expiration.ms', 7 days by " +
+            "default), which happens to committed and to aborted transactions"
+        )
+      case (None, Some(told)) =>
+        val epoch = told.producerEpoch
+        val prepared = epoch == transaction.epoch.toInt
+        // Newer brokers and clients increment the epoch at the end of a transaction (KIP-890), as a timeout does.
+        val same = told.producerId == transaction.producerId && (prepared || epoch == transaction.epoch + 1)
+        def text =
+          s"its state in Kafka is ${told.state} with producer ${told.producerId}, epoch $epoch; it was prepared by " +
+            s"producer ${transaction.producerId}, epoch ${transaction.epoch}"
+        told.state match {
+          case PREPARE_COMMIT | COMPLETE_COMMIT if same => Outcome.Committed
+          case ONGOING if same && prepared => Outcome.Open
+          case PREPARE_ABORT | COMPLETE_ABORT | PREPARE_EPOCH_FENCE if same => Outcome.Lost(text)
+          // The id was used again, after either end of the transaction.
+          case _ => Outcome.Unknown(text)
+        }
     }
   }
+}
+
+/** The result for a decided batch, given the outcomes of its transactions. Pure. */
+private[commit] sealed trait Decision extends Product with Serializable
+private[commit] object Decision {
+  case object Done extends Decision
+
+  /** No transaction is committed: if there was no earlier round, the whole batch can be written again. */
+  final case class Nothing(lost: Seq[(Prepared, String)]) extends Decision {
+    def reason: String = s"${at(lost.head._1)}: ${lost.head._2}"
+  }
+
+  /** The result is not known yet. */
+  final case class Open(pending: Seq[Prepared], cause: Throwable) extends Decision
+  final case class Partial(lost: Seq[(Prepared, String)]) extends Decision
+
+  /** The result will never be known. */
+  final case class Unknown(unknown: Seq[(Prepared, String)]) extends Decision
+
+  /** @param outcomes none of them [[Outcome.Open]] */
+  def of(outcomes: Seq[(Prepared, Outcome)]): Decision = {
+    val pending = outcomes.collect { case (t, Outcome.Pending(cause)) => t -> cause }
+    val lost = outcomes.collect { case (t, Outcome.Lost(reason)) => t -> reason }
+    val unknown = outcomes.collect { case (t, Outcome.Unknown(reason)) => t -> reason }
+    if (unknown.nonEmpty) Unknown(unknown)
+    else if (pending.nonEmpty) Open(pending.map(_._1), pending.head._2)
+    else if (lost.isEmpty) Done
+    else if (lost.size == outcomes.size) Nothing(lost)
+    else Partial(lost)
+  }
+
+  def at(t: Prepared): String =
+    s"cluster '${t.cluster}', transaction '${t.transactionalId}' (task ${t.partition}, ${t.rows} records, topic " +
+      s"${t.topics.mkString(", ")})"
 }

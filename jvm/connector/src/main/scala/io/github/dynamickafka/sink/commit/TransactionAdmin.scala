@@ -8,8 +8,8 @@ private[commit] trait TransactionAdmin {
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTimeoutMs(): Option[Long]
 
-  /** None if the transactional id does not exist in Kafka. */
-  def describe(transactionalId: String): Option[TransactionDescription]
+  /** What Kafka knows about these transactional ids, all of them at once. */
+  def look(transactionalIds: Seq[String]): Seen
 
   /** The ids of open transactions. */
   def open(matching: String => Boolean): Seq[String]
@@ -18,3 +18,9 @@ private[commit] trait TransactionAdmin {
   def fence(transactionalIds: Seq[String]): Unit
   def close(): Unit
 }
+
+/**
+ * @param clusterId Kafka's id of the cluster; None: it has none
+ * @param known by transactional id; an id that Kafka does not know is missing
+ */
+private[commit] final case class Seen(clusterId: Option[String], known: Map[String, TransactionDescription])

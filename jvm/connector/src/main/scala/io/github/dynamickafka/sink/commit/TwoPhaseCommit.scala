@@ -3,10 +3,9 @@ package io.github.dynamickafka.sink.commit
 import java.io.IOException
 import java.util.concurrent.TimeUnit
 
-import scala.util.control.NonFatal
-
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
@@ -18,6 +17,7 @@ import io.github.dynamickafka.time.Clock
  *
  * For one run of a query. Not thread-safe, except for [[Clusters]].
  *
+ * @param claim the claim of this run on the journal
  * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
  *                only a part of the job is committed
  * @param ofStreams whether it is a streaming query, with the journal in its checkpoint
@@ -26,18 +26,24 @@ import io.github.dynamickafka.time.Clock
  */
 private[sink] final class TwoPhaseCommit(
     name: TransactionName,
+    claim: Claim,
     journal: Option[Journal],
     ofStreams: Boolean,
     earlier: Seq[Journal],
     clusters: Clusters,
     replayLost: Boolean,
+    unknown: UnknownCommitPolicy,
     commitTimeoutMs: Long,
     pool: TransactionPool,
     steps: CommitProbe,
     clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
-  private val committer = new Committer(clusters.committing, clusters.admin, pool, clock)
+  private val inspector = new Inspector(clusters, clock)
+  private val committer = new Committer(clusters.committing, inspector, pool, clock)
+  private val rollForward =
+    new RollForward(inspector, committer, unknown, commitTimeoutMs, clock, end(_, _))
+  private val leftovers = new Leftovers(name, claim, journal, clusters)
 
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
@@ -49,7 +55,7 @@ private[sink] final class TwoPhaseCommit(
   /** The summary of the last committed batch. */
   def summary: TwoPhaseCommit.Summary = last
 
-  /** The last committed batch, whose writers discard their rows. */
+  /** The batch whose writers discard their rows: it is committed, and Spark runs it again or has just finished it. */
   def lastCommitted: Option[Long] = committed
 
   /** The parts of the next batch that must be written, if not the whole batch. */
@@ -59,85 +65,85 @@ private[sink] final class TwoPhaseCommit(
   def recover(): Unit = {
     earlier.foreach { j =>
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
+        // The earlier job detects this, if it still runs.
+        val taken = j.claim(entry.queryId, claim.run)
         clusters.remember(entry)
         // A lost part of another job cannot be written again: this job has other rows.
-        rollForward(j, entry, mayReplay = false)
+        val _ = rollForward(j, taken, entry, mayReplay = false)
       }
       j.delete()
     }
-    // The outcome of other jobs does not apply to this one.
-    committed = None
     journal.foreach { j =>
-      j.claim(name.queryId, name.run)
-      j.newest().foreach { case (entry, done) =>
+      j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
-        if (done) committed = Some(entry.batch) else rollForward(j, entry, replayLost)
+        // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
+        repeating = rollForward(j, claim, entry, replayLost).filter(_ => checkInput(j, entry))
       }
+      if (repeating.isEmpty)
+        j.newest().foreach { case (entry, _) =>
+          clusters.remember(entry)
+          committed = Option.when(checkInput(j, entry))(entry.batch)
+        }
     }
-    abortEarlierRuns()
+    leftovers.ofEarlierRuns()
   }
 
-  private def abortEarlierRuns(): Unit =
-    abortLeftovers(id => id.startsWith(name.ofQuery) && !id.startsWith(name.ofRun))
-
-  private def rollForward(j: Journal, entry: JournalEntry, mayReplay: Boolean): Unit = {
-    log.info(
-      s"An earlier run decided batch ${entry.batch}: committing its ${entry.transactions.size} transactions"
+  /**
+   * Compares what a decision is about with what Spark has planned since. Only then a batch with the same number is the
+   * batch that is written.
+   *
+   * @return whether Spark runs the decided batch again; if not, it has finished it
+   */
+  private def checkInput(j: Journal, entry: JournalEntry): Boolean = ofStreams && {
+    def conflict(why: String) = throw Errors.journalConflict(
+      j.path,
+      s"according to the journal, batch ${entry.batch} is decided, but $why. ${TwoPhaseCommit.OlderPlan}"
     )
-    end(entry.batch, entry.transactions) match {
-      case Decision.Done =>
-        j.finish(entry)
-        committed = Some(entry.batch)
-      case nothing: Decision.Nothing if entry.round == 0 =>
-        log.warn(
-          s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
-        )
-        j.retract(entry)
-        committed = before(entry)
-      // Of a later round, nothing is committed, but other parts of the batch are.
-      case Decision.Nothing(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
-        j.retract(entry)
-        repeat(j, entry, lost)
-      case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
-      case Decision.Partial(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
-        repeat(j, entry, lost)
-    }
+    val last = j.lastPlanned()
+    if (!last.exists(_ >= entry.batch))
+      conflict(
+        s"the offset log of the query ${last.fold("is empty")(n => s"ends with batch $n")}: a part of the checkpoint is older " +
+          "than the rest"
+      )
+    val repeated = last.contains(entry.batch)
+    if (repeated)
+      entry.input.difference(j.input(entry.batch).getOrElse(BatchInput.Empty)).foreach(what =>
+        conflict(s"the query has planned another batch with this number: $what")
+      )
+    repeated
   }
-
-  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): Unit = {
-    log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
-    committed = before(entry)
-    repeating = Some(LostParts.next(j.rounds(entry.batch), lost.map(_._1)))
-  }
-
-  private def before(entry: JournalEntry) = Option.when(entry.batch > 0)(entry.batch - 1)
 
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
-   * @param timeoutMs `transaction.timeout.ms`
+   * @param timeoutMs `transaction.timeout.ms` of a cluster
    */
-  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: Long): Unit =
+  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit =
     if (!committed.contains(batch)) {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
       val again = repeating.filter(_.batch == batch)
       again.flatMap(_.difference(tasks)).foreach(why => throw Errors.replayDiffers(batch, why))
       if (transactions.nonEmpty) {
-        checkAge(batch, startedNanos, timeoutMs)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
+        steps.reached("before-decision", batch)
+        journal.foreach(_.checkClaim(claim))
+        val planned = input(batch)
+        val kafkaIds = checkOpen(batch, transactions)
+        checkAge(batch, tasks, startedNanos, timeoutMs)
         val entry = JournalEntry(
-          name.queryId,
-          name.run,
+          claim.queryId,
+          claim.run,
+          claim.instance,
+          claim.generation,
           batch,
           again.fold(0)(_.round),
+          planned,
           transactions,
-          transactions.map(_.cluster).distinct.map(id => id -> clusters.safe(id)).toMap
+          transactions.map(_.cluster).distinct
+            .map(id => id -> JournalCluster(kafkaIds.get(id), clusters.safe(id))).toMap
         )
-        steps.reached("before-decision", batch)
         journal.foreach { j =>
-          j.checkClaim(name.run)
-          if (ofStreams && !j.isPlanned(batch)) throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned)
+          j.checkClaim(claim)
           steps.reached("claimed", batch)
           dropStale(j, entry)
           decide(j, entry)
@@ -146,7 +152,7 @@ private[sink] final class TwoPhaseCommit(
         decided = Some(batch)
         // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
         // decision and may be aborting these transactions. In the second case, none of them may be committed.
-        journal.foreach(_.checkClaim(name.run))
+        journal.foreach(_.checkClaim(claim))
         steps.reached("decided", batch)
         finish(entry)
       }
@@ -155,27 +161,61 @@ private[sink] final class TwoPhaseCommit(
       committed = Some(batch)
       repeating = None
       // A retried task may have left an open transaction, which blocks consumers with read_committed until its timeout.
-      if (tasks.exists(_.retried)) abortLeftovers(_.startsWith(name.ofRun))
+      if (tasks.exists(_.retried)) leftovers.ofThisRun()
       // An executor of an earlier run may still have opened transactions during the last search.
       if (sweeps > 0) {
         sweeps -= 1
-        abortEarlierRuns()
+        leftovers.ofEarlierRuns()
       }
     }
+
+  private def input(batch: Long): BatchInput = journal.filter(_ => ofStreams).fold(BatchInput.Empty)(
+    _.input(batch).getOrElse(throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned))
+  )
+
+  /**
+   * A task that was stalled for long may have used an id again, and a transaction may have expired on one cluster only:
+   * after the decision, this would leave a part of the batch.
+   *
+   * @return Kafka's ids of the clusters
+   */
+  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Map[String, String] = {
+    val report = inspector.await(transactions, _ => None, deadline())
+    report.outcomes.collectFirst { case (t, outcome) if outcome != Outcome.Open => t -> outcome }.foreach {
+      case (t, outcome) =>
+        val why = outcome match {
+          case Outcome.Lost(reason) => reason
+          case Outcome.Unknown(reason) => reason
+          case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
+          case other => s"it is $other before the decision"
+        }
+        throw Errors.transactionsAborted(batch, s"${Decision.at(t)}: $why.")
+    }
+    report.kafkaIds
+  }
 
   /**
    * Drops a decision that an earlier run wrote after this run had checked the journal. That run checks the claim before
    * it commits anything, and fails.
    */
   private def dropStale(j: Journal, entry: JournalEntry): Unit =
-    j.undone(entry.batch, entry.round).filter(_.run != name.run).foreach { stale =>
+    j.undone(entry.batch, entry.round).filter(_.run != claim.run).foreach { stale =>
       // Must not drop the decision of a later run, which decides only after it has claimed the journal.
-      j.checkClaim(name.run)
+      j.checkClaim(claim)
       log.warn(
         s"Run '${stale.run}' of the query decided batch ${stale.batch} after this run had started: dropping its decision"
       )
       clusters.remember(stale)
-      fence(stale.batch, stale.transactions)
+      // Those of another instance of the journal belong to a copy of the query.
+      val ended =
+        if (stale.instance == claim.instance) committer.abort(stale.transactions, stale.kafkaId, deadline())
+        else inspector.once(stale.transactions, stale.kafkaId).outcomes
+      ended.collectFirst { case (t, Outcome.Committed) => t }.foreach { t =>
+        throw Errors.journalConflict(
+          j.path,
+          s"run '${stale.run}' of the query has committed a part of batch ${stale.batch}: ${Decision.at(t)}"
+        )
+      }
       j.retract(stale)
     }
 
@@ -193,92 +233,59 @@ private[sink] final class TwoPhaseCommit(
         }
     }
 
-  private def finish(entry: JournalEntry): Unit = end(entry.batch, entry.transactions) match {
-    case Decision.Done =>
-      steps.reached("committed", entry.batch)
-      journal.foreach(_.finish(entry))
-    case nothing: Decision.Nothing =>
-      journal.foreach(_.retract(entry))
-      throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
-      else partial(entry.batch, nothing.lost)
-    case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
-    case Decision.Partial(lost) => throw partial(entry.batch, lost)
-  }
+  private def finish(entry: JournalEntry): Unit =
+    Decision.of(RollForward.assumed(entry.batch, end(entry, entry.transactions), unknown)) match {
+      case Decision.Done =>
+        steps.reached("committed", entry.batch)
+        journal.foreach(_.finish(entry))
+      case nothing: Decision.Nothing =>
+        journal.foreach(_.retract(entry))
+        throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
+        else RollForward.partial(entry.batch, nothing.lost)
+      case Decision.Open(pending, cause) => throw RollForward.incomplete(entry.batch, pending, cause)
+      case Decision.Unknown(which) => throw RollForward.undetermined(entry.batch, which)
+      case Decision.Partial(lost) => throw RollForward.partial(entry.batch, lost)
+    }
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
     if (!decided.contains(batch) && !committed.contains(batch)) {
-      fence(batch, tasks.flatMap(_.prepared))
+      leftovers.abort(batch, tasks.flatMap(_.prepared))
       // Transactions of tasks that were killed right after their end, whose messages Spark drops.
-      abortLeftovers(_.startsWith(name.ofRun))
+      leftovers.ofThisRun()
     }
 
-  private def fence(batch: Long, transactions: Seq[Prepared]): Unit =
-    transactions.groupBy(_.cluster).foreach { case (id, ofCluster) =>
-      try clusters.admin(id).fence(ofCluster.map(_.transactionalId))
-      catch {
-        case NonFatal(e) =>
-          log.warn(
-            s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted: Kafka aborts them after their timeout",
-            e
-          )
-      }
-    }
-
-  private def end(batch: Long, transactions: Seq[Prepared]): Decision = {
-    val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+  private def end(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] = {
+    val until = deadline()
     if (steps.oneByOne)
-      Decision.of(transactions.flatMap { transaction =>
-        val outcome = committer.commit(Seq(transaction), deadline)
-        steps.reached("between-commits", batch)
+      transactions.flatMap { transaction =>
+        val outcome = committer.commit(Seq(transaction), entry.kafkaId, until)
+        steps.reached("between-commits", entry.batch)
         outcome
-      })
-    else Decision.of(committer.commit(transactions, deadline))
-  }
-
-  private def checkAge(batch: Long, startedNanos: Long, timeoutMs: Long): Unit = {
-    val ageMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
-    if (ageMs > timeoutMs * TwoPhaseCommit.SafeShare)
-      throw Errors.transactionsAborted(
-        batch,
-        s"its tasks took $ageMs ms, and the transaction timeout is $timeoutMs ms ('transaction.timeout.ms'): the remaining " +
-          "time is too short to commit safely."
-      )
-  }
-
-  private def abortLeftovers(ours: String => Boolean): Unit = {
-    val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(t =>
-      (t.cluster, t.transactionalId)
-    ).toSet
-    clusters.ids.foreach { cluster =>
-      try {
-        val admin = clusters.admin(cluster)
-        val left = admin.open(id => ours(id) && !kept((cluster, id)))
-        if (left.nonEmpty)
-          log.info(
-            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
-          )
-        admin.fence(left)
-      } catch {
-        case NonFatal(e) =>
-          log.warn(
-            s"Searching for transactions that are left open on Kafka cluster '$cluster' failed. Kafka aborts them after " +
-              s"their timeout; until then they block consumers with isolation level read_committed: $e"
-          )
       }
+    else committer.commit(transactions, entry.kafkaId, until)
+  }
+
+  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+
+  private def checkAge(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long
+  ): Unit = {
+    val sinceStartMs = TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - startedNanos)
+    val nowMs = clock.currentTimeMillis()
+    for (task <- tasks; t <- task.prepared) {
+      val (ageMs, limitMs) = (task.ages.of(t.cluster, sinceStartMs, nowMs), timeoutMs(t.cluster))
+      if (ageMs > limitMs * TwoPhaseCommit.SafeShare)
+        throw Errors.transactionsAborted(
+          batch,
+          s"${Decision.at(t)} has been open for $ageMs ms, and the transaction timeout is $limitMs ms " +
+            "('transaction.timeout.ms'): the remaining time is too short to commit safely."
+        )
     }
   }
-
-  private def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable) =
-    Errors.commitIncomplete(
-      batch,
-      pending.map(Decision.at).mkString("; "),
-      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
-      cause
-    )
-
-  private def partial(batch: Long, lost: Seq[(Prepared, String)]) =
-    Errors.partialCommit(batch, lost.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; "))
 }
 
 private[sink] object TwoPhaseCommit {
@@ -292,6 +299,11 @@ private[sink] object TwoPhaseCommit {
   private val NotPlanned =
     "the offset log at 'checkpointLocation' does not contain the batch. Either this is not the checkpoint of the query, or " +
       "the query runs in real-time mode, where a failed batch is not repeated with the same records."
+
+  private val OlderPlan =
+    "Restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
+      "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
+      "own batches have in common."
 
   /** The number of batches after which open transactions of earlier runs are searched for again. */
   private val Sweeps = 2

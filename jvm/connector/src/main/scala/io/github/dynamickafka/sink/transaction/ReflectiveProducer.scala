@@ -50,9 +50,18 @@ private[transaction] final class ReflectiveProducer(
   override def abort(): Unit = producer.abortTransaction()
 
   override def commit(transactionalId: String, handle: Handle): Unit = {
+    resume(transactionalId, handle)
+    producer.commitTransaction()
+  }
+
+  override def abort(transactionalId: String, handle: Handle): Unit = {
+    resume(transactionalId, handle)
+    producer.abortTransaction()
+  }
+
+  private def resume(transactionalId: String, handle: Handle): Unit = {
     insides.resume(manager, transactionalId, new ProducerIdAndEpoch(handle.producerId, handle.epoch))
     insides.findCoordinator(manager, transactionalId)
-    producer.commitTransaction()
   }
 
   // With a timeout of zero, because a regular close aborts an open transaction.

@@ -29,6 +29,9 @@ private[sink] trait ResumableProducer {
   /** Commits a transaction that any producer has prepared. Repeating it has no effect. */
   def commit(transactionalId: String, handle: ResumableProducer.Handle): Unit
 
+  /** Aborts a transaction that any producer has prepared. Fails if it is committed. */
+  def abort(transactionalId: String, handle: ResumableProducer.Handle): Unit
+
   /** Closes the producer. An open transaction stays open. */
   def kill(): Unit
 }

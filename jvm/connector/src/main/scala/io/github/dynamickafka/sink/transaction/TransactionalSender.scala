@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.producer.{SendFailures, TaskSender}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.time.Clock
 
 /**
  * For `exactly-once`: one transaction per cluster that the task writes to, which stays open until the driver commits
@@ -23,7 +24,8 @@ private[sink] final class TransactionalSender(
     pool: TransactionPool,
     attempt: TaskAttempt,
     writes: String => Boolean,
-    killed: () => Boolean
+    killed: () => Boolean,
+    clock: Clock
 ) extends TaskSender {
   import TransactionalSender._
 
@@ -69,13 +71,17 @@ private[sink] final class TransactionalSender(
       SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(lane.producer.flush())
     }
     failures.check()
+    val ages = Ages(
+      open.map { case (cluster, lane) => cluster -> (clock.monotonicMs() - lane.beganMs) }.toMap,
+      clock.currentTimeMillis()
+    )
     // Nothing can fail from here on, so abort() knows all open transactions.
     prepared = open.values.map { lane =>
       val handle = lane.producer.prepare()
       pool.release(lane.settings, lane.producer)
       Prepared(
         lane.settings.cluster,
-        attempt.transactionalId,
+        attempt.transactionalId(lane.settings.cluster),
         handle.producerId,
         handle.epoch,
         attempt.partition,
@@ -84,7 +90,7 @@ private[sink] final class TransactionalSender(
       )
     }.toSeq
     open.clear()
-    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap)
+    TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap, ages)
   }
 
   /** Runs on another thread, because Spark may interrupt the thread of a task repeatedly, which aborts Kafka calls. */
@@ -110,7 +116,7 @@ private[sink] final class TransactionalSender(
         pool.discard(lane.settings, lane.producer)
         // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
         log.warn(
-          s"Transaction '${attempt.transactionalId}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+          s"Transaction '${attempt.transactionalId(lane.settings.cluster)}' on Kafka cluster '${lane.settings.cluster}' could not be " +
             s"aborted: $e"
         )
     }
@@ -132,15 +138,17 @@ private[sink] final class TransactionalSender(
 
   private def begin(cluster: String): Lane = {
     val settings = this.settings(cluster)
-    SendFailures.guarded(settings, s"not known yet, transaction '${attempt.transactionalId}'") {
+    val id = attempt.transactionalId(cluster)
+    SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
       val producer = pool.acquire(settings)
-      try producer.begin(attempt.transactionalId)
+      val now = clock.monotonicMs()
+      try producer.begin(id)
       catch {
         case NonFatal(e) =>
           pool.discard(settings, producer)
           throw e
       }
-      new Lane(settings, producer, failures.callback(settings))
+      new Lane(settings, producer, failures.callback(settings), now)
     }
   }
 }
@@ -151,7 +159,8 @@ private[sink] object TransactionalSender {
   private final class Lane(
       val settings: ProducerSettings,
       val producer: ResumableProducer,
-      val callback: Callback
+      val callback: Callback,
+      val beganMs: Long
   ) {
     var rows = 0L
     val topics: mutable.Set[String] = mutable.HashSet.empty
@@ -160,6 +169,11 @@ private[sink] object TransactionalSender {
 
 /**
  * @param partition the number of the task in its batch
+ * @param transactionalId the id of its transaction on a cluster
  * @param retried whether there may have been an earlier attempt
  */
-private[sink] final case class TaskAttempt(partition: Int, transactionalId: String, retried: Boolean)
+private[sink] final case class TaskAttempt(
+    partition: Int,
+    transactionalId: String => String,
+    retried: Boolean
+)

@@ -15,7 +15,17 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def decision(known: (String, Map[String, String])*) =
-    JournalEntry("q", "r", 1L, 0, Nil, known.toMap)
+    JournalEntry(
+      "q",
+      "r",
+      "i",
+      1L,
+      1L,
+      0,
+      BatchInput.Empty,
+      Nil,
+      known.map(k => k._1 -> JournalCluster(None, k._2)).toMap
+    )
 
   test("clusters of a decision are added with their address, those in the metadata keep what it says") {
     val clusters = new Scene().clusters

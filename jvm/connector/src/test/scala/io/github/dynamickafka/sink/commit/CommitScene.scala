@@ -5,9 +5,14 @@ import java.nio.file.{Files, Path}
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{ClusterScope, ProducerProperties, SinkOptionsParser}
+import io.github.dynamickafka.config.{
+  ClusterScope,
+  ProducerProperties,
+  SinkOptionsParser,
+  UnknownCommitPolicy
+}
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName}
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 
 /** One query that writes to the clusters blue and green, over several starts, without brokers. */
@@ -20,16 +25,33 @@ private[commit] final class CommitScene {
   val journal: Journal = newJournal()
 
   def newJournal(name: String = "checkpoint"): Journal =
-    new Journal(folder.resolve(name).toString, new Configuration)
+    new Journal(folder.resolve(name).toString, new Configuration, () => Instance)
+
+  private var claims = Map.empty[(String, String), Claim]
+
+  /** The claim of a run on a journal, which it takes once. */
+  def claim(run: String, on: Journal = journal): Claim = {
+    val taken = claims.getOrElse(
+      on.path -> run,
+      Iterator.continually(on.claim("q", run)).find(_.generation >= generation(run)).get
+    )
+    claims += (on.path -> run) -> taken
+    taken
+  }
 
   /** Whether any file of this journal is left. */
   def exists(name: String): Boolean = Files.exists(folder.resolve(name))
 
+  private val offsets = folder.resolve("checkpoint").resolve("offsets")
+
   /** Adds a batch to Spark's offset log, as Spark does before it runs the batch. */
-  def plan(batch: Long): Unit = {
-    val offsets = Files.createDirectories(folder.resolve("checkpoint").resolve("offsets"))
-    val _ = Files.writeString(offsets.resolve(batch.toString), "v1")
+  def plan(batch: Long, offset: String = Planned): Unit = {
+    Files.createDirectories(offsets)
+    val _ = Files.writeString(offsets.resolve(batch.toString), offset)
   }
+
+  /** Deletes a batch from Spark's offset log. */
+  def forget(batch: Long): Unit = Files.delete(offsets.resolve(batch.toString))
 
   val clusters: Clusters = {
     val all = new Clusters(properties, requestTimeoutMs = 2000L, CommitTimeoutMs, kafka.connect(_, _))
@@ -37,21 +59,24 @@ private[commit] final class CommitScene {
     all
   }
 
-  /** A start of the query, which has not recovered yet. */
+  /** A start of the query, which has claimed the journal and has not recovered yet. */
   def start(
       run: String,
       replayLost: Boolean = false,
       earlier: Seq[Journal] = Nil,
       ofStreams: Boolean = true,
       steps: CommitProbe = CommitProbe.Untold,
-      kept: Option[Journal] = Some(journal)
+      kept: Option[Journal] = Some(journal),
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
   ): TwoPhaseCommit = new TwoPhaseCommit(
-    TransactionName("p", "q", run),
+    name(run),
+    kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
     kept,
     ofStreams,
     earlier,
     clusters,
     replayLost,
+    unknown,
     CommitTimeoutMs,
     kafka.pool,
     steps,
@@ -59,8 +84,14 @@ private[commit] final class CommitScene {
   )
 
   /** A start of the query that has recovered. */
-  def recovered(run: String, replayLost: Boolean = false, earlier: Seq[Journal] = Nil): TwoPhaseCommit = {
-    val query = start(run, replayLost, earlier)
+  def recovered(
+      run: String,
+      replayLost: Boolean = false,
+      earlier: Seq[Journal] = Nil,
+      steps: CommitProbe = CommitProbe.Untold,
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
+  ): TwoPhaseCommit = {
+    val query = start(run, replayLost, earlier, steps = steps, unknown = unknown)
     query.recover()
     query
   }
@@ -69,9 +100,15 @@ private[commit] final class CommitScene {
 private[commit] object CommitScene {
   val CommitTimeoutMs = 1000L
 
+  /** The instance of the journal. */
+  val Instance = "i"
+
+  /** What Spark's offset log has of each batch, unless a test plans it differently. */
+  val Planned = "v1"
+
   /** Two requests that fail are within the time limit of a commit, three are not. */
   val PatienceMs = 400L
-  val TransactionTimeoutMs = 60000L
+  val TransactionTimeoutMs: String => Long = _ => 60000L
 
   private val options = SinkOptionsParser.parse(new CaseInsensitiveStringMap(java.util.Map.of(
     "metadataService",
@@ -85,22 +122,41 @@ private[commit] object CommitScene {
 
   /** What a task of a run has prepared on a cluster. */
   def prepared(cluster: String, task: Int, run: String = "first"): Prepared =
-    Prepared(cluster, s"p-q-$run-0-$task-0.0-$cluster", 7L, 3, task, 10L + task, Seq("t"))
+    Prepared(cluster, name(run).id(cluster, 0, 0L, task, 0, 0), 7L, 3, task, 10L + task, Seq("t"))
+
+  /** The generations of the runs, by their names. */
+  def generation(run: String): Long = Seq("old", "first", "second", "third", "fourth").indexOf(run) + 1L
+
+  def name(run: String): TransactionName = TransactionName("p", "q", Instance, generation(run))
 
   def entry(batch: Long, round: Int, transactions: Prepared*): JournalEntry =
     JournalEntry(
       "q",
       "first",
+      Instance,
+      generation("first"),
       batch,
       round,
+      BatchInput.of(s"offsets/$batch" -> Planned),
       transactions,
-      transactions.map(_.cluster -> Map.empty[String, String]).toMap
+      transactions.map(t =>
+        t.cluster -> JournalCluster(Some(ScriptedKafka.kafkaId(t.cluster)), Map.empty)
+      ).toMap
     )
+
+  /** A probe that runs `action` at one step. */
+  def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
+    override def reached(step: String, batch: Long): Unit = if (step == named) action
+    override def oneByOne: Boolean = false
+  }
+
+  /** Kafka's ids of the clusters, as in a decision. */
+  def kafkaIds(cluster: String): Option[String] = Some(ScriptedKafka.kafkaId(cluster))
 
   /** The messages of the tasks of a batch, each of which wrote once. */
   def tasks(transactions: Prepared*): Seq[TaskTransactions] =
     transactions.groupBy(_.partition).toSeq.sortBy(_._1).map { case (task, of) =>
-      TaskTransactions(of, retried = false, task, Map.empty)
+      TaskTransactions(of, retried = false, task, Map.empty, Ages.none)
     }
 
   /** The condition and the text of the connector's error. */

@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch from the end of its tasks to its commit or abort, by what Kafka says. */
@@ -59,7 +59,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
 
   test("the summary has the time from the end of the tasks on") {
     val of = scene()
-    of.kafka.failCommits(one, times = 1)
+    of.kafka.failEnds(one, times = 1)
     val query = of.start("first")
     commit(query, of)
     assert(query.summary == TwoPhaseCommit.Summary(2, PatienceMs))
@@ -69,8 +69,36 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     Seq(30000L -> "none", 30001L -> "TRANSACTIONS_ABORTED").foreach { case (age, expected) =>
       val of = scene()
       of.clock.advanceMs(age)
-      assert(failure(of.start("first").commit(0L, tasks(one, two), 0L, 60000L))._1 == expected)
+      assert(failure(of.start("first").commit(0L, tasks(one, two), 0L, TransactionTimeoutMs))._1 == expected)
       assert(of.journal.newest().isDefined == (expected == "none"))
+    }
+  }
+
+  test("the age of a transaction is that of its lane: what its tasks waited for before does not count") {
+    Seq(1000L -> "none", 30001L -> "TRANSACTIONS_ABORTED").foreach { case (openMs, expected) =>
+      val of = scene()
+      // A long shuffle before the rows were written.
+      of.clock.advanceMs(100000L)
+      val ages = Ages(Map("blue" -> openMs, "green" -> 1000L), of.clock.currentTimeMillis())
+      val (condition, text) = failure(of.start("first").commit(
+        0L,
+        tasks(one, two).map(_.copy(ages = ages)),
+        0L,
+        TransactionTimeoutMs
+      ))
+      assert(condition == expected)
+      assert(expected == "none" || (text.contains("has been open for 30001 ms") && text.contains("'blue'")))
+    }
+  }
+
+  test("the age is compared with the time-out of its own cluster") {
+    Seq("blue" -> "none", "green" -> "TRANSACTIONS_ABORTED").foreach { case (short, expected) =>
+      val of = scene()
+      of.clock.advanceMs(100000L)
+      val ages = Ages(Map("blue" -> 10L, "green" -> 10000L), of.clock.currentTimeMillis())
+      val limits = Map("blue" -> 60000L, "green" -> 60000L) + (short -> 15000L)
+      val messages = tasks(one, two).map(_.copy(ages = ages))
+      assert(failure(of.start("first").commit(0L, messages, 0L, limits))._1 == expected)
     }
   }
 
@@ -86,12 +114,56 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("before the decision all transactions are looked at, with one request per cluster") {
+    val of = scene()
+    val more = (2 to 5).map(prepared("blue", _))
+    of.kafka.put(ONGOING, more: _*)
+    val query = of.start("first")
+    query.commit(0L, tasks(one +: two +: more: _*), of.clock.nanoTime(), TransactionTimeoutMs)
+    assert(of.kafka.requests.count(_.contains(" look ")) == 2)
+    assert(of.journal.newest().map(_._1.clusters.map(c => c._1 -> c._2.kafkaId)).contains(
+      Map("blue" -> kafkaIds("blue"), "green" -> kafkaIds("green"))
+    ))
+  }
+
+  test("one is not open before the decision: nothing is decided, and the batch is aborted") {
+    val changes = Seq[ScriptedKafka => Unit](
+      _.put(COMPLETE_ABORT, two),
+      _.put(ONGOING, two.copy(epoch = 5)),
+      _.forget(two)
+    )
+    changes.foreach { change =>
+      val of = scene()
+      change(of.kafka)
+      val query = of.start("first")
+      val (condition, text) = commit(query, of)
+      assert(condition == "TRANSACTIONS_ABORTED" && text.contains(two.transactionalId))
+      assert(of.journal.newest().isEmpty)
+      query.abort(0L, tasks(one, two))
+      assert(of.kafka.in(COMPLETE_ABORT)(one.transactionalId) && of.kafka.in(COMPLETE_COMMIT).isEmpty)
+    }
+  }
+
+  test(
+    "a cluster does not answer before the decision: repeated within the time limit, then nothing is decided"
+  ) {
+    val of = scene()
+    of.kafka.setDown("green")
+    val (condition, text) = commit(of.start("first"), of)
+    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("does not respond"))
+    assert(of.journal.newest().isEmpty)
+    assert(of.kafka.requests.count(_.startsWith("green look")) == 3)
+  }
+
+  /** Changes what Kafka knows between the decision and the commits. */
+  private def afterDecision(of: CommitScene)(change: ScriptedKafka => Unit): CommitProbe =
+    at("decided")(change(of.kafka))
+
   test(
     "all transactions are aborted after the decision: the decision is dropped, and nothing else is aborted"
   ) {
     val of = scene()
-    of.kafka.put(COMPLETE_ABORT, one, two)
-    val query = of.start("first")
+    val query = of.start("first", steps = afterDecision(of)(_.put(COMPLETE_ABORT, one, two)))
     val (condition, text) = commit(query, of)
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("CompleteAbort"))
     assert(of.journal.newest().isEmpty && query.lastCommitted.isEmpty)
@@ -101,25 +173,25 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
 
   test("some are aborted after the decision: PARTIAL_COMMIT, and the decision stays") {
     val of = scene()
-    of.kafka.put(COMPLETE_ABORT, two)
-    val (condition, text) = commit(of.start("first", replayLost = true), of)
+    val steps = afterDecision(of)(_.put(COMPLETE_ABORT, two))
+    val (condition, text) = commit(of.start("first", replayLost = true, steps = steps), of)
     assert(condition == "PARTIAL_COMMIT" && text.contains("cluster 'green'") && !text.contains("'blue'"))
     assert(of.journal.newest().exists(!_._2))
   }
 
   /** A start after a partial commit of batch 0, whose part on green is prepared again. */
-  private def replaying(): (CommitScene, TwoPhaseCommit) = {
+  private def replaying(change: ScriptedKafka => Unit = _ => ()): (CommitScene, TwoPhaseCommit) = {
     val of = scene()
-    of.kafka.put(COMPLETE_ABORT, two)
-    commit(of.start("first"), of)
-    of -> of.recovered("second", replayLost = true)
+    commit(of.start("first", steps = afterDecision(of)(_.put(COMPLETE_ABORT, two))), of)
+    of -> of.recovered("second", replayLost = true, steps = afterDecision(of)(change))
   }
 
   private val again = prepared("green", 1, "second")
   private val written = tasks(again) :+ tasks(one).head.copy(prepared = Nil, withheld = Map("blue" -> 10L))
 
   test("a replay that is lost again is a partial commit, although nothing of the replay is committed") {
-    val (of, query) = replaying()
+    val (of, query) = replaying(_.put(COMPLETE_ABORT, again))
+    of.kafka.put(ONGOING, again)
     val (condition, text) = failure(query.commit(0L, written, of.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "PARTIAL_COMMIT" && text.contains(again.transactionalId))
     assert(of.journal.rounds(0L).map(_.round) == Seq(0))
@@ -162,8 +234,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
 
   test("what is decided and not committed yet is kept when another batch is aborted") {
     val of = scene()
-    of.kafka.setDown("green")
-    val query = of.start("first")
+    val query = of.start("first", steps = afterDecision(of)(_.setDown("green")))
     assert(commit(query, of)._1 == "COMMIT_INCOMPLETE")
     of.kafka.setDown()
     of.kafka.put(ONGOING, prepared("green", 7))

@@ -19,8 +19,18 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     all.kafka.put(ONGOING, open: _*)
 
     def commit(transactions: Prepared*): Seq[(Prepared, Outcome)] =
-      new Committer(all.clusters.committing, all.clusters.admin, all.kafka.pool, all.clock)
-        .commit(transactions, CommitTimeoutMs * 1000000L)
+      committer.commit(transactions, kafkaIds, CommitTimeoutMs * 1000000L)
+
+    def abort(transactions: Prepared*): Seq[(Prepared, Outcome)] =
+      committer.abort(transactions, kafkaIds, CommitTimeoutMs * 1000000L)
+
+    private def committer =
+      new Committer(
+        all.clusters.committing,
+        new Inspector(all.clusters, all.clock),
+        all.kafka.pool,
+        all.clock
+      )
 
     def requests(of: Prepared): Seq[String] =
       all.kafka.requests.filter(_.endsWith(s" ${of.transactionalId}")).map(_.split(' ')(1))
@@ -34,7 +44,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     assert(told.map(_._1) == Seq(three, one, two))
     assert(told.map(_._2).count(_ == Outcome.Committed) == 2)
     assert(told(1)._2 match {
-      case Outcome.Lost(why) => why.contains("no longer exists in Kafka")
+      case Outcome.Unknown(why) => why.contains("Kafka does not know its id")
       case _ => false
     })
   }
@@ -56,30 +66,47 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
 
   test("a failed attempt is repeated with another producer, if Kafka says that the transaction is open") {
     val scene = new Scene(one)
-    scene.all.kafka.failCommits(one, times = 2)
+    scene.all.kafka.failEnds(one, times = 2)
     assert(scene.commit(one) == Seq(one -> Outcome.Committed))
-    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe", "commit"))
+    assert(scene.requests(one) == Seq("commit", "look", "commit", "look", "commit"))
     assert(scene.all.kafka.producers == (3 -> 2) && scene.all.kafka.pool.size == 1)
   }
 
   test("a failed attempt that has committed the transaction is not repeated") {
     val scene = new Scene()
     scene.all.kafka.put(COMPLETE_COMMIT, one)
-    scene.all.kafka.failCommits(one, times = 1)
+    scene.all.kafka.failEnds(one, times = 1)
     assert(scene.commit(one) == Seq(one -> Outcome.Committed))
-    assert(scene.requests(one) == Seq("commit", "describe"))
+    assert(scene.requests(one) == Seq("commit", "look"))
   }
 
   test("an aborted transaction is lost at once") {
     val scene = new Scene()
     scene.all.kafka.put(COMPLETE_ABORT, one)
     assert(scene.commit(one).map(_._2).forall(_.isInstanceOf[Outcome.Lost]))
-    assert(scene.requests(one) == Seq("commit", "describe"))
+    assert(scene.requests(one) == Seq("commit", "look"))
+  }
+
+  test("an abort ends exactly that transaction, and finds out if it is committed") {
+    val scene = new Scene(one)
+    scene.all.kafka.put(COMPLETE_COMMIT, two)
+    scene.all.kafka.put(COMPLETE_ABORT, three)
+    val told = scene.abort(one, two, three).toMap
+    assert(told(one).isInstanceOf[Outcome.Lost] && told(three).isInstanceOf[Outcome.Lost])
+    assert(told(two) == Outcome.Committed)
+    assert(scene.all.kafka.in(COMPLETE_ABORT) == Set(one, three).map(_.transactionalId))
+  }
+
+  test("an abort is repeated until the time limit") {
+    val scene = new Scene(one)
+    scene.all.kafka.failEnds(one, times = 1)
+    assert(scene.abort(one).forall(_._2.isInstanceOf[Outcome.Lost]))
+    assert(scene.requests(one) == Seq("abort", "look", "abort"))
   }
 
   test("attempts end at the time limit, with the error of the last one") {
     val scene = new Scene(one)
-    scene.all.kafka.failCommits(one, times = 9)
+    scene.all.kafka.failEnds(one, times = 9)
     val told = scene.commit(one)
     assert(told.map(_._2).collect { case Outcome.Pending(cause) => cause.getMessage } == Seq(
       "a request that fails"
@@ -92,7 +119,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.setDown("blue")
     val causes = scene.commit(one).collect { case (_, Outcome.Pending(cause)) => cause }
     assert(causes.flatMap(_.getSuppressed).map(_.getMessage) == Seq("'blue' does not respond"))
-    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe"))
+    assert(scene.requests(one) == Seq("commit", "look", "commit", "look"))
   }
 
   test("after the time limit the other transactions of the cluster are not attempted; other clusters are") {

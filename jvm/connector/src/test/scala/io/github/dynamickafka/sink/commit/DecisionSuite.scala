@@ -5,7 +5,7 @@ import java.util.{Collections, OptionalLong}
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
+import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class DecisionSuite extends AnyFunSuite with TimeLimit {
@@ -19,38 +19,51 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
 
   import TransactionState._
 
-  private def verdict(d: TransactionDescription) = Verdict(prepared(0), d)
+  private def verdict(told: TransactionDescription) = {
+    val task = prepared(0)
+    Verdict(task, Some("kafka"), Seen(Some("kafka"), Map(task.transactionalId -> told)))
+  }
 
   test("a transaction that Kafka has committed or is committing: committed") {
     Seq(PREPARE_COMMIT, COMPLETE_COMMIT).foreach { state =>
-      assert(verdict(tx(state)).contains(Committed))
+      assert(verdict(tx(state)) == Committed)
       // KIP-890: ending a transaction increments the epoch.
-      assert(verdict(tx(state, epoch = 4)).contains(Committed))
+      assert(verdict(tx(state, epoch = 4)) == Committed)
     }
   }
 
   test("a transaction that is still open: can be committed") {
-    assert(verdict(tx(ONGOING)).isEmpty)
+    assert(verdict(tx(ONGOING)) == Open)
   }
 
   test("a transaction that Kafka has aborted or is aborting: lost") {
     for (state <- Seq(PREPARE_ABORT, COMPLETE_ABORT, PREPARE_EPOCH_FENCE); epoch <- Seq(3, 4))
-      assert(verdict(tx(state, epoch = epoch)).exists(_.isInstanceOf[Lost]), s"$state $epoch")
+      assert(verdict(tx(state, epoch = epoch)).isInstanceOf[Lost], s"$state $epoch")
   }
 
-  test("a transaction that Kafka has forgotten, or whose id has a newer one: neither committed nor open") {
-    val ended = Seq(PREPARE_COMMIT, COMPLETE_COMMIT)
+  test("an id that was used again, after either end: unknown") {
+    val ended = Seq(PREPARE_COMMIT, COMPLETE_COMMIT, PREPARE_ABORT, COMPLETE_ABORT)
     val others = ended.flatMap(s => Seq(tx(s, epoch = 5), tx(s, epoch = 2), tx(s, producer = 8))) ++
       Seq(
         tx(ONGOING, epoch = 4),
         tx(ONGOING, producer = 8),
         tx(EMPTY),
         tx(EMPTY, epoch = 4),
-        tx(UNKNOWN)
+        tx(TransactionState.UNKNOWN)
       )
-    others.foreach { other =>
-      val found = verdict(other)
-      assert(found.isDefined && !found.contains(Committed), other)
+    others.foreach(other => assert(verdict(other).isInstanceOf[Unknown], other))
+  }
+
+  test("an id that Kafka does not know: unknown, because ids expire") {
+    assert(Verdict(prepared(0), None, Seen(None, Map.empty)).isInstanceOf[Unknown])
+  }
+
+  test("another Kafka cluster: unknown, whatever it knows; without an id nothing is compared") {
+    val task = prepared(0)
+    def seen(id: Option[String]) = Seen(id, Map(task.transactionalId -> tx(COMPLETE_ABORT)))
+    assert(Verdict(task, Some("before"), seen(Some("now"))).isInstanceOf[Unknown])
+    Seq(None -> Some("now"), Some("before") -> None, None -> None).foreach { case (before, now) =>
+      assert(Verdict(task, before, seen(now)).isInstanceOf[Lost])
     }
   }
 
@@ -63,10 +76,13 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
     // A transaction of unknown state may be committed: nothing is given up before its state is known.
     assert(Decision.of(Seq(a -> Lost("x"), b -> Pending(down))) == Decision.Open(Seq(b), down))
     assert(Decision.of(Seq(a -> Committed, b -> Pending(down))) == Decision.Open(Seq(b), down))
+    Seq(Committed, Lost("x"), Pending(down)).foreach { other =>
+      assert(Decision.of(Seq(a -> other, b -> Unknown("y"))) == Decision.Unknown(Seq(b -> "y")))
+    }
   }
 
   private def round(round: Int, transactions: Prepared*) =
-    JournalEntry("q", "r", 4L, round, transactions, Map.empty)
+    JournalEntry("q", "r", "i", 1L, 4L, round, BatchInput.Empty, transactions, Map.empty)
 
   test("a replay writes what is lost, and knows the committed parts of all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))
@@ -85,7 +101,8 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
       written.map(rows => prepared(n, rows = rows)).toSeq,
       retried = false,
       n,
-      withheld.map("a" -> _).toMap
+      withheld.map("a" -> _).toMap,
+      Ages.none
     )
     assert(replay.difference(Seq(task(0, None, Some(10)), task(1, Some(10), None))).isEmpty)
     Seq(

@@ -43,9 +43,27 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
     assert(job.lastCommitted.isEmpty && !scene.exists("earlier"))
   }
 
-  test("a lost part is PARTIAL_COMMIT under each policy, because another job has other rows") {
+  test("a part is lost and none is committed: the rest is aborted, and the journal is deleted") {
     val (scene, earlier) = decided()
     scene.kafka.put(ONGOING, one)
+    scene.kafka.put(COMPLETE_ABORT, two)
+    scene.recovered("second", earlier = Seq(earlier))
+    assert(scene.kafka.in(COMPLETE_ABORT) == Set(one, two).map(_.transactionalId))
+    assert(!scene.exists("earlier"))
+  }
+
+  test("an earlier job that still runs detects that its decision was taken over") {
+    val (scene, earlier) = decided()
+    val claim = scene.claim("first", earlier)
+    scene.kafka.put(ONGOING, one, two)
+    scene.kafka.setDown("blue")
+    assert(failure(scene.start("second", earlier = Seq(earlier)).recover())._1 == "COMMIT_INCOMPLETE")
+    assert(failure(earlier.checkClaim(claim))._1 == "JOURNAL_CONFLICT")
+  }
+
+  test("a lost part is PARTIAL_COMMIT under each policy, because another job has other rows") {
+    val (scene, earlier) = decided()
+    scene.kafka.put(COMPLETE_COMMIT, one)
     scene.kafka.put(COMPLETE_ABORT, two)
     Seq(false, true).foreach { replayLost =>
       val (condition, text) = failure(scene.start("second", replayLost, Seq(earlier)).recover())

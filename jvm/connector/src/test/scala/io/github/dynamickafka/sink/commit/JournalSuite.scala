@@ -21,7 +21,19 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
   private def journal(folder: Path) = new Journal(folder.toString, new Configuration)
 
   private def entry(batch: Long, round: Int = 0, query: String = "q") =
-    JournalEntry(query, "run", batch, round, Seq(Prepared("blue", "id", 1L, 2, 3, 4L, Seq("t"))), Map.empty)
+    JournalEntry(
+      query,
+      "run",
+      "i",
+      1L,
+      batch,
+      round,
+      Input,
+      Seq(Prepared("blue", "id", 1L, 2, 3, 4L, Seq("t"))),
+      Map.empty
+    )
+
+  private val Input = BatchInput.of("offsets/1" -> "v1")
 
   private def conflict(body: => Any): String = {
     val e = intercept[DynamicKafkaRuntimeException](body)
@@ -44,8 +56,20 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       transactions <- Gen.listOf(prepared)
       batch <- Gen.chooseNum(0L, Long.MaxValue)
       round <- Gen.chooseNum(0, 9)
-      clusters <- Gen.mapOf(Gen.zip(text, Gen.mapOf(Gen.zip(text, text))))
-    } yield JournalEntry("q", "r", batch, round, transactions, clusters)
+      clusters <- Gen.mapOf(Gen.zip(text, Gen.zip(Gen.option(text), Gen.mapOf(Gen.zip(text, text)))))
+      input <- Gen.mapOf(Gen.zip(text, text))
+      generation <- Gen.chooseNum(1L, Long.MaxValue)
+    } yield JournalEntry(
+      "q",
+      "r",
+      "i",
+      generation,
+      batch,
+      round,
+      BatchInput(input),
+      transactions,
+      clusters.map { case (id, (kafkaId, known)) => id -> JournalCluster(kafkaId, known) }
+    )
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }
 
@@ -99,16 +123,6 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     assert(names.toSet == (kept ++ kept.map(name => s".$name.crc")).toSet)
   }
 
-  test("the run that started last may decide") {
-    val folder = newFolder()
-    val (first, second) = (journal(folder), journal(folder))
-    first.claim("q", "one")
-    first.checkClaim("one")
-    second.claim("q", "two")
-    second.checkClaim("two")
-    assert(conflict(first.checkClaim("one")).contains("run 'two' of the query started after this run, 'one'"))
-  }
-
   test("decisions of another query are dropped: its checkpoint was deleted") {
     val j = journal(newFolder())
     j.decide(entry(5, query = "old"))
@@ -127,7 +141,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       "[]",
       "{",
       good.take(good.length / 2),
-      good.replace("\"version\":1", "\"version\":2"),
+      good.replace("\"version\":2", "\"version\":3"),
       good.replace("\"producerId\"", "\"producer\"")
     ).foreach { bad =>
       Files.deleteIfExists(file.resolveSibling(".1-0.json.crc"))
@@ -136,10 +150,44 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
     }
   }
 
-  test("a batch is planned if it is in Spark's offset log") {
+  test("a decision of the former format is refused by its version") {
     val folder = newFolder()
+    val former =
+      """{"version":1,"queryId":"q","run":"r","batch":4,"round":0,"transactions":[],"clusters":{}}"""
+    Files.createDirectories(folder.resolve(Journal.Folder))
+    Files.writeString(folder.resolve(Journal.Folder).resolve("4-0.json"), former)
+    Seq[Journal => Any](_.newest(), _.rounds(4L), _.claim("q", "run")).foreach { use =>
+      val text = conflict(use(journal(folder)))
+      assert(
+        text.contains("4-0.json") && text.contains("it has version 1") && text.contains("supports version 2")
+      )
+    }
+  }
+
+  test("a mark of another decision with the same name does not finish a decision") {
+    val folder = newFolder()
+    val j = journal(folder)
+    j.decide(entry(4))
+    j.finish(entry(4))
+    val file = folder.resolve(Journal.Folder).resolve("4-0.json")
+    // As a deletion left it that was interrupted between both files.
+    Files.delete(file)
+    Files.deleteIfExists(file.resolveSibling(".4-0.json.crc"))
+    j.decide(entry(4).copy(run = "other"))
+    assert(j.newest().exists(!_._2) && j.undone(4L, 0).isDefined)
+    j.finish(entry(4).copy(run = "other"))
+    assert(j.newest().exists(_._2) && j.undone(4L, 0).isEmpty)
+  }
+
+  test("the input of a batch is what Spark's offset log has of it") {
+    val folder = newFolder()
+    assert(journal(folder).lastPlanned().isEmpty)
     Files.createDirectories(folder.resolve("offsets"))
     Files.writeString(folder.resolve("offsets").resolve("4"), "v1")
-    assert(journal(folder).isPlanned(4) && !journal(folder).isPlanned(5))
+    Files.writeString(folder.resolve("offsets").resolve(".5.tmp"), "v1")
+    assert(journal(folder).input(4).contains(BatchInput.of("offsets/4" -> "v1")) && journal(
+      folder
+    ).input(5).isEmpty)
+    assert(journal(folder).lastPlanned().contains(4L))
   }
 }

@@ -61,7 +61,7 @@ class FaultyFileSystem extends RawLocalFileSystem {
   override def getUri: URI = URI.create("faulty:///")
 
   override def rename(from: Path, to: Path): Boolean =
-    if (!to.getName.endsWith(".json")) super.rename(from, to)
+    if (!to.getName.matches("""\d+-\d+\.json""")) super.rename(from, to)
     else {
       val fault = getConf.get("fault")
       if (fault != "before the rename") super.rename(from, to)
@@ -70,6 +70,6 @@ class FaultyFileSystem extends RawLocalFileSystem {
     }
 
   override def open(file: Path, bufferSize: Int): org.apache.hadoop.fs.FSDataInputStream =
-    if (broken && file.getName.endsWith(".json")) throw new IOException("cannot be read")
+    if (broken && file.getName.matches("""\d+-\d+\.json""")) throw new IOException("cannot be read")
     else super.open(file, bufferSize)
 }

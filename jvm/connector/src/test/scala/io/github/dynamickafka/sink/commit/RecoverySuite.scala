@@ -20,6 +20,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   /** The first run has decided batch 4 and died. */
   private def decided(round: Int = 0, batch: Long = 4L): CommitScene = {
     val scene = new CommitScene
+    scene.plan(batch)
     scene.journal.decide(entry(batch, round, all: _*))
     scene
   }
@@ -48,26 +49,51 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.journal.newest().exists(_._2))
   }
 
-  test("none is committed: the batch is written again, and no earlier one") {
-    Seq(4L -> Some(3L), 0L -> None).foreach { case (batch, written) =>
+  test("none is committed: the batch is written again, and no earlier one counts as written") {
+    Seq(4L, 0L).foreach { batch =>
       val scene = decided(batch = batch)
       scene.kafka.put(COMPLETE_ABORT, all: _*)
       val query = scene.recovered("second")
-      assert(query.lastCommitted == written && query.replay.isEmpty)
+      assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
       assert(scene.journal.newest().isEmpty)
     }
   }
 
-  test("Kafka does not know any of them: as if it had aborted them") {
+  test("one is lost and none is committed: the others are aborted, and the whole batch is written again") {
     val scene = decided()
-    assert(scene.recovered("second").lastCommitted.contains(3L))
-    assert(scene.journal.newest().isEmpty)
+    scene.kafka.put(ONGOING, one, two)
+    scene.kafka.put(COMPLETE_ABORT, three)
+    val query = scene.recovered("second")
+    assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
+    assert(scene.kafka.in(COMPLETE_ABORT) == ids(all: _*) && scene.journal.newest().isEmpty)
   }
 
-  /** The part on green has been aborted, those on blue can be committed. */
+  test("... and one of the others cannot be aborted yet: COMMIT_INCOMPLETE, and the decision stays") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, one, two)
+    scene.kafka.put(COMPLETE_ABORT, three)
+    scene.kafka.failEnds(one, times = 9)
+    val (condition, text) = failure(scene.start("second").recover())
+    assert(condition == "COMMIT_INCOMPLETE" && text.contains(one.transactionalId))
+    assert(scene.journal.newest().exists(!_._2) && scene.kafka.in(COMPLETE_COMMIT).isEmpty)
+  }
+
+  test("... on a copied checkpoint: the others are left to the query that decided them") {
+    val scene = new CommitScene
+    scene.plan(4L)
+    val theirs = all.map(t => t.copy(transactionalId = t.transactionalId.replace("p-q-i-", "p-q-original-")))
+    scene.journal.decide(entry(4L, 0, theirs: _*).copy(instance = "original"))
+    scene.kafka.put(ONGOING, theirs.take(2): _*)
+    scene.kafka.put(COMPLETE_ABORT, theirs.last)
+    assert(scene.recovered("second").replay.isEmpty)
+    assert(scene.kafka.in(ONGOING) == ids(theirs.take(2): _*) && scene.journal.newest().isEmpty)
+  }
+
+  /** Part of the batch is committed; the part on green has been aborted. */
   private def partial(round: Int = 0): CommitScene = {
     val scene = decided(round)
-    scene.kafka.put(ONGOING, one, two)
+    scene.kafka.put(COMPLETE_COMMIT, one)
+    scene.kafka.put(ONGOING, two)
     scene.kafka.put(COMPLETE_ABORT, three)
     scene
   }
@@ -86,7 +112,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   test("one is lost, and replayed: only that part, as round 1; then the batch counts as written") {
     val scene = partial()
     val query = scene.recovered("second", replayLost = true)
-    assert(query.lastCommitted.contains(3L))
+    assert(query.lastCommitted.isEmpty)
     assert(query.replay.contains(
       LostParts(4L, 1, Map((0, "green") -> 10L), Map((0, "blue") -> 10L, (1, "blue") -> 11L))
     ))
@@ -109,6 +135,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   private def lostAgain(): CommitScene = {
     val scene = partial()
     scene.kafka.put(COMPLETE_COMMIT, one, two)
+    scene.kafka.put(COMPLETE_ABORT, prepared("green", 0, "second"))
     scene.journal.decide(entry(4L, 1, prepared("green", 0, "second")))
     scene
   }
@@ -117,7 +144,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val scene = lostAgain()
     val query = scene.recovered("third", replayLost = true)
     assert(query.replay.exists(r => r.round == 1 && r.lost.keySet == Set((0, "green"))))
-    assert(query.lastCommitted.contains(3L))
+    assert(query.lastCommitted.isEmpty)
     assert(scene.journal.rounds(4L).map(_.round) == Seq(0))
   }
 
@@ -125,25 +152,40 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val scene = lostAgain()
     Seq("third", "fourth").foreach { run =>
       val (condition, text) = failure(scene.start(run).recover())
-      assert(condition == "PARTIAL_COMMIT" && text.contains("p-q-second-0-0-0.0-green"))
+      assert(condition == "PARTIAL_COMMIT" && text.contains(prepared("green", 0, "second").transactionalId))
     }
     assert(scene.journal.rounds(4L).map(_.round) == Seq(0, 1))
   }
 
-  test("a cluster is down: COMMIT_INCOMPLETE names what is pending, and a later start commits it") {
+  test(
+    "a cluster is down and none is committed: nothing is, COMMIT_INCOMPLETE names it, a later start commits all"
+  ) {
     val scene = decided()
     scene.kafka.put(ONGOING, all: _*)
     scene.kafka.setDown("green")
     val (condition, text) = failure(scene.start("second").recover())
     assert(condition == "COMMIT_INCOMPLETE")
     assert(text.contains("cluster 'green'") && !text.contains("'blue'") && text.contains("does not respond"))
-    assert(scene.journal.newest().exists(!_._2))
+    assert(scene.journal.newest().exists(!_._2) && scene.kafka.in(COMPLETE_COMMIT).isEmpty)
     scene.kafka.setDown()
     assert(scene.recovered("third").lastCommitted.contains(4L))
     assert(scene.kafka.in(COMPLETE_COMMIT) == ids(all: _*))
   }
 
-  test("a part is lost while another one is unknown: nothing is given up") {
+  test(
+    "a cluster is down and a part is committed: the rest is committed, a later start commits what is pending"
+  ) {
+    val scene = decided()
+    scene.kafka.put(COMPLETE_COMMIT, one)
+    scene.kafka.put(ONGOING, two, three)
+    scene.kafka.setDown("green")
+    assert(failure(scene.start("second").recover())._1 == "COMMIT_INCOMPLETE")
+    assert(scene.kafka.in(COMPLETE_COMMIT) == ids(one, two))
+    scene.kafka.setDown()
+    assert(scene.recovered("third").lastCommitted.contains(4L))
+  }
+
+  test("a part is lost while another cluster does not respond: nothing is given up") {
     val scene = decided()
     scene.kafka.put(COMPLETE_ABORT, one, two)
     scene.kafka.put(ONGOING, three)
@@ -157,7 +199,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
   test("open transactions of earlier runs are aborted, those of other queries and of this run are not") {
     val scene = new CommitScene
     val (old, mine) = (prepared("green", 0, "old"), prepared("green", 0, "second"))
-    val other = old.copy(transactionalId = "p-q2-old-0-0-0.0-green")
+    val other = old.copy(transactionalId = "p-q2-i-1-green-0-0-0.0")
     scene.kafka.put(ONGOING, old, mine, other)
     scene.recovered("second")
     assert(scene.kafka.in(COMPLETE_ABORT) == ids(old))

@@ -17,9 +17,12 @@ import io.github.dynamickafka.time.ManualClock
  * test asks for. A request that fails takes `patienceMs` of the clock. Thread-safe, because commits are parallel.
  */
 private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
+  import ScriptedKafka.kafkaId
+
   private var states = Map.empty[(String, String), TransactionDescription]
   private var failures = Map.empty[String, Int].withDefaultValue(0)
   private var down = Set.empty[String]
+  private var replaced = Map.empty[String, Option[String]]
   private var asked = Vector.empty[String]
   private var created, killed = 0
 
@@ -43,13 +46,21 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
     }
   }
 
-  /** The next requests to commit it fail, without an effect. */
-  def failCommits(transaction: Prepared, times: Int): Unit = synchronized {
+  /** Kafka no longer knows it. */
+  def forget(transaction: Prepared): Unit = synchronized {
+    states -= (transaction.cluster -> transaction.transactionalId)
+  }
+
+  /** The next requests to commit or to abort it fail, without an effect. */
+  def failEnds(transaction: Prepared, times: Int): Unit = synchronized {
     failures += transaction.transactionalId -> times
   }
 
   /** The clusters that no longer respond; all others do. */
   def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
+
+  /** Kafka's id of a cluster from now on; None: it has none. */
+  def setKafkaId(cluster: String, id: Option[String]): Unit = synchronized(replaced += cluster -> id)
 
   /** The ids of transactions in this state, on all clusters. */
   def in(state: TransactionState): Set[String] = synchronized {
@@ -64,6 +75,11 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
   private def request(cluster: String, what: String): Unit = {
     note(s"$cluster $what")
     if (down(cluster)) refuse(s"'$cluster' does not respond")
+  }
+
+  private def failIfAsked(id: String): Unit = if (failures(id) > 0) {
+    failures += id -> (failures(id) - 1)
+    refuse("a request that fails")
   }
 
   private def note(what: String): Unit = synchronized { asked = asked :+ what }
@@ -92,15 +108,25 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
     override def commit(id: String, handle: ResumableProducer.Handle): Unit =
       ScriptedKafka.this.synchronized {
         request(settings.cluster, s"commit $id")
-        if (failures(id) > 0) {
-          failures += id -> (failures(id) - 1)
-          refuse("a request that fails")
-        }
+        failIfAsked(id)
         val told = states.get((settings.cluster, id))
           .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
         told.map(_.state) match {
           case Some(TransactionState.ONGOING) => end(settings.cluster, id, TransactionState.COMPLETE_COMMIT)
           case Some(TransactionState.COMPLETE_COMMIT) => ()
+          case other => throw new InvalidProducerEpochException(s"$other")
+        }
+      }
+
+    override def abort(id: String, handle: ResumableProducer.Handle): Unit =
+      ScriptedKafka.this.synchronized {
+        request(settings.cluster, s"abort $id")
+        failIfAsked(id)
+        val told = states.get((settings.cluster, id))
+          .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
+        told.map(_.state) match {
+          case Some(TransactionState.ONGOING) => end(settings.cluster, id, TransactionState.COMPLETE_ABORT)
+          case Some(TransactionState.COMPLETE_ABORT) => ()
           case other => throw new InvalidProducerEpochException(s"$other")
         }
       }
@@ -124,9 +150,12 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
       Some(timeoutMs)
     }
 
-    override def describe(id: String): Option[TransactionDescription] = ScriptedKafka.this.synchronized {
-      request(cluster, s"describe $id")
-      states.get((cluster, id))
+    override def look(ids: Seq[String]): Seen = ScriptedKafka.this.synchronized {
+      request(cluster, ids.mkString("look ", " ", ""))
+      Seen(
+        replaced.getOrElse(cluster, Some(kafkaId(cluster))),
+        ids.flatMap(id => states.get((cluster, id)).map(id -> _)).toMap
+      )
     }
 
     override def open(matching: String => Boolean): Seq[String] = ScriptedKafka.this.synchronized {
@@ -143,4 +172,10 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
 
     override def close(): Unit = note(s"$cluster close")
   }
+}
+
+private[commit] object ScriptedKafka {
+
+  /** Kafka's id of a cluster, unless a test replaces it. */
+  def kafkaId(cluster: String): String = s"kafka-of-$cluster"
 }

@@ -1,0 +1,41 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+/**
+ * Identifies the rows of a batch by the files in the checkpoint that define them, because a batch that is planned again
+ * has the same number and may have other rows. Now this is the batch's file in Spark's offset log; a file that excludes a
+ * part of these offsets from the batch belongs here as well.
+ *
+ * @param digests SHA-256 of the content, by the path of the file in the checkpoint
+ */
+private[sink] final case class BatchInput(digests: Map[String, String]) {
+
+  /** What differs in `now`, for an error message; None if both are equal. */
+  def difference(now: BatchInput): Option[String] = {
+    val differing = (digests.keySet ++ now.digests.keySet).toSeq.sorted
+      .filter(file => digests.get(file) != now.digests.get(file))
+    def told(of: BatchInput, file: String) = of.digests.getOrElse(file, "no such file")
+    Option.when(differing.nonEmpty)(
+      differing.map(file =>
+        s"'$file' had SHA-256 ${told(this, file)} and now has ${told(now, file)}"
+      ).mkString(
+        ", "
+      )
+    )
+  }
+}
+
+private[sink] object BatchInput {
+
+  /** For a job, which has no offset log. */
+  val Empty: BatchInput = BatchInput(Map.empty)
+
+  /** @param contents by the path of the file in the checkpoint */
+  def of(contents: (String, String)*): BatchInput =
+    BatchInput(contents.map { case (file, text) => file -> digest(text) }.toMap)
+
+  def digest(text: String): String =
+    MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)).map(b => f"${b & 0xff}%02x").mkString
+}

@@ -1,0 +1,51 @@
+package io.github.dynamickafka.sink.commit
+
+import scala.util.control.NonFatal
+
+import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.time.Clock
+
+/** Queries what has become of transactions: one request per cluster, to all clusters at once. */
+private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
+  import Inspector._
+
+  /** @param ids Kafka's id of a cluster at the decision */
+  def once(transactions: Seq[Prepared], ids: String => Option[String]): Report = {
+    val byCluster = transactions.groupBy(_.cluster)
+    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> look(id, byCluster(id))).toMap
+    Report(
+      transactions.map(t =>
+        t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
+      ),
+      seen.collect { case (id, Right(Seen(Some(kafkaId), _))) => id -> kafkaId }
+    )
+  }
+
+  /** The same, repeated until all clusters have answered, or the time limit, or something is committed. */
+  @annotation.tailrec
+  def await(transactions: Seq[Prepared], ids: String => Option[String], deadlineNanos: Long): Report = {
+    val report = once(transactions, ids)
+    if (!report.isIncomplete || clock.nanoTime() >= deadlineNanos || Thread.interrupted()) report
+    else {
+      Thread.sleep(PauseMs)
+      await(transactions, ids, deadlineNanos)
+    }
+  }
+
+  private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
+    try Right(clusters.admin(id).look(transactions.map(_.transactionalId)))
+    catch { case NonFatal(e) => Left(e) }
+}
+
+private[commit] object Inspector {
+  private val PauseMs = 100L
+
+  /** @param kafkaIds Kafka's id of each cluster that has one, by cluster id */
+  final case class Report(outcomes: Seq[(Prepared, Outcome)], kafkaIds: Map[String, String]) {
+
+    def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
+
+    /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
+    def isIncomplete: Boolean = !isCommitted && outcomes.exists(_._2.isInstanceOf[Outcome.Pending])
+  }
+}

@@ -1,0 +1,129 @@
+package io.github.dynamickafka.sink.commit
+
+import java.util.concurrent.TimeUnit
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.UnknownCommitPolicy
+import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.time.Clock
+
+/**
+ * Completes the decision of an earlier run. Looks at all transactions before it ends one of them: as long as none is
+ * committed, the batch can still be written again, which is better than to commit a part of it.
+ *
+ * @param commit commits transactions of a decision
+ */
+private[commit] final class RollForward(
+    inspector: Inspector,
+    committer: Committer,
+    unknown: UnknownCommitPolicy,
+    commitTimeoutMs: Long,
+    clock: Clock,
+    commit: (JournalEntry, Seq[Prepared]) => Seq[(Prepared, Outcome)]
+) {
+  import RollForward._
+
+  /**
+   * Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it.
+   *
+   * @param claim the claim of this run on the journal of the decision
+   */
+  def apply(j: Journal, claim: Claim, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
+    log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
+    Decision.of(end(claim, entry)) match {
+      case Decision.Done =>
+        j.finish(entry)
+        None
+      case nothing: Decision.Nothing if entry.round == 0 =>
+        log.warn(
+          s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
+        )
+        j.retract(entry)
+        None
+      // Of a later round, nothing is committed, but other parts of the batch are.
+      case Decision.Nothing(lost) =>
+        if (!mayReplay) throw partial(entry.batch, lost)
+        j.retract(entry)
+        Some(repeat(j, entry, lost))
+      case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
+      case Decision.Unknown(which) => throw undetermined(entry.batch, which)
+      case Decision.Partial(lost) =>
+        if (!mayReplay) throw partial(entry.batch, lost)
+        Some(repeat(j, entry, lost))
+    }
+  }
+
+  private def end(claim: Claim, entry: JournalEntry): Seq[(Prepared, Outcome)] = {
+    val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+    // Parts of an earlier round are committed.
+    val report =
+      if (entry.round > 0) inspector.once(entry.transactions, entry.kafkaId)
+      else inspector.await(entry.transactions, entry.kafkaId, deadline)
+    val outcomes = assumed(entry.batch, report.outcomes, unknown)
+    val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
+    val (open, ended) = outcomes.partition(_._2 == Outcome.Open)
+    val pending = ended.collect { case (t, _: Outcome.Pending) => t }
+    val isLost = ended.exists(_._2.isInstanceOf[Outcome.Lost])
+    if (ended.exists(_._2.isInstanceOf[Outcome.Unknown])) ended
+    else if (!isVisible && pending.nonEmpty) ended
+    else if (!isVisible && isLost) ended ++ withdraw(claim, entry, open.map(_._1), deadline)
+    else {
+      val now = assumed(entry.batch, commit(entry, open.map(_._1) ++ pending), unknown).toMap
+      outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+    }
+  }
+
+  private def withdraw(
+      claim: Claim,
+      entry: JournalEntry,
+      open: Seq[Prepared],
+      deadlineNanos: Long
+  ): Seq[(Prepared, Outcome)] =
+    if (entry.instance == claim.instance) committer.abort(open, entry.kafkaId, deadlineNanos)
+    else open.map(_ -> Outcome.Lost("it belongs to another copy of the checkpoint"))
+
+  private def repeat(j: Journal, entry: JournalEntry, lost: Seq[(Prepared, String)]): LostParts = {
+    log.warn(s"Kafka aborted ${lost.size} transactions of batch ${entry.batch}, which are written again")
+    LostParts.next(j.rounds(entry.batch), lost.map(_._1))
+  }
+}
+
+private[commit] object RollForward {
+  private val log = LoggerFactory.getLogger(classOf[RollForward])
+
+  /** Replaces unknown outcomes by what the user has chosen to assume about them. */
+  def assumed(
+      batch: Long,
+      outcomes: Seq[(Prepared, Outcome)],
+      policy: UnknownCommitPolicy
+  ): Seq[(Prepared, Outcome)] = outcomes.map {
+    case (t, Outcome.Unknown(reason)) if policy != UnknownCommitPolicy.Fail =>
+      val isCommitted = policy == UnknownCommitPolicy.AssumeCommitted
+      log.warn(
+        s"It is not known whether a transaction of batch $batch was committed, and assumed that it was " +
+          s"${if (isCommitted) "committed" else "aborted"} ('unknownCommitPolicy'): ${Decision.at(t)}: $reason"
+      )
+      t -> (if (isCommitted) Outcome.Committed
+            else Outcome.Lost(s"assumed by 'unknownCommitPolicy': $reason"))
+    case other => other
+  }
+
+  def incomplete(batch: Long, pending: Seq[Prepared], cause: Throwable): DynamicKafkaRuntimeException =
+    Errors.commitIncomplete(
+      batch,
+      pending.map(Decision.at).mkString("; "),
+      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+      cause
+    )
+
+  def partial(batch: Long, lost: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
+    Errors.partialCommit(batch, told(lost))
+
+  def undetermined(batch: Long, unknown: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
+    Errors.transactionUnknown(batch, told(unknown))
+
+  private def told(transactions: Seq[(Prepared, String)]): String =
+    transactions.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; ")
+}

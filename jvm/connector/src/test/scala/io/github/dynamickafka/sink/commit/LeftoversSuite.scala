@@ -1,0 +1,78 @@
+package io.github.dynamickafka.sink.commit
+
+import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, ONGOING}
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.sink.transaction.TransactionName
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** Whose transactions a run aborts. */
+class LeftoversSuite extends AnyFunSuite with TimeLimit {
+  import CommitScene._
+
+  private val old = prepared("blue", 0, "old")
+  private val mine = prepared("blue", 1)
+  private val later = prepared("green", 2, "second")
+
+  private def scene(): CommitScene = {
+    val scene = new CommitScene
+    scene.kafka.put(ONGOING, old, mine, later)
+    scene
+  }
+
+  private def ids(of: CommitScene): Set[String] = of.kafka.in(COMPLETE_ABORT)
+
+  test("transactions of earlier runs are aborted, never those of later ones") {
+    val of = scene()
+    of.start("first").recover()
+    assert(ids(of) == Set(old.transactionalId))
+  }
+
+  test("a driver that was paused while another one started aborts nothing: no batch and no leftovers") {
+    val of = scene()
+    val paused = of.start("first")
+    of.claim("second")
+    paused.abort(0L, tasks(mine))
+    paused.commit(1L, tasks(mine).map(_.copy(prepared = Nil, retried = true)), 0L, TransactionTimeoutMs)
+    assert(ids(of).isEmpty && !of.kafka.requests.exists(_.contains(" fence")))
+  }
+
+  test("a copied checkpoint does not abort transactions of the original") {
+    val of = scene()
+    val copied = Claim("q", "copy", "another", 9L, "elsewhere")
+    new Leftovers(TransactionName("p", "q", "another", 9L), copied, None, of.clusters).ofEarlierRuns()
+    assert(ids(of).isEmpty)
+  }
+
+  test("two cluster ids lead to one Kafka cluster: what is decided under the other id is kept") {
+    val of = scene()
+    of.plan(0L)
+    of.kafka.setDown("green")
+    val decided = prepared("green", 3)
+    of.kafka.put(ONGOING, decided, decided.copy(cluster = "blue"))
+    val query = of.start("first")
+    of.journal.decide(entry(0L, 0, decided))
+    query.abort(1L, Nil)
+    assert(ids(of) == Set(mine.transactionalId))
+  }
+
+  test("the ids of a run have its prefix, its generation and the cluster, whatever the characters in them") {
+    val name = TransactionName("dynamic-kafka", "q", "i", 12L)
+    val id = name.id("3-blue", 2, 7L, 4, 1, 2)
+    assert(id == "dynamic-kafka-q-i-12-3-blue-2.1-4-1.2" && name.generationOf(id).contains(12L))
+    val others = Seq(
+      name.id("green", 2, 7L, 4, 1, 2),
+      name.id("3-blue", 1, 7L, 4, 1, 2),
+      name.id("3-blue", 2, 8L, 4, 1, 2),
+      name.id("3-blue", 2, 7L, 5, 1, 2),
+      name.id("3-blue", 2, 7L, 4, 1, 3)
+    )
+    assert(!others.contains(id) && others.distinct.size == others.size)
+    Seq(
+      name.copy(prefix = "dynamic"),
+      name.copy(queryId = "q2"),
+      name.copy(instance = "i2")
+    ).foreach(other => assert(other.generationOf(id).isEmpty, other))
+    assert(name.generationOf("dynamic-kafka-q-i-x").isEmpty)
+  }
+}
