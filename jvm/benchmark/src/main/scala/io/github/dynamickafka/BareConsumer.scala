@@ -37,9 +37,11 @@ object BareConsumer {
         val readers = math.max(1, threads / sources.size)
         (0 until readers).map(i => (source, (0 until partitions).filter(_ % readers == i)))
       }
-      val tasks = parts.map { case (source, of) => new Callable[Seen] {
-        override def call(): Seen = read(source, of, source.records * of.size / partitions, properties)
-      }}
+      val tasks = parts.map { case (source, of) =>
+        new Callable[Seen] {
+          override def call(): Seen = read(source, of, source.records * of.size / partitions, properties)
+        }
+      }
       val seen = pool.invokeAll(tasks.asJava).asScala.map(_.get)
       val node = mapper.createObjectNode().put("total_nanos", System.nanoTime() - begin)
         .put("reading_nanos", seen.map(_.last).max - seen.map(_.first).min)
@@ -49,7 +51,12 @@ object BareConsumer {
     pool.shutdown()
   }
 
-  private def read(source: Source, partitions: Seq[Int], expected: Long, properties: Map[String, String]): Seen = {
+  private def read(
+      source: Source,
+      partitions: Seq[Int],
+      expected: Long,
+      properties: Map[String, String]
+  ): Seen = {
     val settings = new ju.HashMap[String, AnyRef](properties.asJava)
     settings.put("bootstrap.servers", source.bootstrap)
     val consumer = new KafkaConsumer(settings, new ByteArrayDeserializer, new ByteArrayDeserializer)

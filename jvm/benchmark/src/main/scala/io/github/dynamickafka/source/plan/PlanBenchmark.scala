@@ -21,7 +21,10 @@ object PlanBenchmark {
     val Array(clusters, partitions, rounds) = args.map(_.toInt)
     val settings = ReadSettings(includeHeaders = false, failOnDataLoss = true, 1000L)
     val consumers = (0 until clusters).map(c =>
-      f"cluster-$c%04d" -> new ConsumerSettings(f"cluster-$c%04d", Map("bootstrap.servers" -> s"host-$c:9092"))
+      f"cluster-$c%04d" -> new ConsumerSettings(
+        f"cluster-$c%04d",
+        Map("bootstrap.servers" -> s"host-$c:9092")
+      )
     ).toMap
     val ranges = SortedMap.from(consumers.keys.map(id =>
       id -> (0 until partitions).map(p => OffsetRange(s"orders-${p % 4}", p / 4, 0L, Records))
@@ -43,7 +46,8 @@ object PlanBenchmark {
     (1 to rounds).foreach(_ => round())
     val kept = (1 to rounds).map(_ => round())
     val mapper = new ObjectMapper
-    val root = mapper.createObjectNode().put("clusters", clusters).put("partitions", ranges.values.map(_.size).sum)
+    val root =
+      mapper.createObjectNode().put("clusters", clusters).put("partitions", ranges.values.map(_.size).sum)
     root.put("tasks", tasks)
     val nanos = root.putArray("nanos")
     kept.foreach(nanos.add(_))
@@ -66,7 +70,8 @@ object PlanBenchmark {
   /** How many partitions prefer each executor: 16 clusters with a topic of two partitions for each executor. */
   private def perExecutor(n: Int): Seq[Int] = {
     val places = new Places(executors(n))
-    val chosen = for (cluster <- 0 until 16; p <- 0 until 2 * n) yield places(s"cluster-$cluster", "orders", p)
+    val chosen =
+      for (cluster <- 0 until 16; p <- 0 until 2 * n) yield places(s"cluster-$cluster", "orders", p)
     chosen.groupBy(identity).values.map(_.size).toSeq
   }
 }
