@@ -29,6 +29,22 @@ class Sizes:
     """Changes in the discovery measurement."""
     quiet_s: float = 2.5
     """How long discovery observes the silence of a cluster, without a change and after each change."""
+    wan_records: int = 500_000
+    """Records of the distant clusters together."""
+    ids: tuple[int, ...] = (64, 65, 128, 256)
+    """Numbers of cluster ids, the first one for comparison; 64 consumers are kept by default."""
+    latency_clusters: int = 16
+    latency_records: int = 200
+    idle_clusters: int = 64
+    idle_partitions: int = 16
+    idle_s: float = 30
+    faults: tuple[str, ...] = ("frozen", "leaderless", "slow")
+    fault_s: float = 60
+    """How long a query is observed without the fault, and with it."""
+    slow_answer_ms: float = 5000
+    large: tuple[int, int] = (1000, 100)
+    """Cluster ids, and partitions of each."""
+    large_rounds: int = 20
     offset_partitions: int = 10_000
     offset_rounds: int = 200
     memory_clusters: int = 8
@@ -58,6 +74,18 @@ SMOKE = Sizes(
     triggers=2,
     changes=1,
     quiet_s=0.5,
+    wan_records=2_000,
+    ids=(1, 2),
+    latency_clusters=2,
+    latency_records=4,
+    idle_clusters=2,
+    idle_partitions=2,
+    idle_s=0.5,
+    faults=("slow",),
+    fault_s=1,
+    slow_answer_ms=50,
+    large=(4, 8),
+    large_rounds=2,
     offset_partitions=1_000,
     offset_rounds=5,
     memory_clusters=2,

@@ -5,17 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from benchmark.context import Context
-from benchmark.steps import cost, discovery, memory, offsets, planning, scale, sink, start, stop, throughput
+from benchmark.steps import (
+    cost,
+    discovery,
+    ids,
+    large,
+    memory,
+    offsets,
+    planning,
+    scale,
+    sink,
+    start,
+    stop,
+    throughput,
+    wan,
+)
+from benchmark.steps.live import faults, idle, latency
 
 STEPS: dict[str, Callable[[Context], None]] = {
     "offsets": offsets.run,
     "throughput": throughput.run,
     "cost": cost.run,
     "scale": scale.run,
+    "ids": ids.run,
     "stop": stop.run,
     "discovery": discovery.run,
     "planning": planning.run,
     "start": start.run,
+    "wan": wan.run,
+    "latency": latency.run,
+    "idle": idle.run,
+    "faults": faults.run,
+    "large": large.run,
     "memory": memory.run,
     "sink": sink.run,
 }

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-from pathlib import Path
-
-import pyspark
-
 from benchmark.context import Context
-from benchmark.paths import connector_jars, program_jars
 from benchmark.stats import Spread
+from benchmark.steps.programs import run_program
 
 STEP = "offsets"
 CLUSTERS = 64
-PROGRAM = "io.github.dynamickafka.offset.OffsetBenchmark"
+PROGRAM = "offset.OffsetBenchmark"
 PARTS = ("encode", "decode", "reconcile")
 FURTHER = ("advance", "between")
 
 
 def run(bench: Context) -> None:
     """Measure the medians of each part and of their sum, after a warm-up."""
-    spark_jars = Path(pyspark.__file__).parent / "jars" / "*"
-    path = os.pathsep.join(str(jar) for jar in [*program_jars(), *connector_jars(), spark_jars])
-    arguments = [CLUSTERS, bench.sizes.offset_partitions, bench.sizes.offset_rounds]
-    process = subprocess.run(
-        ["java", "-Xmx1g", "-cp", path, PROGRAM, *map(str, arguments)],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    found = json.loads(process.stdout)
+    (found,) = run_program(PROGRAM, CLUSTERS, bench.sizes.offset_partitions, bench.sizes.offset_rounds)
     bench.results.add(STEP, **found)
     ms = {part: Spread.of([nanos / 1e6 for nanos in found["nanos"][part]]) for part in (*PARTS, *FURTHER)}
     whole = Spread.of([sum(nanos) / 1e6 for nanos in zip(*(found["nanos"][p] for p in PARTS), strict=True)])

@@ -12,7 +12,8 @@ from benchmark.stats import Spread
 
 STEP = "planning"
 PHASES = ("latestOffset", "getBatch", "queryPlanning")
-KINDS = {"one has data": "planning.64", "all have data": "planning.64.busy"}
+LATEST = "planning.64"
+KINDS = {"one has data": LATEST, "all have data": "planning.64.busy"}
 
 
 def run(bench: Context) -> None:
@@ -33,6 +34,9 @@ def run(bench: Context) -> None:
             rows.append([str(count), kind, whole.show(0), f"{whole.median / first:.2f} x", *phases])
             if count == 64:
                 bench.results.value(target, whole.median / first)
+                if target == LATEST:
+                    latest = Spread.of([float(b["durationMs"].get("latestOffset", 0)) for b in batches])
+                    bench.results.value(f"{LATEST}.latest", latest.median)
     bench.results.table(
         f"Planning of a trigger with {bench.sizes.round_trip_ms:g} ms added round trip, ms",
         ["cluster ids", "which", "planning", "ratio to the first", *PHASES, "addBatch (not included)"],

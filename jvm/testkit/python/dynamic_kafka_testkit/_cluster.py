@@ -252,6 +252,10 @@ class Cluster:
         """End `pause_network` and `cut_network`."""
         self._call("resumeNetwork")
 
+    def delay_network(self, round_trip_ms: float) -> None:
+        """Change how long the answers of the brokers take from now on. Requires a proxy."""
+        self._call("delayNetwork", roundTripMs=round_trip_ms)
+
     def stop(self) -> None:
         """End all brokers and delete their data. The cluster cannot be used again."""
         self._call("stop")

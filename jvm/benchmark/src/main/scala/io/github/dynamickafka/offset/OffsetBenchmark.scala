@@ -28,11 +28,14 @@ object OffsetBenchmark {
     val bench = new OffsetBenchmark(clusters, partitions)
     (1 to rounds).foreach(_ => bench.round())
     val kept = (1 to rounds).map(_ => bench.round())
+    System.gc()
+    val used = Runtime.getRuntime.totalMemory() - Runtime.getRuntime.freeMemory()
     val mapper = new ObjectMapper
     val root = mapper.createObjectNode()
       .put("clusters", clusters)
       .put("partitions", bench.size)
       .put("json_bytes", bench.start.json.length)
+      .put("heap_mib", used / 1024 / 1024)
     val nanos = root.putObject("nanos")
     bench.parts.foreach { case (name, _) =>
       val values = nanos.putArray(name)

@@ -17,7 +17,7 @@ import scala.concurrent.duration._
 final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
   import DelayProxy._
 
-  private val oneWay = roundTrip / 2
+  @volatile private var oneWay = roundTrip / 2
   private val listener = new ServerSocket(Ports.free(), 1024, InetAddress.getLoopbackAddress)
   private val connections = ConcurrentHashMap.newKeySet[Connection]()
   private val gate = new Gate
@@ -30,6 +30,9 @@ final class DelayProxy(roundTrip: FiniteDuration) extends AutoCloseable {
 
   /** The target of new connections. */
   def connectTo(port: Int): Unit = targetPort = Some(port)
+
+  /** Changes the delay of what comes from now on. */
+  def delay(roundTrip: FiniteDuration): Unit = oneWay = roundTrip / 2
 
   /** Stops forwarding and keeps the connections open, like a network that loses every packet. */
   def pause(): Unit = gate.shut()

@@ -9,6 +9,7 @@ private[testkit] final class Params(node: JsonNode) {
   def string(key: String): String = required(key).asText
   def int(key: String): Int = required(key).asInt
   def long(key: String): Long = required(key).asLong
+  def double(key: String): Double = required(key).asDouble
   def boolean(key: String): Boolean = required(key).asBoolean
   def texts(key: String): Map[String, String] = texts(required(key))
 

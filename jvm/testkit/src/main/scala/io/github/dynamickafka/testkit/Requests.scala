@@ -64,6 +64,7 @@ private[testkit] final class Requests extends AutoCloseable {
       case "pauseNetwork" => on.network.pause()
       case "cutNetwork" => on.network.cut()
       case "resumeNetwork" => on.network.resume()
+      case "delayNetwork" => on.network.delay(params.double("roundTripMs").millis)
       case _ => throw new IllegalArgumentException(s"unknown method '$method'")
     }
   }

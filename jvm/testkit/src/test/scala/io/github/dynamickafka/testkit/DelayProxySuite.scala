@@ -21,6 +21,14 @@ class DelayProxySuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("the round trip can change while connections are open") {
+    withEcho(0.millis) { (proxy, client) =>
+      echo(client, 1)
+      proxy.delay(60.millis)
+      assert(time(echo(client, 1)) >= 60.millis)
+    }
+  }
+
   test("a paused proxy holds all bytes and keeps the connection") {
     withEcho(0.millis) { (proxy, client) =>
       proxy.pause()

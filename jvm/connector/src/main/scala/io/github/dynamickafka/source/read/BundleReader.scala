@@ -45,6 +45,7 @@ private[source] final class BundleReader(
     }.toMap
   }
   private val task = Option(TaskContext.get())
+  private val retried = task.exists(_.attemptNumber() > 0)
 
   private var row: RecordRow = _
   private var records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]] = _
@@ -123,8 +124,8 @@ private[source] final class BundleReader(
     val made = open()
     // A close before this point had no consumer to wake up, so it must be checked here.
     check()
-    // After this task has its own consumer, and before it waits for records.
-    ahead.begin(bundle.next)
+    // After this task has its own consumer, and before it waits for records. What follows a retried task may have been read.
+    if (!retried) ahead.begin(bundle.next)
     made.begin(bundle.bounds)
     made
   }
@@ -137,7 +138,7 @@ private[source] final class BundleReader(
       if (closed) throw new TaskKilledException
       // A retried task gets a new consumer, because the state of a pooled one may have caused the failure.
       consumer = Some(
-        if (task.exists(_.attemptNumber() > 0)) pool.create(settings)
+        if (retried) pool.create(settings)
         else {
           ahead.handOver(bundle, () => check())
           pool.acquire(settings, bundle.starts)

@@ -7,8 +7,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.time.Clock
 
 /**

@@ -40,7 +40,11 @@ class SuccessorsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProperty
 
   test("tasks of different executors do not follow each other, and tasks without a place follow none") {
     val tasks = (0 until 6).map(p => bundle("a", p, s"executor_${p % 2}"))
-    assert(next(tasks, slots = 1, executors = 2).map(_._2) == Seq(Seq("a2"), Seq("a3"), Seq("a4"), Seq("a5"), Nil, Nil))
+    assert(next(
+      tasks,
+      slots = 1,
+      executors = 2
+    ).map(_._2) == Seq(Seq("a2"), Seq("a3"), Seq("a4"), Seq("a5"), Nil, Nil))
     assert(next((0 until 6).map(bundle("a", _)), slots = 1, executors = 2).forall(_._2.isEmpty))
   }
 

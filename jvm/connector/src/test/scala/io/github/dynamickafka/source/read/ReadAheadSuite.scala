@@ -30,7 +30,8 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
   )
 
   /** Its records arrive with the first poll. */
-  private final class Client(records: Int) extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
+  private final class Client(records: Int)
+      extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
     @volatile var polls = 0
     override def poll(timeout: Duration) = {
       polls += 1
@@ -87,7 +88,9 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     s.ahead.begin(Seq(bundle))
     eventually(assert(s.opened.size == 1 && s.opened.peek.polls > 3))
     s.opened.peek.schedulePollTask { () =>
-      Seq(0, 1).foreach(i => s.opened.peek.addRecord(new ConsumerRecord("t", 0, i.toLong, null, Array(i.toByte))))
+      Seq(0, 1).foreach(i =>
+        s.opened.peek.addRecord(new ConsumerRecord("t", 0, i.toLong, null, Array(i.toByte)))
+      )
     }
     assert(s.rows() == Seq(0, 1) && s.opened.size == 1)
   }
@@ -112,7 +115,10 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       new Client(records = 2)
     })
     s.ahead.begin(Seq(bundle))
-    intercept[IllegalStateException](s.ahead.handOver(bundle, () => throw new IllegalStateException("cancelled")))
+    intercept[IllegalStateException](s.ahead.handOver(
+      bundle,
+      () => throw new IllegalStateException("cancelled")
+    ))
     opening.countDown()
     eventually(assert(s.pool.size == 1))
   }

@@ -1,0 +1,1 @@
+"""Steps that observe a query while it runs."""

@@ -1,0 +1,50 @@
+"""What a query costs that has nothing to read."""
+
+from __future__ import annotations
+
+import time
+
+from benchmark.context import Context
+from benchmark.machine import cpu_seconds
+from benchmark.query import checkpoint, collect_garbage, jvm_pid, last_batch, noop, running, wait
+from benchmark.sources import Member, StreamsFile, product
+
+STEP = "idle"
+TOPIC = "idle"
+
+
+def run(bench: Context) -> None:
+    """Measure the driver's CPU of a query with the default trigger, and of the same session without a query."""
+    count, partitions = bench.sizes.idle_clusters, bench.sizes.idle_partitions
+    members = []
+    for i in range(count):
+        cluster, topic = bench.near[i % len(bench.near)], f"{TOPIC}-{i}"
+        cluster.create_topic(topic, partitions=partitions)
+        members.append(Member(f"cluster-{i:03d}", cluster.bootstrap_servers, topic))
+    file = StreamsFile(bench.folder / "idle.yaml", members)
+    without = _cores(bench)
+    with checkpoint() as folder, running(noop(product(bench.spark, file.path), folder).start()) as query:
+        wait(query, lambda: last_batch(query) >= 0, "the first batch")
+        # The work after a start is not that of an idle query.
+        _cores(bench)
+        idle = _cores(bench)
+    for what, cores in (("without a query", without), ("idle", idle)):
+        bench.results.add(STEP, what=what, clusters=count, partitions=partitions, cores=cores)
+    percent = (idle - without) * 100
+    bench.say(f"{percent:.1f} % of a core")
+    bench.results.value(STEP, percent)
+    bench.results.table(
+        f"CPU of the driver over {bench.sizes.idle_s:g} s, {count} cluster ids with {partitions} partitions each, "
+        "default trigger, % of a core",
+        ["session without a query", "with an idle query", "difference"],
+        [[f"{without * 100:.1f}", f"{idle * 100:.1f}", f"{percent:.1f}"]],
+    )
+
+
+def _cores(bench: Context) -> float:
+    collect_garbage(bench.spark)
+    jvm = jvm_pid(bench.spark)
+    used, begin = cpu_seconds(jvm), time.monotonic()
+    # A fixed time, because it is a rate that is measured.
+    time.sleep(bench.sizes.idle_s)
+    return (cpu_seconds(jvm) - used) / (time.monotonic() - begin)
