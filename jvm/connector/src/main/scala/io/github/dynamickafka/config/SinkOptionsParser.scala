@@ -17,7 +17,11 @@ private[dynamickafka] object SinkOptionsParser {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
     val guarantee = raw.get(Guarantee)
-    if (guarantee == DeliveryGuarantee.ExactlyOnce) checkAcks(raw)
+    guarantee match {
+      case DeliveryGuarantee.ExactlyOnce => checkAcks(raw)
+      case DeliveryGuarantee.AtLeastOnce => checkAcknowledged(raw)
+      case DeliveryGuarantee.None => ()
+    }
     SinkOptions(
       service = MetadataServiceSpecs.parse(raw),
       streamId = raw.find(StreamId),
@@ -45,6 +49,7 @@ private[dynamickafka] object SinkOptionsParser {
       transactions = TransactionOptions(
         raw.get(TransactionalIdPrefix),
         raw.find(CheckpointLocation),
+        jobId(raw, guarantee),
         raw.get(CommitTimeoutMs),
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
@@ -56,6 +61,16 @@ private[dynamickafka] object SinkOptionsParser {
   private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
     options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
   )
+
+  private def jobId(raw: RawOptions, guarantee: DeliveryGuarantee): Option[String] = {
+    for (id <- raw.find(JobId) if guarantee != DeliveryGuarantee.ExactlyOnce)
+      throw Errors.invalidOption(
+        JobId.name,
+        id,
+        "it has no effect, because 'deliveryGuarantee' is not 'exactly-once'."
+      )
+    raw.find(JobId)
+  }
 
   private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {
     val cluster = raw.find(DeadLetterCluster)
@@ -69,16 +84,27 @@ private[dynamickafka] object SinkOptionsParser {
   }
 
   /** Kafka rejects these values too, but only when a task creates its producer. */
-  private def checkAcks(raw: RawOptions): Unit = {
-    val written = raw.kafka.map { case (name, value) => (s"kafka.$name", name, value) } ++
-      raw.cluster.map { case (key, value) => (s"cluster.$key", key, value) }
-    written.foreach { case (writtenAs, key, value) =>
+  private def checkAcks(raw: RawOptions): Unit =
+    written(raw).foreach { case (writtenAs, key, value) =>
       def is(property: String) = key.toLowerCase(Locale.ROOT).split("kafka\\.").last.endsWith(property)
       def refuse(reason: String) = throw Errors.invalidOption(writtenAs, value, reason)
       if (is("enable.idempotence") && value.trim.equalsIgnoreCase("false"))
         refuse("'deliveryGuarantee' is 'exactly-once', and transactions require idempotence.")
-      if (key.toLowerCase(Locale.ROOT).split('.').last == "acks" && !Set("all", "-1")(value.trim))
+      if (isAcks(key) && !Set("all", "-1")(value.trim))
         refuse("'deliveryGuarantee' is 'exactly-once', and transactions require 'all'.")
     }
-  }
+
+  private def checkAcknowledged(raw: RawOptions): Unit =
+    written(raw).filter(w => isAcks(w._2)).foreach { case (writtenAs, _, value) =>
+      Acknowledgements.check(writtenAs, value).foreach(why =>
+        throw Errors.invalidOption(writtenAs, value, why)
+      )
+    }
+
+  /** The Kafka properties among the options: as written, the name that ends with the property, and the value. */
+  private def written(raw: RawOptions): Iterable[(String, String, String)] =
+    raw.kafka.map { case (name, value) => (s"kafka.$name", name, value) } ++
+      raw.cluster.map { case (key, value) => (s"cluster.$key", key, value) }
+
+  private def isAcks(key: String): Boolean = key.toLowerCase(Locale.ROOT).split('.').last == "acks"
 }

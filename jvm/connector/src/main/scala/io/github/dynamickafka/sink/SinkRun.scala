@@ -7,6 +7,7 @@ import org.apache.spark.SparkContext
 
 import io.github.dynamickafka.config.ClusterScope
 import io.github.dynamickafka.config.{
+  Acknowledgements,
   DeliveryGuarantee,
   PartitionerChoice,
   ProducerProperties,
@@ -165,6 +166,11 @@ private[sink] final class SinkRun(
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
     }.toMap
+    if (options.guarantee == DeliveryGuarantee.AtLeastOnce)
+      for ((id, p) <- properties; acks <- p.client.get(Acknowledgements.Property)) {
+        val where = s"cluster '$id', property '${Acknowledgements.Property}'"
+        Acknowledgements.check(where, acks).foreach(why => throw Errors.metadataInvalid(where, why))
+      }
     clusters.set(properties)
     properties
   }

@@ -40,7 +40,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
         transactions =
-          TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
+          TransactionOptions("dynamic-kafka", None, None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
       )
     )
   }
@@ -68,6 +68,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "partialCommitPolicy" -> "replay-lost-partitions",
       "unknownCommitPolicy" -> "assume-aborted",
       "checkpointLocation" -> "/checkpoint",
+      "jobId" -> "nightly",
       "streamMetadataDiscoveryIntervalMs" -> "10s",
       "streamMetadataDiscoveryFailureThreshold" -> "0",
       "clusterRequestTimeoutMs" -> "2000",
@@ -82,6 +83,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(options.transactions == TransactionOptions(
       "shop",
       Some("/checkpoint"),
+      Some("nightly"),
       5000,
       replayLost = true,
       UnknownCommitPolicy.AssumeAborted
@@ -184,10 +186,29 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       assert(error.getMessageParameters.get("option") == option)
       assert(error.getMessage.contains(inText) && error.getMessage.contains("'exactly-once'"))
-      assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+      assert(parse("deliveryGuarantee" -> "none", option -> value).guarantee == DeliveryGuarantee.None)
     }
     Seq("kafka.acks" -> "all", "kafka.acks" -> "-1", "kafka.enable.idempotence" -> "true").foreach(same =>
       assert(parse("deliveryGuarantee" -> "exactly-once", same).guarantee == DeliveryGuarantee.ExactlyOnce)
+    )
+  }
+
+  test("at-least-once requires acknowledgements, of one replica at least") {
+    Seq("kafka.acks", "kafka.Acks", "cluster.blue.kafka.acks", "cluster.blue.acks").foreach { option =>
+      val error = refused(parse(option -> "0"))
+      assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+      assert(
+        error.getMessage.contains("'at-least-once'") && error.getMessageParameters.get("option") == option
+      )
+      Seq("1", "all", "-1").foreach { value =>
+        assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+      }
+    }
+  }
+
+  test("jobId is an option of exactly-once") {
+    assert(
+      refused(parse("jobId" -> "nightly")).getMessage.contains("'deliveryGuarantee' is not 'exactly-once'")
     )
   }
 

@@ -26,7 +26,7 @@ private[sink] final class RecordRouting(
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException UNROUTABLE_ROW
    */
   def send(row: OutputRow)(send: (String, Record) => Unit): Unit = router.route(row).foreach {
-    case Right(to) => picker.pick(row, to) match {
+    case Right(to) => row.invalid.toLeft(()).flatMap(_ => picker.pick(row, to)) match {
         case Right(partition) => send(to.cluster, record(row, to.topic, partition, row.headers))
         case Left(reason) =>
           letter(

@@ -1,7 +1,6 @@
 package io.github.dynamickafka.sink.route
 
 import scala.collection.mutable
-import scala.util.hashing.MurmurHash3
 
 import io.github.dynamickafka.config.ClusterRouting
 import io.github.dynamickafka.sink.row.OutputRow
@@ -30,7 +29,7 @@ private[sink] final class Router(
     if (latest._2 == null || !latest._1.in(row)) latest = look(row)
     latest._2 match {
       case Every(routes) => routes
-      case OneOf(routes) => routes(choice(row.key, routes.size))
+      case of: OneOf => of.routes(choice(row.key, of))
     }
   }
 
@@ -41,10 +40,9 @@ private[sink] final class Router(
     named -> plans.getOrElseUpdate(named, planned(row))
   }
 
-  private def choice(key: Array[Byte], size: Int): Int =
-    // Not the hash of Kafka's partitioner, with which the keys of a cluster would use only some of its partitions.
-    if (key == null) math.floorMod(turn, size.toLong).toInt
-    else math.floorMod(MurmurHash3.bytesHash(key, Seed), size)
+  private def choice(key: Array[Byte], of: OneOf): Int =
+    if (key == null) math.floorMod(turn, of.routes.size.toLong).toInt
+    else Rendezvous.choose(key, of.weights)
 
   private def planned(row: OutputRow): Plan = {
     def no(cluster: Option[String], reason: String) =
@@ -89,7 +87,11 @@ private[sink] final class Router(
         ).mkString(", ")})")
     else
       routing match {
-        case ClusterRouting.Key => OneOf(stream.writable.map(entry => Seq(at(stream, entry, row))))
+        case ClusterRouting.Key =>
+          OneOf(
+            stream.writable.map(entry => Seq(at(stream, entry, row))),
+            stream.writable.map(entry => Rendezvous.weight(entry.cluster)).toArray
+          )
         case ClusterRouting.First => Every(stream.first.toSeq.map(at(stream, _, row)))
         case ClusterRouting.All => Every(stream.writable.map(at(stream, _, row)))
       }
@@ -117,7 +119,6 @@ private[sink] final class Router(
 private[sink] object Router {
   type Route = Either[Unroutable, Destination]
 
-  private val Seed = 0x64796b61
   private val MostPlans = 10000
 
   private final case class Named(stream: Option[String], cluster: Option[String], topic: Option[String]) {
@@ -126,5 +127,5 @@ private[sink] object Router {
 
   private sealed trait Plan
   private final case class Every(routes: Seq[Route]) extends Plan
-  private final case class OneOf(routes: IndexedSeq[Seq[Route]]) extends Plan
+  private final case class OneOf(routes: IndexedSeq[Seq[Route]], weights: Array[Long]) extends Plan
 }

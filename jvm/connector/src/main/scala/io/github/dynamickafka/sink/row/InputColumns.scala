@@ -1,7 +1,5 @@
 package io.github.dynamickafka.sink.row
 
-import java.util.concurrent.TimeUnit
-
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.spark.sql.catalyst.InternalRow
@@ -27,16 +25,34 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
 
   def hasStream: Boolean = stream.isDefined
 
-  private[sink] def read(row: InternalRow): OutputRow = OutputRow(
+  private[sink] def read(row: InternalRow): OutputRow = {
+    val time = timestamp.filterNot(row.isNullAt)
+      .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
+    val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
+    output(
+      row,
+      time.filter(_ >= 0),
+      all.flatten,
+      time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
+        .orElse(Option.when(all.contains(None))("one of its headers has no key"))
+    )
+  }
+
+  private def output(
+      row: InternalRow,
+      timeMs: Option[Long],
+      headers: Seq[Header],
+      invalid: Option[String]
+  ) = OutputRow(
     key = key.fold(NoBytes)(bytes(row, _)),
     value = bytes(row, value),
-    headers = headers.filterNot(row.isNullAt).fold(Seq.empty[Header])(headersAt(row, _)),
-    timestampMs = timestamp.filterNot(row.isNullAt)
-      .map(i => Long.box(TimeUnit.MICROSECONDS.toMillis(row.getLong(i)))).orNull,
+    headers = headers,
+    timestampMs = timeMs.map(Long.box).orNull,
     partition = partition.filterNot(row.isNullAt).map(row.getInt),
     topic = text(row, topic),
     stream = text(row, stream),
-    cluster = text(row, cluster)
+    cluster = text(row, cluster),
+    invalid = invalid
   )
 
   private def text(row: InternalRow, column: Option[Int]): Option[String] =
@@ -48,12 +64,13 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
     case (i, _) => row.getUTF8String(i).getBytes
   }
 
-  private def headersAt(row: InternalRow, i: Int): Seq[Header] = {
+  /** None: a header without a key. */
+  private def headersAt(row: InternalRow, i: Int): Seq[Option[Header]] = {
     val array = row.getArray(i)
     (0 until array.numElements()).filterNot(array.isNullAt).map { n =>
       val header = array.getStruct(n, 2)
       val value = if (header.isNullAt(1)) NoBytes else header.getBinary(1)
-      new RecordHeader(header.getUTF8String(0).toString, value)
+      Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
   }
 }
@@ -68,6 +85,10 @@ private[dynamickafka] object InputColumns {
   private val Stream = "stream"
   private val Cluster = "cluster"
   private val NoBytes: Array[Byte] = null
+  private val MicrosPerMs = 1000L
+
+  /** What Kafka returns for a record without a timestamp: rows that were read from Kafka may have it. */
+  private val NoTimestamp = -1L
 
   private val HeadersType =
     ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))

@@ -8,6 +8,7 @@ import org.apache.kafka.common.header.Header
  * The columns of a row before routing. A null value is None, or null if Kafka accepts null.
  *
  * @param timestampMs in epoch milliseconds; null: the producer sets the timestamp
+ * @param invalid the reason why Kafka does not accept the row; the columns concerned are left out
  */
 private[sink] final case class OutputRow(
     key: Array[Byte],
@@ -17,5 +18,6 @@ private[sink] final case class OutputRow(
     partition: Option[Int],
     topic: Option[String],
     stream: Option[String],
-    cluster: Option[String]
+    cluster: Option[String],
+    invalid: Option[String]
 )

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.sink.row
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
@@ -42,6 +45,30 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     ).foreach { bad =>
       assert(refused(s"value STRING, $bad").contains(s"column '${bad.takeWhile(_ != ' ')}'"), bad)
     }
+  }
+
+  private def header(key: String) = InternalRow(UTF8String.fromString(key), Array[Byte](1))
+
+  /** A row with a timestamp in microseconds and a header of each key. */
+  private def read(micros: Any, keys: String*): OutputRow =
+    accepted("value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>").read(
+      InternalRow(UTF8String.fromString("v"), micros, new GenericArrayData(keys.map(header)))
+    )
+
+  test("a timestamp of -1, Kafka's for no timestamp, is left to the producer, as null is") {
+    Seq[Any](null, -1000L, -1L).foreach { micros =>
+      val row = read(micros)
+      assert(row.timestampMs == null && row.invalid.isEmpty, s"$micros")
+    }
+    assert(read(0L).timestampMs == 0L && read(1999L).timestampMs == 1L)
+  }
+
+  test("a timestamp before 1970 and a header without a key make a row invalid, and are left out") {
+    val early = read(-2000L, "a")
+    assert(early.timestampMs == null && early.invalid.exists(_.contains("-2 ms")) && early.headers.size == 1)
+    val keyless = read(5000L, "a", null)
+    assert(keyless.headers.map(_.key) == Seq("a") && keyless.timestampMs == 5L)
+    assert(keyless.invalid.exists(_.contains("no key")))
   }
 
   test("column names are compared as the session does") {
