@@ -37,7 +37,7 @@ private[dynamickafka] object SinkOptionSpecs {
     "`at-least-once`",
     "`none`: fire and forget, acknowledgements are not awaited. `at-least-once`: a batch is complete when every record " +
       "is acknowledged. `exactly-once`: for consumers with isolation level `read_committed`, a batch appears once on " +
-      "every cluster or not at all; a streaming query then requires `checkpointLocation` as an option."
+      "every cluster or not at all; queries and jobs then require `checkpointLocation` as an option."
   )
 
   val TransactionalIdPrefix: OptionSpec[String] = OptionSpec(
@@ -45,8 +45,8 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     Some("dynamic-kafka"),
     "`dynamic-kafka`",
-    "With `exactly-once`: the prefix of transactional ids, for ACLs. The id of the query and a suffix that is unique for " +
-      "each task attempt are appended."
+    "With `exactly-once`: the prefix of transactional ids, for ACLs. The ids of the query and of the cluster, and " +
+      "a suffix that is unique for each task attempt, are appended."
   )
 
   val Partitioner: OptionSpec[PartitionerChoice] = OptionSpec(
@@ -121,8 +121,18 @@ private[dynamickafka] object SinkOptionSpecs {
     text,
     None,
     "-",
-    "Spark's option. With `exactly-once`, the journal of the sink is stored in this location. Spark does not pass a " +
-      "location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
+    "Spark's option. With `exactly-once`, the journal of the sink is stored in this location, also for batch jobs. Spark " +
+      "does not pass a location that is set by `spark.sql.streaming.checkpointLocation` to a sink."
+  )
+
+  val JobId: OptionSpec[String] = OptionSpec(
+    "jobId",
+    text,
+    None,
+    "none: each run of a job is another job",
+    "With `exactly-once`, for batch jobs: the name of the job in its `checkpointLocation`. A job with the name of one that " +
+      "is already written does not write its rows; one that was interrupted after its decision is completed. Use another " +
+      "name for other rows."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(
@@ -138,6 +148,7 @@ private[dynamickafka] object SinkOptionSpecs {
     PartialCommitPolicy,
     UnknownCommit,
     CheckpointLocation,
+    JobId,
     SourceOptionSpecs.DiscoveryIntervalMs,
     SourceOptionSpecs.DiscoveryFailureThreshold,
     SourceOptionSpecs.ClusterRequestTimeoutMs,

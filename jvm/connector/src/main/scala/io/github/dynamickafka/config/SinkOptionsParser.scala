@@ -44,6 +44,7 @@ private[dynamickafka] object SinkOptionsParser {
       transactions = TransactionOptions(
         raw.get(TransactionalIdPrefix),
         raw.find(CheckpointLocation),
+        jobId(raw, guarantee),
         raw.get(CommitTimeoutMs),
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
@@ -55,6 +56,16 @@ private[dynamickafka] object SinkOptionsParser {
   private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
     options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
   )
+
+  private def jobId(raw: RawOptions, guarantee: DeliveryGuarantee): Option[String] = {
+    for (id <- raw.find(JobId) if guarantee != DeliveryGuarantee.ExactlyOnce)
+      throw Errors.invalidOption(
+        JobId.name,
+        id,
+        "it has no effect, because 'deliveryGuarantee' is not 'exactly-once'."
+      )
+    raw.find(JobId)
+  }
 
   private def deadLetters(raw: RawOptions): Option[DeadLetterOptions] = {
     val cluster = raw.find(DeadLetterCluster)

@@ -28,6 +28,12 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
   def streaming(): SinkRun = synchronized {
     run.getOrElse {
       refuseContinuous()
+      for (id <- options.transactions.jobId)
+        throw Errors.invalidOption(
+          SinkOptionSpecs.JobId.name,
+          id,
+          "it is an option of batch jobs. A streaming query is identified by its checkpoint."
+        )
       val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
       val started =
         new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop, Clock.System, spark)
@@ -42,11 +48,15 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
   /** The run of a job. */
   def job(): SinkRun = {
     val place = options.transactions.checkpointLocation
+    val named = options.transactions.jobId
     if (isExactlyOnce && place.isEmpty)
-      log.warn(
-        "Without '{}' the sink has no journal: if the driver fails while it commits the transactions of this job, only a " +
-          "part of them is committed",
-        SinkOptionSpecs.CheckpointLocation.name
+      throw Errors.exactlyOnceRefused(
+        s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
+          s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
+      )
+    if (isExactlyOnce && named.isEmpty)
+      log.info(
+        s"The job has no '${SinkOptionSpecs.JobId.name}': if it is run again, also by 'foreachBatch', its rows are written again"
       )
     // No polling: a job reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
@@ -54,8 +64,8 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
     new SinkRun(
       once,
       columns,
-      queryId,
-      kept.map(Journal.ofJob(_, queryId, hadoop)),
+      named.getOrElse(queryId),
+      kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
       ofStreams = false,
       kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
       hadoop,

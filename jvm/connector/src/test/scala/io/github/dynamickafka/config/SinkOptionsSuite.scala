@@ -41,7 +41,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
         transactions =
-          TransactionOptions("dynamic-kafka", None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
+          TransactionOptions("dynamic-kafka", None, None, 60000, replayLost = false, UnknownCommitPolicy.Fail)
       )
     )
   }
@@ -69,6 +69,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "partialCommitPolicy" -> "replay-lost-partitions",
       "unknownCommitPolicy" -> "assume-aborted",
       "checkpointLocation" -> "/checkpoint",
+      "jobId" -> "nightly",
       "streamMetadataDiscoveryIntervalMs" -> "10s",
       "streamMetadataDiscoveryFailureThreshold" -> "0",
       "clusterRequestTimeoutMs" -> "2000",
@@ -83,6 +84,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(options.transactions == TransactionOptions(
       "shop",
       Some("/checkpoint"),
+      Some("nightly"),
       5000,
       replayLost = true,
       UnknownCommitPolicy.AssumeAborted
@@ -192,24 +194,6 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     )
   }
 
-  test("at-least-once refuses acks=0, with which a lost record is not noticed") {
-    Seq(
-      "kafka.acks" -> "0",
-      "kafka.Acks" -> " 0",
-      "cluster.b.c.kafka.acks" -> "0",
-      "cluster.blue.acks" -> "0"
-    ).foreach {
-      case (option, value) =>
-        val error = refused(parse(option -> value))
-        assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
-        assert(error.getMessageParameters.get("option") == option)
-        assert(error.getMessage.contains("'at-least-once'") && error.getMessage.contains("'none'"))
-    }
-    Seq("1", "all", "-1").foreach(acks =>
-      assert(parse("kafka.acks" -> acks).guarantee == DeliveryGuarantee.AtLeastOnce)
-    )
-  }
-
   test("acks of the metadata are checked for each cluster; acks=1 is a warning") {
     def of(guarantee: DeliveryGuarantee, properties: (String, String)*) = {
       val options = parse("kafka.linger.ms" -> "1").clusters
@@ -229,6 +213,25 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(of(DeliveryGuarantee.AtLeastOnce, "acks" -> "1").exists(_.contains("cluster 'blue' has 'acks=1'")))
     assert(of(DeliveryGuarantee.AtLeastOnce, "acks" -> "all").isEmpty)
     assert(of(DeliveryGuarantee.None, "acks" -> "0").isEmpty)
+  }
+
+  test("at-least-once requires acknowledgements, of one replica at least") {
+    Seq("kafka.acks", "kafka.Acks", "cluster.blue.kafka.acks", "cluster.blue.acks").foreach { option =>
+      val error = refused(parse(option -> "0"))
+      assert(error.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
+      assert(
+        error.getMessage.contains("'at-least-once'") && error.getMessageParameters.get("option") == option
+      )
+      Seq("1", "all", "-1").foreach { value =>
+        assert(parse(option -> value).guarantee == DeliveryGuarantee.AtLeastOnce)
+      }
+    }
+  }
+
+  test("jobId is an option of exactly-once") {
+    assert(
+      refused(parse("jobId" -> "nightly")).getMessage.contains("'deliveryGuarantee' is not 'exactly-once'")
+    )
   }
 
   private val unknown = Table(

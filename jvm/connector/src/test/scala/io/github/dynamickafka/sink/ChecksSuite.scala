@@ -62,6 +62,19 @@ class ChecksSuite extends SinkTest {
     }
   }
 
+  test("at-least-once with acks=0 in the metadata is refused, and nothing is written") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic).and("acks", "0"))
+      val error = refused(t.save(rows(0, 1)))
+      assert(
+        condition(error) == "METADATA_INVALID" && text(error).contains("cluster 'blue', property 'acks'")
+      )
+      t.save(rows(1, 2), "deliveryGuarantee" -> "none")
+      eventually(assert(values(blue, topic) == Seq("1")))
+    }
+  }
+
   test("a batch write appends, and any other mode is refused") {
     target { t =>
       val topic = newTopicOn(1, blue)

@@ -139,7 +139,7 @@ class RoutingSuite extends SinkTest {
         t.save(bad, "deliveryGuarantee" -> guarantee, "deadLetterTopic" -> dead)
         assert(values(blue, topic).contains("good") && values(blue, dead) == Seq("bare", "old"))
         val reasons = headers(blue, dead).map(_("dynamic-kafka-reason")).sorted
-        assert(reasons.head.contains("header has no key") && reasons(1).contains("-2 ms"), reasons)
+        assert(reasons.exists(_.contains("has no key")) && reasons.exists(_.contains("-2 ms")), reasons)
       }
     }
 

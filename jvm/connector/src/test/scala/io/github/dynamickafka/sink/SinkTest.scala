@@ -63,8 +63,11 @@ final class Target(folder: Path) extends AutoCloseable {
     "streamId" -> "out"
   ) ++ more
 
-  def save(frame: DataFrame, more: (String, String)*): Unit =
-    frame.write.format("dynamic-kafka").options(options(more: _*)).mode("append").save()
+  /** With a folder for the journals of jobs, unless `more` has one. */
+  def save(frame: DataFrame, more: (String, String)*): Unit = {
+    val journals = "checkpointLocation" -> folder.resolve("jobs").toString
+    frame.write.format("dynamic-kafka").options(options(journals +: more: _*)).mode("append").save()
+  }
 
   def start(frame: DataFrame, more: (String, String)*): StreamingQuery =
     start(frame, Trigger.ProcessingTime(0L), more: _*)

@@ -149,6 +149,27 @@ class TransactionSuite extends SinkTest {
     }
   }
 
+  test("a job without a location for its journal is refused, and nothing is written") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      val e = refused {
+        rows(0, 1).write.format("dynamic-kafka").options(t.options(ExactlyOnce)).mode("append").save()
+      }
+      assert(condition(e) == "EXACTLY_ONCE_REFUSED" && text(e).contains("'checkpointLocation'"))
+      assert(values(blue, topic).isEmpty)
+    }
+  }
+
+  test("a job with the id of one that is written does not write its rows again") {
+    target { t =>
+      val topic = newTopicOn(2, blue, green)
+      t.out(Entry("blue", blue, topic), Entry("green", green, topic))
+      Seq("monday", "monday", "tuesday").foreach(id => t.save(rows(0, 20), ExactlyOnce, "jobId" -> id))
+      assert(both(topic) == (0 until 20).flatMap(n => Seq(n.toString, n.toString)).sorted)
+    }
+  }
+
   test("a job removes the journals of earlier jobs in its location") {
     target { t =>
       val topic = newTopicOn(2, blue, green)

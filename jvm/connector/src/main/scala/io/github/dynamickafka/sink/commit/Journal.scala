@@ -1,6 +1,8 @@
 package io.github.dynamickafka.sink.commit
 
 import java.io.FileNotFoundException
+import java.net.URLEncoder
+import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
@@ -150,19 +152,27 @@ private[sink] object Journal {
   private val Kept = 10L
   private val DecisionFile = """(\d+)-(\d+)\.json""".r
 
+  /** The prefix of folders of named jobs. The others have ids of Spark, which begin differently. */
+  private val NamedJob = "job-"
+
   private type Number = (Long, Int)
 
   /** The journal of a job, next to those of other jobs with the same location. */
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
     new Journal(new Path(jobs(location), job).toString, hadoop)
 
-  /** The journals of all earlier jobs. */
+  /** The journal of a job that may be run again. It is kept when the job is finished. */
+  def ofNamedJob(location: String, id: String, hadoop: Configuration): Journal =
+    ofJob(location, NamedJob + URLEncoder.encode(id, UTF_8), hadoop)
+
+  /** The journals of all earlier jobs without a name. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     try
       folder.getFileSystem(
         hadoop
-      ).listStatus(folder).toSeq.filter(_.isDirectory).map(_.getPath.toString).sorted
+      ).listStatus(folder).toSeq.filter(_.isDirectory).map(_.getPath)
+        .filterNot(_.getName.startsWith(NamedJob)).map(_.toString).sorted
         .map(new Journal(_, hadoop))
     catch { case _: FileNotFoundException => Nil }
   }

@@ -77,12 +77,14 @@ private[sink] final class TwoPhaseCommit(
       j.newest().filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        repeating = rollForward(j, claim, entry, replayLost).filter(_ => checkInput(j, entry))
+        repeating = rollForward(j, claim, entry, replayLost).filter(_ => !ofStreams || checkInput(j, entry))
       }
       if (repeating.isEmpty)
         j.newest().foreach { case (entry, _) =>
           clusters.remember(entry)
-          committed = Option.when(checkInput(j, entry))(entry.batch)
+          // A job with this name has written its only batch.
+          committed = Option.when(!ofStreams || checkInput(j, entry))(entry.batch)
+          if (!ofStreams) log.info(s"Job '${entry.queryId}' is already written: its rows are discarded")
         }
     }
     leftovers.ofEarlierRuns()
@@ -94,7 +96,7 @@ private[sink] final class TwoPhaseCommit(
    *
    * @return whether Spark runs the decided batch again; if not, it has finished it
    */
-  private def checkInput(j: Journal, entry: JournalEntry): Boolean = ofStreams && {
+  private def checkInput(j: Journal, entry: JournalEntry): Boolean = {
     def conflict(why: String) = throw Errors.journalConflict(
       j.path,
       s"according to the journal, batch ${entry.batch} is decided, but $why. ${TwoPhaseCommit.OlderPlan}"

@@ -29,7 +29,7 @@ private[sink] final class Router(
     if (latest._2 == null || !latest._1.in(row)) latest = look(row)
     latest._2 match {
       case Every(routes) => routes
-      case OneOf(clusters, routes) => routes(choice(row.key, clusters))
+      case of: OneOf => of.routes(choice(row.key, of))
     }
   }
 
@@ -40,8 +40,9 @@ private[sink] final class Router(
     named -> plans.getOrElseUpdate(named, planned(row))
   }
 
-  private def choice(key: Array[Byte], clusters: Rendezvous): Int =
-    if (key == null) math.floorMod(turn, clusters.size.toLong).toInt else clusters.of(key)
+  private def choice(key: Array[Byte], of: OneOf): Int =
+    if (key == null) math.floorMod(turn, of.routes.size.toLong).toInt
+    else Rendezvous.choose(key, of.weights)
 
   private def planned(row: OutputRow): Plan = {
     def no(cluster: Option[String], reason: String) =
@@ -88,8 +89,8 @@ private[sink] final class Router(
       routing match {
         case ClusterRouting.Key =>
           OneOf(
-            new Rendezvous(stream.writable.map(_.cluster)),
-            stream.writable.map(entry => Seq(at(stream, entry, row)))
+            stream.writable.map(entry => Seq(at(stream, entry, row))),
+            stream.writable.map(entry => Rendezvous.weight(entry.cluster)).toArray
           )
         case ClusterRouting.First => Every(stream.first.toSeq.map(at(stream, _, row)))
         case ClusterRouting.All => Every(stream.writable.map(at(stream, _, row)))
@@ -126,7 +127,5 @@ private[sink] object Router {
 
   private sealed trait Plan
   private final case class Every(routes: Seq[Route]) extends Plan
-
-  /** The routes of each cluster, in the order of `clusters`. */
-  private final case class OneOf(clusters: Rendezvous, routes: IndexedSeq[Seq[Route]]) extends Plan
+  private final case class OneOf(routes: IndexedSeq[Seq[Route]], weights: Array[Long]) extends Plan
 }

@@ -1,10 +1,7 @@
 package io.github.dynamickafka.sink.row
 
-import java.lang.{Long => JLong}
-
 import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
-import org.apache.kafka.common.record.RecordBatch
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
@@ -29,25 +26,33 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
   def hasStream: Boolean = stream.isDefined
 
   private[sink] def read(row: InternalRow): OutputRow = {
-    val time = timestamp.filterNot(row.isNullAt).fold(NoTimestamp)(i => epochMs(row.getLong(i)))
-    val found = headers.filterNot(row.isNullAt).fold(Seq.empty[Header])(headersAt(row, _))
-    val named = found.filter(_.key != null)
-    val read = output(row, named, if (time < 0) null else Long.box(time))
-    if (time >= NoTimestamp && named.size == found.size) read
-    else if (time < NoTimestamp)
-      read.copy(invalid = Some(s"the timestamp, $time ms, is before 1970, which Kafka does not accept"))
-    else read.copy(invalid = Some("a header has no key, which Kafka does not accept"))
+    val time = timestamp.filterNot(row.isNullAt)
+      .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
+    val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
+    output(
+      row,
+      time.filter(_ >= 0),
+      all.flatten,
+      time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
+        .orElse(Option.when(all.contains(None))("one of its headers has no key"))
+    )
   }
 
-  private def output(row: InternalRow, headers: Seq[Header], timestampMs: JLong) = OutputRow(
+  private def output(
+      row: InternalRow,
+      timeMs: Option[Long],
+      headers: Seq[Header],
+      invalid: Option[String]
+  ) = OutputRow(
     key = key.fold(NoBytes)(bytes(row, _)),
     value = bytes(row, value),
     headers = headers,
-    timestampMs = timestampMs,
+    timestampMs = timeMs.map(Long.box).orNull,
     partition = partition.filterNot(row.isNullAt).map(row.getInt),
     topic = text(row, topic),
     stream = text(row, stream),
-    cluster = text(row, cluster)
+    cluster = text(row, cluster),
+    invalid = invalid
   )
 
   private def text(row: InternalRow, column: Option[Int]): Option[String] =
@@ -59,12 +64,13 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
     case (i, _) => row.getUTF8String(i).getBytes
   }
 
-  private def headersAt(row: InternalRow, i: Int): Seq[Header] = {
+  /** None: a header without a key. */
+  private def headersAt(row: InternalRow, i: Int): Seq[Option[Header]] = {
     val array = row.getArray(i)
     (0 until array.numElements()).filterNot(array.isNullAt).map { n =>
       val header = array.getStruct(n, 2)
       val value = if (header.isNullAt(1)) NoBytes else header.getBinary(1)
-      if (header.isNullAt(0)) NoKey else new RecordHeader(header.getUTF8String(0).toString, value)
+      Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
   }
 }
@@ -79,18 +85,10 @@ private[dynamickafka] object InputColumns {
   private val Stream = "stream"
   private val Cluster = "cluster"
   private val NoBytes: Array[Byte] = null
-
-  /** The timestamp of records that have none, as in rows of the source: the producer sets it. */
-  private val NoTimestamp = RecordBatch.NO_TIMESTAMP
-
-  private object NoKey extends Header {
-    override def key: String = null
-    override def value: Array[Byte] = NoBytes
-  }
-
-  /** Rounded down, as Spark does, so that a time shortly before 1970 is not 0. */
-  private def epochMs(micros: Long): Long = Math.floorDiv(micros, MicrosPerMs)
   private val MicrosPerMs = 1000L
+
+  /** What Kafka returns for a record without a timestamp: rows that were read from Kafka may have it. */
+  private val NoTimestamp = -1L
 
   private val HeadersType =
     ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))

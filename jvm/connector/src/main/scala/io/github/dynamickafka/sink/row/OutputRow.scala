@@ -8,8 +8,7 @@ import org.apache.kafka.common.header.Header
  * The columns of a row before routing. A null value is None, or null if Kafka accepts null.
  *
  * @param timestampMs in epoch milliseconds; null: the producer sets the timestamp
- * @param invalid why Kafka has no record for this row. What is invalid is left out of the other fields, so that a dead
- *                letter can be written
+ * @param invalid the reason why Kafka does not accept the row; the columns concerned are left out
  */
 private[sink] final case class OutputRow(
     key: Array[Byte],
@@ -20,5 +19,5 @@ private[sink] final case class OutputRow(
     topic: Option[String],
     stream: Option[String],
     cluster: Option[String],
-    invalid: Option[String] = None
+    invalid: Option[String]
 )

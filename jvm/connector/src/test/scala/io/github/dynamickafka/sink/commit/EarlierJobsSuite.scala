@@ -61,6 +61,32 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
     assert(failure(earlier.checkClaim(claim))._1 == "JOURNAL_CONFLICT")
   }
 
+  /** A job with the name of the one whose journal this is. */
+  private def again(scene: CommitScene, journal: Journal): TwoPhaseCommit = {
+    val job = scene.start("second", ofStreams = false, kept = Some(journal))
+    job.recover()
+    job
+  }
+
+  test(
+    "a job of the same name: its rows are discarded if it is written, also after its commits were interrupted"
+  ) {
+    Seq(false, true).foreach { finished =>
+      val (scene, named) = decided()
+      scene.kafka.put(ONGOING, one, two)
+      if (finished) named.finish(entry(0L, 0, one, two))
+      assert(again(scene, named).lastCommitted.contains(0L))
+      assert(scene.kafka.in(COMPLETE_COMMIT).size == (if (finished) 0 else 2) && scene.exists("earlier"))
+    }
+  }
+
+  test("a job of the same name of which nothing is committed is written") {
+    val (scene, named) = decided()
+    scene.kafka.put(COMPLETE_ABORT, one, two)
+    assert(again(scene, named).lastCommitted.isEmpty)
+    assert(again(scene, scene.newJournal("new")).lastCommitted.isEmpty)
+  }
+
   test("a lost part is PARTIAL_COMMIT under each policy, because another job has other rows") {
     val (scene, earlier) = decided()
     scene.kafka.put(COMPLETE_COMMIT, one)

@@ -58,7 +58,10 @@ class PreparedTransactionsSuite extends SinkTest {
       scene.clusters.admin("blue").fence(Seq(three.transactionalId))
       val never = three.copy(transactionalId = "dynamic-kafka-never-used")
       assert(scene.states(three, never) == Seq("Unknown", "Unknown"))
-      assert(scene.inspector.once(Seq(one), _ => Some("another")).outcomes.map(_._2.productPrefix) == Seq("Unknown"))
+      assert(scene.inspector.once(
+        Seq(one),
+        _ => Some("another")
+      ).outcomes.map(_._2.productPrefix) == Seq("Unknown"))
       assert(values(blue, topic).size == 1)
     } finally scene.clusters.close()
   }

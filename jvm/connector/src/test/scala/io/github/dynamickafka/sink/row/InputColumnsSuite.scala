@@ -1,11 +1,9 @@
 package io.github.dynamickafka.sink.row
 
-import java.sql.Timestamp
-import java.time.Instant
-
-import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.GenericArrayData
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
@@ -49,33 +47,28 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  private def read(row: Any*): OutputRow = {
-    val schema = StructType.fromDDL(
-      "value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+  private def header(key: String) = InternalRow(UTF8String.fromString(key), Array[Byte](1))
+
+  /** A row with a timestamp in microseconds and a header of each key. */
+  private def read(micros: Any, keys: String*): OutputRow =
+    accepted("value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>").read(
+      InternalRow(UTF8String.fromString("v"), micros, new GenericArrayData(keys.map(header)))
     )
-    val convert = CatalystTypeConverters.createToCatalystConverter(schema)
-    InputColumns.of(schema, caseSensitive = false).read(convert(Row(row: _*)).asInstanceOf[InternalRow])
+
+  test("a timestamp of -1, Kafka's for no timestamp, is left to the producer, as null is") {
+    Seq[Any](null, -1000L, -1L).foreach { micros =>
+      val row = read(micros)
+      assert(row.timestampMs == null && row.invalid.isEmpty, s"$micros")
+    }
+    assert(read(0L).timestampMs == 0L && read(1999L).timestampMs == 1L)
   }
 
-  private def at(epochMs: Long) = Timestamp.from(Instant.ofEpochMilli(epochMs))
-
-  test("the timestamp -1, of records without one, is the producer's time; an earlier one is invalid") {
-    assert(read("v", at(-1), null).timestampMs == null && read("v", at(-1), null).invalid.isEmpty)
-    assert(read("v", null, null).timestampMs == null && read("v", null, null).invalid.isEmpty)
-    assert(read("v", at(0), null).timestampMs == 0L && read(
-      "v",
-      at(1700000000123L),
-      null
-    ).timestampMs == 1700000000123L)
-    val old = read("v", at(-2), null)
-    assert(old.timestampMs == null && old.invalid.exists(_.contains("timestamp, -2 ms")))
-  }
-
-  test("a header without a key is invalid; the other headers remain, for a dead letter") {
-    val row = read("v", at(5), Seq(Row("a", Array[Byte](1)), Row(null, Array[Byte](2)), null, Row("b", null)))
-    assert(row.headers.map(_.key) == Seq("a", "b") && row.headers(1).value == null)
-    assert(row.invalid.exists(_.contains("header has no key")) && row.timestampMs == 5L)
-    assert(read("v", at(5), Seq(Row("a", Array[Byte](1)))).invalid.isEmpty)
+  test("a timestamp before 1970 and a header without a key make a row invalid, and are left out") {
+    val early = read(-2000L, "a")
+    assert(early.timestampMs == null && early.invalid.exists(_.contains("-2 ms")) && early.headers.size == 1)
+    val keyless = read(5000L, "a", null)
+    assert(keyless.headers.map(_.key) == Seq("a") && keyless.timestampMs == 5L)
+    assert(keyless.invalid.exists(_.contains("no key")))
   }
 
   test("column names are compared as the session does") {

@@ -56,7 +56,9 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
       Seq(("blue", "id-blue", 2L), ("green", "id-green", 1L)))
   }
 
-  test("the age of a transaction is the time from its begin until it is prepared, by the clock of the executor") {
+  test(
+    "the age of a transaction is the time from its begin until it is prepared, by the clock of the executor"
+  ) {
     val scene = new Scene
     scene.clock.advanceMs(100000L)
     scene.send("slow")

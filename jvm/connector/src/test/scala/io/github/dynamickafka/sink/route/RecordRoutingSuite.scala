@@ -1,0 +1,54 @@
+package io.github.dynamickafka.sink.route
+
+import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
+
+import org.apache.kafka.common.header.internals.RecordHeader
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.sink.row.OutputRow
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
+
+/** Rows that have a destination, but that Kafka does not accept. */
+class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
+  private val streams =
+    Map("s" -> WriteStream("s", Seq(WriteEntry("a", SortedMap("t" -> None), None, None))))
+
+  private val row = OutputRow(
+    null,
+    Array[Byte](1),
+    Seq(new RecordHeader("h", Array[Byte](2))),
+    null,
+    None,
+    None,
+    None,
+    None,
+    invalid = Some("one of its headers has no key")
+  )
+
+  private def sent(row: OutputRow, deadLetters: Option[DeadLetterOptions]): Seq[(String, RecordRouting.Record)] = {
+    val router = new Router(streams, ClusterRouting.Key, Some("s"), turn = 0L)
+    val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, 0)
+    var all = Vector.empty[(String, RecordRouting.Record)]
+    new RecordRouting(router, picker, deadLetters).send(row)((cluster, record) => all :+= cluster -> record)
+    all
+  }
+
+  test("it fails the batch with UNROUTABLE_ROW, the destination and the reason") {
+    val e = intercept[DynamicKafkaRuntimeException](sent(row, None))
+    assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW")
+    assert(Seq("'a'", "'t'", "no key").forall(e.getMessage.contains(_)), e.getMessage)
+    assert(sent(row.copy(invalid = None), None).map(s => s._1 -> s._2.topic) == Seq("a" -> "t"))
+  }
+
+  test("with a dead letter topic it is written there, on its own cluster, with the rest of its headers") {
+    val Seq((cluster, record)) = sent(row, Some(DeadLetterOptions("dead", None)))
+    val headers = record.headers.asScala.map(h => h.key -> new String(h.value)).toMap
+    assert(cluster == "a" && record.topic == "dead" && record.timestamp == null)
+    assert(headers.contains("h") && headers("dynamic-kafka-reason").contains("no key"))
+    assert(headers("dynamic-kafka-topic") == "t")
+  }
+}
