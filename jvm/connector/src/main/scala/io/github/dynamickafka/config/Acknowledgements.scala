@@ -36,7 +36,10 @@ private[dynamickafka] object Acknowledgements {
   def check(guarantee: DeliveryGuarantee, cluster: ProducerProperties): Option[String] = {
     val set = Seq(Acks, Idempotence).flatMap(name => cluster.client.get(name).map(name -> _))
     for ((name, value) <- set; reason <- refusal(guarantee, name, value))
-      throw Errors.metadataInvalid(s"cluster '${cluster.clusterId}', property '$name'", s"the value is '$value': $reason")
+      throw Errors.metadataInvalid(
+        s"cluster '${cluster.clusterId}', property '$name'",
+        s"the value is '$value': $reason"
+      )
     cluster.client.get(Acks).filter(_.trim == "1" && guarantee == DeliveryGuarantee.AtLeastOnce).map(_ =>
       s"Kafka cluster '${cluster.clusterId}' has 'acks=1': records that the leader of a partition has acknowledged are " +
         "lost if it fails before another broker has copied them"
