@@ -140,8 +140,8 @@ class Driver:
             emit("terminated", error=_whole(error))
 
     def _settle(self, name: str, command: dict[str, Any]) -> None:
-        # A running trigger may have asked for end offsets before the call, the next one has not. Clusters are asked ahead:
-        # on a busy machine, a trigger may use the response to the one before.
+        # A running trigger may have asked for end offsets before the call, the next one has not. Clusters are asked
+        # ahead: on a busy machine, a trigger may use the response to the one before.
         for _ in range(5):
             self._queries[name].processAllAvailable()
             time.sleep(0.15)
