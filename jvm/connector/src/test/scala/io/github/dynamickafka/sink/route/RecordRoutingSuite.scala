@@ -29,7 +29,10 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     invalid = Some("one of its headers has no key")
   )
 
-  private def sent(row: OutputRow, deadLetters: Option[DeadLetterOptions]): Seq[(String, RecordRouting.Record)] = {
+  private def sent(
+      row: OutputRow,
+      deadLetters: Option[DeadLetterOptions]
+  ): Seq[(String, RecordRouting.Record)] = {
     val router = new Router(streams, ClusterRouting.Key, Some("s"), turn = 0L)
     val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, 0)
     var all = Vector.empty[(String, RecordRouting.Record)]
