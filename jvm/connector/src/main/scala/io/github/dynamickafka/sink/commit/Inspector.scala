@@ -25,7 +25,7 @@ private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
   @annotation.tailrec
   def await(transactions: Seq[Prepared], ids: String => Option[String], deadlineNanos: Long): Report = {
     val report = once(transactions, ids)
-    if (!report.isIncomplete || clock.nanoTime() >= deadlineNanos || Thread.interrupted()) report
+    if (!report.isIncomplete || clock.nanoTime() >= deadlineNanos) report
     else {
       Thread.sleep(PauseMs)
       await(transactions, ids, deadlineNanos)

@@ -8,8 +8,10 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
 
 /**
  * Aborts transactions that nothing will commit, so that consumers with isolation level read_committed do not wait for
- * their timeout. Only those of this run and of earlier ones on the same journal, and only while no later run has claimed
- * it. Errors are logged.
+ * their timeout. Errors are logged.
+ *
+ * Those of this run, which only this run could decide, always. Those of earlier runs on the same journal only while no
+ * later run has claimed it, which may be committing what an earlier run decided. Never those of later runs.
  *
  * @param journal None: there is none
  */
@@ -21,37 +23,37 @@ private[commit] final class Leftovers(
 ) {
   import Leftovers._
 
-  def ofEarlierRuns(): Unit = abort(_ < claim.generation)
+  // This driver may have been paused since it claimed the journal.
+  def ofEarlierRuns(): Unit = abort(_ < claim.generation, () => journal.foreach(_.checkClaim(claim)))
 
-  def ofThisRun(): Unit = abort(_ == claim.generation)
+  def ofThisRun(): Unit = abort(_ == claim.generation, () => ())
 
-  /** Aborts transactions that are not decided. */
+  /** Aborts transactions of this run that are not decided. */
   def abort(batch: Long, transactions: Seq[Prepared]): Unit = {
     val byCluster = transactions.groupBy(_.cluster)
     clusters.onEach(byCluster.keys.toSeq.sorted) { id =>
       guarded(s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted") {
-        journal.foreach(_.checkClaim(claim))
         clusters.admin(id).fence(byCluster(id).map(_.transactionalId))
       }
     }
   }
 
   /** On all clusters at once, because one that does not respond takes as long as a request may take. */
-  private def abort(generations: Long => Boolean): Unit = clusters.onEach(clusters.ids) { cluster =>
-    guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
-      // Read again for each cluster: what is decided meanwhile must be kept.
-      val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
-      val admin = clusters.admin(cluster)
-      val left = admin.open(id => name.generationOf(id).exists(generations) && !kept(id))
-      if (left.nonEmpty) {
-        // This driver may have been paused since it claimed the journal.
-        journal.foreach(_.checkClaim(claim))
-        log.info(
-          s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
-        )
-        admin.fence(left)
+  private def abort(generations: Long => Boolean, check: () => Unit): Unit = clusters.onEach(clusters.ids) {
+    cluster =>
+      guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
+        // Read again for each cluster: what is decided meanwhile must be kept.
+        val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
+        val admin = clusters.admin(cluster)
+        val left = admin.open(id => name.generationOf(id).exists(generations) && !kept(id))
+        if (left.nonEmpty) {
+          check()
+          log.info(
+            s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
+          )
+          admin.fence(left)
+        }
       }
-    }
   }
 
   private def guarded(failed: String)(body: => Unit): Unit =

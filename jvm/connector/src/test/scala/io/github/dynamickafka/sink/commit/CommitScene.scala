@@ -50,6 +50,13 @@ private[commit] final class CommitScene {
     val _ = Files.writeString(offsets.resolve(batch.toString), offset)
   }
 
+  /** Replaces the folder of the journal by a file. */
+  def breakJournal(): Unit = {
+    val place = folder.resolve("checkpoint").resolve(Journal.Folder)
+    Files.move(place, place.resolveSibling("aside"))
+    val _ = Files.writeString(place, "not a folder")
+  }
+
   /** Deletes a batch from Spark's offset log. */
   def forget(batch: Long): Unit = Files.delete(offsets.resolve(batch.toString))
 

@@ -28,13 +28,22 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     assert(ids(of) == Set(old.transactionalId))
   }
 
-  test("a driver that was paused while another one started aborts nothing: no batch and no leftovers") {
+  test("a driver that was paused while another one started aborts its own undecided batch and nothing else") {
     val of = scene()
     val paused = of.start("first")
     of.claim("second")
-    paused.abort(0L, tasks(mine))
-    paused.commit(1L, tasks(mine).map(_.copy(prepared = Nil, retried = true)), 0L, TransactionTimeoutMs)
-    assert(ids(of).isEmpty && !of.kafka.requests.exists(_.contains(" fence")))
+    paused.commit(0L, tasks(mine).map(_.copy(prepared = Nil)), 0L, TransactionTimeoutMs)
+    assert(ids(of).isEmpty)
+    paused.abort(1L, tasks(mine))
+    assert(ids(of) == Set(mine.transactionalId))
+  }
+
+  test("a batch that is not decided is aborted also if its journal cannot be read") {
+    val of = scene()
+    val query = of.start("first")
+    of.breakJournal()
+    query.abort(0L, tasks(mine))
+    assert(ids(of) == Set(mine.transactionalId))
   }
 
   test("a copied checkpoint does not abort transactions of the original") {

@@ -13,7 +13,7 @@ class PreparedTransactionsSuite extends SinkTest {
 
   private final class Scene(topic: String) {
     private val properties = CommitScene.properties("blue", Map("bootstrap.servers" -> blue.bootstrapServers))
-    private val settings = new ProducerSettings("blue", properties.client)
+    val settings = new ProducerSettings("blue", properties.client)
     val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
     clusters.set(Map("blue" -> properties))
     val inspector = new Inspector(clusters, Clock.System)
@@ -22,14 +22,14 @@ class PreparedTransactionsSuite extends SinkTest {
 
     def deadline: Long = System.nanoTime() + 60000000000L
 
-    def prepare(task: Int): Prepared = {
+    def prepare(task: Int, by: ProducerSettings = settings): Prepared = {
       val id = s"dynamic-kafka-${UUID.randomUUID()}"
-      val producer = pool.acquire(settings)
+      val producer = pool.acquire(by)
       producer.begin(id)
       producer.send(new Record(topic, Array[Byte](1)), (_, e) => assert(e == null))
       producer.flush()
       val handle = producer.prepare()
-      pool.release(settings, producer)
+      pool.release(by, producer)
       Prepared("blue", id, handle.producerId, handle.epoch, task, 1L, Seq(topic))
     }
 
@@ -46,7 +46,7 @@ class PreparedTransactionsSuite extends SinkTest {
   test("they are open until they are committed or aborted; neither can be changed into the other") {
     val topic = newTopicOn(1, blue)
     val scene = new Scene(topic)
-    val Seq(one, two, three) = (0 to 2).map(scene.prepare)
+    val Seq(one, two, three) = (0 to 2).map(scene.prepare(_))
     try {
       assert(scene.states(one, two, three) == Seq("Open", "Open", "Open"))
       assert(scene.inspector.once(Seq(one), _ => None).kafkaIds.get("blue").exists(_.nonEmpty))
@@ -63,6 +63,14 @@ class PreparedTransactionsSuite extends SinkTest {
         _ => Some("another")
       ).outcomes.map(_._2.productPrefix) == Seq("Unknown"))
       assert(values(blue, topic).size == 1)
+    } finally scene.clusters.close()
+  }
+  test("one that is open for too long is lost") {
+    val scene = new Scene(newTopicOn(1, blue))
+    try {
+      val short = scene.prepare(0, scene.settings.and("transaction.timeout.ms" -> "1000"))
+      eventually(assert(scene.states(short) == Seq("Lost")))
+      assert(scene.commit(short) == Seq("Lost") && scene.abort(short) == Seq("Lost"))
     } finally scene.clusters.close()
   }
 }
