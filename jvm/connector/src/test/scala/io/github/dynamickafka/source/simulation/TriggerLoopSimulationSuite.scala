@@ -56,7 +56,7 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
 
 private object TriggerLoopSimulationSuite {
   private val Steps = 25
-  private val MostForADefect = 20000
+  private val MostForADefect = 100000
   // More triggers than any history needs to come to rest.
   private val MostTriggers = 400
 
