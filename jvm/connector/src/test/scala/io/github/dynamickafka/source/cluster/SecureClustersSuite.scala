@@ -71,8 +71,10 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
       scram.alterPassword("reader", Second)
       try {
         publish("b")
+        // With another client id, so that it does not share the client of the query, which is authenticated.
+        val other = s.batch("clientIdPrefix" -> "after-the-rotation")
         assert(
-          condition(refused(s.batch().count())) == "CLUSTER_AUTHENTICATION_FAILED",
+          condition(refused(other.count())) == "CLUSTER_AUTHENTICATION_FAILED",
           "the old password is invalid"
         )
         s.change(reader(Second, topic), certified(topic))

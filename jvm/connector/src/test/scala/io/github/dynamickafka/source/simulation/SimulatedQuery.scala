@@ -180,6 +180,8 @@ private[simulation] final class SimulatedQuery(
   private def note(end: CompositeOffset): Unit =
     for (
       (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
+      // The topic may have been recreated while the cluster did not respond: the position is one in the former topic.
+      if !ClusterIdentity.differ(end.identity(id).topics.get(name), Some(topic.id))
     ) {
       val log = LogId(topic.id, p)
       if (!entered(log)) {
