@@ -98,6 +98,7 @@ private[sink] final class SinkRun(
       newPlan(topology, properties)
     }
     plan = Some(next)
+    if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     WriterFactory(
       columns,

@@ -5,8 +5,8 @@ import java.security.MessageDigest
 
 /**
  * Identifies the rows of a batch by the files in the checkpoint that define them, because a batch that is planned again
- * has the same number and may have other rows. Now this is the batch's file in Spark's offset log; a file that excludes a
- * part of these offsets from the batch belongs here as well.
+ * has the same number and may have other rows: the batch's file in Spark's offset log, and the deferrals of a source, which
+ * leave ranges of these offsets out.
  *
  * @param digests SHA-256 of the content, by the path of the file in the checkpoint
  */

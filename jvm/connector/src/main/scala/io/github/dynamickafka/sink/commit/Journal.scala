@@ -32,6 +32,9 @@ private[sink] final class Journal(
   private val claims =
     new Claims(folder, files, () => names(folder), delete, newInstance)
 
+  // Constant for a query, and read once.
+  private var sources = Seq.empty[String]
+
   def path: String = folder.toString
 
   /** The last decision, and whether all its transactions are committed. */
@@ -84,8 +87,12 @@ private[sink] final class Journal(
    * The input of a batch; None if it is not in Spark's offset log, so that a decided batch could be followed by another one
    * with the same number, as in real-time mode, which logs offsets after the batch.
    */
-  def input(batch: Long): Option[BatchInput] =
-    files.read(new Path(offsets, batch.toString)).map(text => BatchInput.of(s"$Offsets/$batch" -> text))
+  def input(batch: Long): Option[BatchInput] = files.read(new Path(offsets, batch.toString)).map { text =>
+    if (sources.isEmpty) sources = names(new Path(location, Sources))
+    val deferred = sources.map(n => s"$Sources/$n/dynamic-kafka/deferred/$batch.json")
+      .flatMap(file => files.read(new Path(location, file)).map(file -> _))
+    BatchInput.of((s"$Offsets/$batch" -> text) +: deferred: _*)
+  }
 
   /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
   def lastPlanned(): Option[Long] = names(offsets).flatMap(_.toLongOption).maxOption
@@ -147,6 +154,9 @@ private[sink] object Journal {
 
   /** Spark's offset log in a checkpoint. */
   private val Offsets = "offsets"
+
+  /** The folders of the sources of a query in its checkpoint. */
+  private val Sources = "sources"
 
   /** The number of batches whose decisions are kept, for troubleshooting. */
   private val Kept = 10L

@@ -48,6 +48,7 @@ private[sink] final class TwoPhaseCommit(
   private var committed: Option[Long] = None
   private var decided: Option[Long] = None
   private var repeating: Option[LostParts] = None
+  private var planned: Option[(Long, BatchInput)] = None
   private var sweeps = TwoPhaseCommit.Sweeps
 
   private var last = TwoPhaseCommit.Summary(0, 0L)
@@ -171,9 +172,26 @@ private[sink] final class TwoPhaseCommit(
       }
     }
 
-  private def input(batch: Long): BatchInput = journal.filter(_ => ofStreams).fold(BatchInput.Empty)(
-    _.input(batch).getOrElse(throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned))
-  )
+  /**
+   * Called before the tasks of a batch are started. Another run may defer a part of the batch while they read it: then this
+   * batch is not what the other run has planned.
+   */
+  def begin(): Unit = if (ofStreams) journal.foreach { j =>
+    def input(batch: Long) = j.input(batch).map(batch -> _)
+    // Usually the next one, which saves a listing.
+    planned = planned.flatMap(last => input(last._1 + 1)).orElse(j.lastPlanned().flatMap(input))
+  }
+
+  private def input(batch: Long): BatchInput = journal.filter(_ => ofStreams).fold(BatchInput.Empty) { j =>
+    val now = j.input(batch).getOrElse(throw Errors.exactlyOnceRefused(TwoPhaseCommit.NotPlanned))
+    planned.filter(_._1 == batch).flatMap(_._2.difference(now)).foreach(what =>
+      throw Errors.journalConflict(
+        j.path,
+        s"another run of the query has planned batch $batch while this run has written it: $what"
+      )
+    )
+    now
+  }
 
   /**
    * A task that was stalled for long may have used an id again, and a transaction may have expired on one cluster only:
@@ -303,7 +321,8 @@ private[sink] object TwoPhaseCommit {
       "the query runs in real-time mode, where a failed batch is not repeated with the same records."
 
   private val OlderPlan =
-    "Restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
+    "If only a file in a folder 'deferred' is new, delete that file: the batch was written with all its records. Otherwise " +
+      "restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
       "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
       "own batches have in common."
 

@@ -49,7 +49,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     scene.plan(4L, "v1 of other ranges")
     val text = conflict(scene)
     assert(
-      text.contains("batch 4") && text.contains("'offsets/4'") && text.contains("Restore the checkpoint")
+      text.contains("batch 4") && text.contains("'offsets/4'") && text.contains("restore the checkpoint")
     )
     assert(
       text.contains(BatchInput.digest(Planned)) && text.contains(BatchInput.digest("v1 of other ranges"))
@@ -121,6 +121,47 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     scene.start("second", ofStreams = false, kept = Some(job))
       .commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(job.newest().map(_._1.input).contains(BatchInput.Empty))
+  }
+
+  test("a part of the batch was deferred after its decision: JOURNAL_CONFLICT with the file and the remedy") {
+    val scene = decided()
+    scene.defer(4L, "ranges")
+    val text = conflict(scene)
+    assert(text.contains("'sources/0/dynamic-kafka/deferred/4.json' had SHA-256 no such file"))
+    assert(text.contains("delete that file"))
+  }
+
+  test("a part of the batch was deferred before its decision: its rows are discarded") {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.defer(4L, "ranges")
+    scene.kafka.put(ONGOING, one, two)
+    val first = scene.start("first")
+    first.begin()
+    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene.defer(3L, "ranges of an earlier batch")
+    assert(scene.recovered("second").lastCommitted.contains(4L))
+    scene.defer(4L, "other ranges")
+    conflict(scene)
+  }
+
+  test("another run plans the batch while its tasks run: nothing is decided") {
+    Seq[CommitScene => Unit](_.defer(1L, "ranges"), _.plan(1L, "v1 of other ranges")).foreach { change =>
+      val scene = new CommitScene
+      scene.plan(0L)
+      scene.kafka.put(ONGOING, one)
+      val query = scene.start("first")
+      query.begin()
+      query.commit(0L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
+      scene.plan(1L)
+      query.begin()
+      change(scene)
+      scene.kafka.put(ONGOING, one)
+      val (condition, text) =
+        failure(query.commit(1L, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs))
+      assert(condition == "JOURNAL_CONFLICT" && text.contains("has planned batch 1 while"))
+      assert(scene.journal.newest().exists(_._1.batch == 0L))
+    }
   }
 
   test("the difference names each file, also one that only one side has") {

@@ -50,6 +50,13 @@ private[commit] final class CommitScene {
     val _ = Files.writeString(offsets.resolve(batch.toString), offset)
   }
 
+  /** Leaves a part of a batch out, as the source of this project does. */
+  def defer(batch: Long, ranges: String): Unit = {
+    val deferred = folder.resolve("checkpoint").resolve("sources/0/dynamic-kafka/deferred")
+    Files.createDirectories(deferred)
+    val _ = Files.writeString(deferred.resolve(s"$batch.json"), ranges)
+  }
+
   /** Replaces the folder of the journal by a file. */
   def breakJournal(): Unit = {
     val place = folder.resolve("checkpoint").resolve(Journal.Folder)
