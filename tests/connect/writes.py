@@ -20,7 +20,7 @@ def main(url: str, streams: str, folder: str) -> None:
     """Write the copies three times, and print the refusal."""
     spark = SparkSession.builder.remote(url).getOrCreate()
     source = read(spark, streams)
-    writer(source.load_batch(), streams).save()
+    writer(source.load_batch(), streams).set_option("checkpointLocation", f"{folder}/jobs").save()
     stream(source.load(), streams, f"{folder}/checkpoint")
     options = {"metadataService": "file", "metadataService.path": streams, "clusterRouting": "all"}
     rows = source.load_batch().selectExpr("concat(cluster, ':', string(value)) AS value", "'copies' AS stream")

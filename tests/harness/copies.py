@@ -52,7 +52,7 @@ def main(streams: str, checkpoint: str) -> None:
     session = session.config("spark.driver.host", "127.0.0.1").config("spark.sql.shuffle.partitions", "1")
     spark = DynamicKafka.configure(session, jars=connector_jars()).getOrCreate()
     source = read(spark, streams)
-    writer(source.load_batch(), streams).save()
+    writer(source.load_batch(), streams).set_option("checkpointLocation", f"{checkpoint}-of-jobs").save()
     query = writer(source.load(), streams).start(Path(checkpoint))
     query.processAllAvailable()
     query.stop()
