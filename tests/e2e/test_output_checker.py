@@ -44,6 +44,13 @@ def test_a_fault_is_reported(found: list[OutputRecord], fault: str) -> None:
     assert reported.startswith(fault)
 
 
+def test_a_payload_of_another_form_is_unexpected() -> None:
+    twice = RECORDS[3]._replace(value="K1-00003 times 2")
+    other = twice._replace(offset=9, value="other", key="")
+    found = faults(EXPECTED, [*RECORDS[:3], twice, *RECORDS[4:], other])
+    assert found == ["1 lost: ['K1-00003']", "2 unexpected: ['K1-00003 times 2', 'other']"]
+
+
 def test_a_payload_of_an_aborted_transaction_is_an_aborted_read() -> None:
     ghost = RECORDS[3]._replace(offset=9, value="K1-00009")
     assert faults(EXPECTED, [*RECORDS, ghost], aborted={"K1-00009"}) == ["1 aborted read: ['K1-00009']"]

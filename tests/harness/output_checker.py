@@ -5,6 +5,7 @@ Payloads are `<key>-<number>`. The numbers of a key increase, and every payload 
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +14,10 @@ from .anomalies import Reports, classify, texts
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
+
+
+# Whatever follows them, such as the ` times 2` of a payload that was counted twice.
+_DIGITS = re.compile(r"\d+")
 
 
 class OutputRecord(NamedTuple):
@@ -69,9 +74,10 @@ def withdrawn(seen: Iterable[OutputRecord], now: Iterable[OutputRecord]) -> list
 
 
 def line_of(payload: str) -> tuple[str, int]:
-    """The key of a payload, and its number among those of the key."""
-    key, number = payload.rsplit("-", 1)
-    return key.upper(), int(number)
+    """The key of a payload, and its number among those of the key; a payload of another form has no number."""
+    key, _, number = payload.rpartition("-")
+    digits = _DIGITS.match(number)
+    return key.upper(), int(digits[0]) if digits else -1
 
 
 def _scattered(records: Iterable[OutputRecord]) -> list[object]:
