@@ -98,7 +98,8 @@ private[source] final class SharedClients(open: ClusterConfig => ClusterClient) 
       }
     }
 
-    def close(): Unit = synchronized(made.foreach(_.close()))
+    /** Without the lock: Kafka's client waits for the thread that reports to pending requests that it is closed. */
+    def close(): Unit = synchronized(made).foreach(_.close())
   }
 
   /** The client as one of its users has it. */

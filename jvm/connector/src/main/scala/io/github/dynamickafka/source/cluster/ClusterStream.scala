@@ -133,10 +133,14 @@ private[source] final class ClusterStream(
   def close(): Unit = {
     lane.foreach(_.finish().join())
     silent.close()
-    synchronized {
+    val last = synchronized {
       isClosed = true
-      admin.foreach(_.close())
+      val open = admin
+      admin = None
+      open
     }
+    // Without the lock: Kafka's client waits for the thread that reports to pending requests that it is closed.
+    last.foreach(_.close())
     stream.foreach(_.stop())
   }
 

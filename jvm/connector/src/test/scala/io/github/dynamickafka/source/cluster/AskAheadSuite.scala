@@ -120,12 +120,25 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     world(limitMs = 600000, skip = true) { w =>
       w.trigger()
       w.freeze()
-      eventually(assert(w.trigger()("blue") == ClusterView.Pending))
+      eventually {
+        w.trigger()
+        assert(w.streams.isLate("blue"))
+      }
       val from = System.nanoTime()
       val views = w.trigger(reads(4L).copy(afterwards = true))
       assert(views("blue") == ClusterView.Pending && end(views("green")).isDefined)
       assert(msSince(from) < 60000)
     }
+  }
+
+  test("clients close while requests are pending, whose failure their cluster takes") {
+    val w = new World(limitMs = 600000, skip = true)
+    w.trigger()
+    w.freeze()
+    eventually(assert(w.trigger()("blue") == ClusterView.Pending))
+    w.close()
+    eventually(assert(w.blue.closed.get == w.blue.opened.get))
+    assert(w.blue.stuck.get == 0)
   }
 
   /** What would be lost or wrong with an older response is asked for, and waited for, when it comes up. */

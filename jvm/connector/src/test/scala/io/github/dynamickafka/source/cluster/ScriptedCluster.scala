@@ -1,12 +1,12 @@
 package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
 
 import scala.collection.concurrent.TrieMap
 
 import org.apache.kafka.clients.admin.OffsetSpec
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
+import org.apache.kafka.common.errors.{TimeoutException, UnknownTopicOrPartitionException}
 import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 
 /**
@@ -43,6 +43,9 @@ final class ScriptedCluster {
   val opened = new AtomicInteger
   val closed = new AtomicInteger
 
+  /** Clients whose users did not take the failure of pending requests while the client was closing. */
+  val stuck = new AtomicInteger
+
   /** All requests for the latest offset of a partition. */
   val listings = new AtomicInteger
 
@@ -53,6 +56,7 @@ final class ScriptedCluster {
 
   private final class Client(number: Int) extends ClusterClient {
     private val first = TrieMap.empty[(String, Int), Option[Int]]
+    private val unanswered = new ConcurrentLinkedQueue[CompletableFuture[_]]
 
     override def clusterId: CompletableFuture[String] = id()
     override def topics: CompletableFuture[Set[String]] =
@@ -63,7 +67,7 @@ final class ScriptedCluster {
 
     private def described(topic: String): CompletableFuture[TopicAnswer] = {
       val found = leaders.collect { case ((`topic`, p), node) => p -> node }
-      if (!describes(number)) new CompletableFuture[TopicAnswer]
+      if (!describes(number)) pending(new CompletableFuture[TopicAnswer])
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
       else if (delayMs == 0L) CompletableFuture.completedFuture(TopicAnswer(found))
       else new CompletableFuture[TopicAnswer].completeOnTimeout(
@@ -90,7 +94,7 @@ final class ScriptedCluster {
           if (isolation == IsolationLevel.READ_COMMITTED) stable.getOrElse(key, ends(key)) else ends(key)
       }
       tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(value)
-             else new CompletableFuture[Long])
+             else pending(new CompletableFuture[Long]))
     }
 
     override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = {
@@ -106,13 +110,29 @@ final class ScriptedCluster {
     ): Map[TopicPartition, CompletableFuture[Unit]] =
       offsets.map { case (tp, _) => tp -> CompletableFuture.completedFuture(()) }
 
+    /** As Kafka's: the thread of the client fails all pending requests, and is waited for. */
     override def close(): Unit = {
+      val thread = new Thread(() =>
+        unanswered.forEach { answer =>
+          val _ = answer.completeExceptionally(new TimeoutException("the client is closed"))
+        }
+      )
+      thread.setDaemon(true)
+      thread.start()
+      thread.join(ScriptedCluster.CloseMs)
+      if (thread.isAlive) stuck.incrementAndGet()
       val _ = closed.incrementAndGet()
+    }
+
+    private def pending[A](answer: CompletableFuture[A]): CompletableFuture[A] = {
+      unanswered.add(answer)
+      answer
     }
   }
 }
 
 object ScriptedCluster {
+  private val CloseMs = 20000L
 
   /** A topic `t` whose partitions are led by these nodes, each with ten records. */
   def led(nodes: Int*): ScriptedCluster = {
