@@ -39,7 +39,7 @@ commands += Command.single("sparkLine") { (state, line) =>
 val leftOut = sys.props.getOrElse("tests", "default") match {
   case "all" => Nil
   case "default" => Seq("TestAll")
-  case "fast" => Seq("TestAll", "OnBrokers")
+  case "fast" => Seq("TestAll", "OnBrokers", "NotInFast")
   case other => sys.error(s"-Dtests=$other: there are all, default and fast")
 }
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
+import io.github.dynamickafka.testkit.{NotInFast, TestAll, TimeLimit}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
@@ -31,7 +31,8 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
   }
 
   test(
-    "20,000 histories: every record once, no loss that is not true, all replays alike, and no end to progress"
+    "20,000 histories: every record once, no loss that is not true, all replays alike, and no end to progress",
+    NotInFast
   ) {
     check(20000)
   }
