@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.read
 
 import java.time.Duration
-import java.util.concurrent.{ConcurrentLinkedQueue, Executor}
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, Executor}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
@@ -96,12 +96,17 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   test("an error is left to the task, and the consumer that had it is not used") {
-    var fails = true
+    @volatile var fails = true
+    val failed = new CountDownLatch(1)
     val s = new Scene({
-      if (fails) throw new KafkaException("no log-in")
+      if (fails) {
+        failed.countDown()
+        throw new KafkaException("no log-in")
+      }
       new Client(records = 2)
     })
     s.ahead.begin(Seq(bundle))
+    failed.await()
     s.ahead.handOver(bundle, s.noCheck)
     assert(s.pool.size == 0)
     fails = false
@@ -109,17 +114,20 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
   }
 
   test("a task that is cancelled does not wait for a consumer that is being opened") {
-    val opening = new ju.concurrent.CountDownLatch(1)
+    val opening, opened = new CountDownLatch(1)
     val s = new Scene({
-      opening.await()
+      opening.countDown()
+      opened.await()
       new Client(records = 2)
     })
     s.ahead.begin(Seq(bundle))
+    // A task that comes before the thread has started does not let it open anything.
+    opening.await()
     intercept[IllegalStateException](s.ahead.handOver(
       bundle,
       () => throw new IllegalStateException("cancelled")
     ))
-    opening.countDown()
+    opened.countDown()
     eventually(assert(s.pool.size == 1))
   }
 
