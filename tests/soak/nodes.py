@@ -23,23 +23,11 @@ class NodeFaults:
 
     def kill_leader(self, cluster: Cluster, topic: str, flows: Flows) -> None:
         """Kill the leader of partition 0, and restart it when the query has finished a batch without it."""
-        leader = self._leader(cluster, topic)
-        leader.kill()
-        try:
-            self._await_other(cluster, topic, leader)
-            flows()
-        finally:
-            leader.restart()
+        self._without_leader(cluster, topic, flows, lambda node: node.kill(), lambda node: node.restart())
 
     def freeze_leader(self, cluster: Cluster, topic: str, flows: Flows) -> None:
         """Freeze the leader, which keeps its connections, and thaw it when a batch has been finished without it."""
-        leader = self._leader(cluster, topic)
-        leader.freeze()
-        try:
-            self._await_other(cluster, topic, leader)
-            flows()
-        finally:
-            leader.thaw()
+        self._without_leader(cluster, topic, flows, lambda node: node.freeze(), lambda node: node.thaw())
 
     def restart_leader(self, cluster: Cluster, topic: str) -> None:
         """Shut the leader down, which hands its partitions over, and start it again."""
@@ -66,6 +54,21 @@ class NodeFaults:
         assert found is not None
         return cluster.node(found)
 
-    def _await_other(self, cluster: Cluster, topic: str, former: Node) -> None:
-        until(f"another leader of {topic}", lambda: cluster.leader(topic, 0) not in (None, former.id), ELECTION_S)
-        self.elections["leader"] += 1
+    def _without_leader(
+        self,
+        cluster: Cluster,
+        topic: str,
+        flows: Flows,
+        begin: Callable[[Node], object],
+        end: Callable[[Node], object],
+    ) -> None:
+        leader = self._leader(cluster, topic)
+        begin(leader)
+        try:
+            until(
+                f"another leader of {topic}", lambda: cluster.leader(topic, 0) not in (None, leader.id), ELECTION_S
+            )
+            self.elections["leader"] += 1
+            flows()
+        finally:
+            end(leader)

@@ -9,6 +9,8 @@ import org.apache.kafka.common.errors.RetriableException
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock
@@ -143,6 +145,22 @@ private[source] final class ClusterStream(
     last.foreach(_.close())
     stream.foreach(_.stop())
   }
+
+  /** The message of an error of this cluster for users, without secrets. */
+  def explain(error: Throwable): String = Redaction.scrub(
+    error match {
+      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
+      case other => ClusterFailure.text(other)
+    },
+    config.properties.client
+  )
+
+  /** The error that fails the query, for an exception of a client of this cluster. */
+  def failure(error: Throwable): Errors.Runtime =
+    ClusterFailure(id, config.bootstrapServers, error, explain(error), safe(error))
+
+  /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
+  def safe(error: Throwable): Throwable = Redaction.scrub(error, config.properties.client)
 
   private def offset(positions: Positions) =
     wrapped.deserializeOffset(CompositeOffsetJson.writePositions(positions))

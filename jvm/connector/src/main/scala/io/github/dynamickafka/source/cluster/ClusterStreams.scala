@@ -1,13 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{
-  CompletableFuture,
-  ExecutionException,
-  ExecutorService,
-  Executors,
-  TimeUnit,
-  TimeoutException
-}
+import java.util.concurrent.{CompletableFuture, ExecutorService, Executors, TimeUnit, TimeoutException}
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -15,7 +8,6 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
 import io.github.dynamickafka.source.ahead.{Agents, Answer, ResponseTimes}
 import io.github.dynamickafka.time.Clock
@@ -42,7 +34,7 @@ private[source] final class ClusterStreams(
   import ClusterStreams._
 
   private var streams = Map.empty[String, ClusterStream]
-  private var outages = Map.empty[String, Outage]
+  private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
   private var toldLate = Set.empty[String]
@@ -53,7 +45,7 @@ private[source] final class ClusterStreams(
     thread
   }
 
-  def unreachable: Set[String] = outages.keySet
+  def unreachable: Set[String] = outages.ids
 
   /** The times of the responses to the last [[ask]]. */
   val times = new ResponseTimes(clock)
@@ -62,7 +54,7 @@ private[source] final class ClusterStreams(
   def set(wanted: Map[String, ClusterConfig]): Unit = {
     val (same, other) = streams.partition { case (id, stream) => wanted.get(id).contains(stream.config) }
     streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
-    outages = outages.filter { case (id, _) => same.contains(id) }
+    outages.retain(same.keySet)
     agents.retain(same.keySet)
     toldLate = toldLate.filter(same.contains)
     times.retain(wanted.keySet)
@@ -89,8 +81,7 @@ private[source] final class ClusterStreams(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] = {
-    // A cluster without a question is not expected to answer one.
-    outages = outages.filter { case (id, o) => o.of != Outage.Request.Offsets || questions.contains(id) }
+    outages.retainOffsets(questions.keySet)
     times.begin()
     askAll(questions, superseded)
   }
@@ -108,7 +99,7 @@ private[source] final class ClusterStreams(
   ): Option[Map[String, ClusterView]] = {
     val begun = clock.monotonicMs()
     val (ahead, others) = questions.partition { case (id, question) =>
-      !outages.contains(id) && agents.takes(id, question)
+      !outages.ids(id) && agents.takes(id, question)
     }
     agents.begin(ahead)
     // A cluster that does not respond would not respond to another question either.
@@ -161,10 +152,7 @@ private[source] final class ClusterStreams(
       stream: ClusterStream,
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] =
-    async(() => request(stream, question.copy(ahead = true))).orTimeout(
-      stream.config.requestTimeoutMs,
-      TimeUnit.MILLISECONDS
-    )
+    limited(stream)(request(stream, question.copy(ahead = true)))
 
   /** @param begun when the trigger began */
   private def viewOf(
@@ -181,7 +169,7 @@ private[source] final class ClusterStreams(
       ClusterView.Pending
     case Left(error) =>
       toldLate -= id
-      notAnswered(Outage.Request.Offsets, id, Futures.cause(error))
+      outages.failed(Outage.Request.Offsets, id, Futures.cause(error))
       ClusterView.Unreachable
   }
 
@@ -216,7 +204,7 @@ private[source] final class ClusterStreams(
   /** All topics of a cluster, without waiting. A failure changes nothing. */
   def topicsAhead(id: String): CompletableFuture[Set[String]] = {
     val stream = streams(id)
-    async(() => stream.topics).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+    limited(stream)(stream.topics)
   }
 
   private def gather[A](
@@ -226,20 +214,20 @@ private[source] final class ClusterStreams(
   )(ask: ClusterStream => CompletableFuture[A]): Option[Map[String, Option[A]]] = {
     def send(id: String) = {
       val stream = streams(id)
-      async(() => ask(stream)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+      limited(stream)(ask(stream))
     }
-    val reachable = ids.filter(id => !stillOut(request, id, () => send(id)))
+    val reachable = ids.filter(id => !outages.isOut(request, id, () => send(id)))
     val answers = reachable.iterator.map(id => id -> send(id)).toMap
-    if (!await(answers, superseded)) None
+    if (!Futures.await(answers, superseded)) None
     else {
       val found = answers.map { case (id, answer) => id -> result(id, answer) }
       if (superseded(found.collect { case (id, Left(_)) => id }.toSet)) None
       else Some((ids -- reachable).iterator.map(_ -> Option.empty[A]).toMap ++ found.map {
         case (id, Right(answer)) =>
-          answered(id)
+          outages.ended(id)
           id -> Some(answer)
         case (id, Left(error)) =>
-          notAnswered(request, id, error)
+          outages.failed(request, id, error)
           id -> None
       })
     }
@@ -249,27 +237,26 @@ private[source] final class ClusterStreams(
   def identities(topics: Map[String, Set[String]]): Map[String, Either[Throwable, ClusterIdentity]] = {
     val sent = topics.map { case (id, ofCluster) =>
       val stream = streams(id)
-      id -> async { () =>
+      id -> limited(stream) {
         // A user that may read a topic may describe it; if not, the task reports the topic.
         val ids = stream.topicIds(ofCluster).exceptionally(_ => Map.empty[String, String])
         stream.kafkaClusterIdNow.thenCombine[Map[String, String], ClusterIdentity](
           ids,
           (found, topicIds) => ClusterIdentity(known(found), SortedMap.from(topicIds))
         )
-      }.orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
+      }
     }
-    await(sent, _ => false)
-    sent.map { case (id, answer) => id -> outcome(answer) }
+    Futures.await(sent, _ => false)
+    sent.map { case (id, answer) => id -> Futures.outcome(answer) }
   }
 
   /** The latest offsets of these topics, as far as the cluster responds. */
   def ends(id: String, topics: Set[String]): Positions = {
     val stream = streams(id)
     val question = ClusterQuestion(topics, Positions.empty, Map.empty)
-    val answer =
-      async(() => stream.ask(question, pool)).orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    await(Map(id -> answer), _ => false)
-    outcome(answer).fold(_ => Positions.empty, _.ends)
+    val answer = limited(stream)(stream.ask(question, pool))
+    Futures.await(Map(id -> answer), _ => false)
+    Futures.outcome(answer).fold(_ => Positions.empty, _.ends)
   }
 
   /**
@@ -277,25 +264,7 @@ private[source] final class ClusterStreams(
    * because it has left or is not required yet. A cluster closes after its last commit.
    */
   def commit(id: String, positions: Positions, tally: CommitCounter): Unit = streams.get(id).foreach { stream =>
-    stream.commits(lane(stream, tally)).offer(positions)
-  }
-
-  private def lane(stream: ClusterStream, tally: CommitCounter): GroupCommitQueue = {
-    val config = stream.config
-    val group = config.committedGroup.getOrElse("")
-    def send(positions: Positions): CompletableFuture[Unit] =
-      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup)
-      else
-        async(() => stream.commit(group, positions))
-          .orTimeout(config.requestTimeoutMs, TimeUnit.MILLISECONDS)
-    new GroupCommitQueue(
-      send,
-      error =>
-        error.map(Futures.cause).fold(tally.succeeded(stream.id, group))(e =>
-          tally.failed(stream.id, group, describe(e, config))
-        ),
-      clock
-    )
+    stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), tally, clock)).offer(positions)
   }
 
   override def close(): Unit = {
@@ -308,30 +277,14 @@ private[source] final class ClusterStreams(
     val _ = closed.whenComplete((_, _) => pool.shutdown())
   }
 
-  /** Runs on another thread than the query's, because opening a client can block. */
-  private def async[A](ask: () => CompletableFuture[A]): CompletableFuture[A] =
-    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask(), pool).thenCompose[A](answer => answer)
+  /**
+   * Asks within the time limit of the cluster, on another thread than the query's, because opening a client can block.
+   */
+  private def limited[A](stream: ClusterStream)(ask: => CompletableFuture[A]): CompletableFuture[A] =
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, pool).thenCompose[A](answer => answer)
+      .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
-  private def stillOut(request: Outage.Request, id: String, ask: () => CompletableFuture[_]): Boolean =
-    outages.get(id).exists { outage =>
-      val next =
-        if (outage.of == request) outage.look(clock.monotonicMs(), ask)
-        // Offsets are what the query needs, and a cluster that lists its topics may not give them.
-        else if (request == Outage.Request.Offsets)
-          outage.copy(of = request, probe = None).look(clock.monotonicMs(), ask)
-        else Left(outage)
-      next match {
-        // The cluster may still reject the requests of the query: the outage ends with the first successful one.
-        case Right(_) => false
-        case Left(still) =>
-          outages += id -> still
-          if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
-            throw failure(id, still.cause)
-          true
-      }
-    }
-
-  private def result[A](id: String, answer: CompletableFuture[A]) = outcome(answer).left.map {
+  private def result[A](id: String, answer: CompletableFuture[A]) = Futures.outcome(answer).left.map {
     case e: NoCommittedOffset =>
       throw Errors.invalidOption(
         e.option,
@@ -341,39 +294,6 @@ private[source] final class ClusterStreams(
       )
     case other => other
   }
-
-  private def notAnswered(request: Outage.Request, id: String, error: Throwable): Unit =
-    if (!skipUnreachable) throw failure(id, error)
-    else {
-      if (!outages.contains(id)) {
-        log.warn(
-          "Kafka cluster '{}' ({}) is unreachable; the query continues without it and retries: {}",
-          id,
-          streams(id).config.bootstrapServers,
-          explain(id, error)
-        )
-      }
-      outages += id -> outages.get(id).fold(Outage.begin(request, clock.monotonicMs(), error))(_.again(
-        clock.monotonicMs(),
-        error
-      ))
-    }
-
-  private def answered(id: String): Unit = outages.get(id).foreach { outage =>
-    log.info("Kafka cluster '{}' is reachable again after {} ms", id, clock.monotonicMs() - outage.since)
-    outages -= id
-  }
-
-  /** The message of an error of this cluster for users, without secrets. */
-  def explain(id: String, error: Throwable): String = describe(error, streams(id).config)
-
-  /** The error that fails the query, for an exception of a client of this cluster. */
-  def failure(id: String, error: Throwable): Errors.Runtime =
-    ClusterFailure(id, streams(id).config.bootstrapServers, error, explain(id, error), safe(id, error))
-
-  /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
-  def safe(id: String, error: Throwable): Throwable =
-    Redaction.scrub(error, streams(id).config.properties.client)
 
   /** Closes in the background, because a client may wait for pending requests. Failures are logged. */
   private def close(gone: Iterable[ClusterStream]): Unit =
@@ -400,55 +320,10 @@ private[source] final class ClusterStreams(
 private[source] object ClusterStreams {
   private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
-  private val CheckEveryMs = 50L
   private val CloseWaitMs = 800L
 
   /** Longer if a commit is pending, because the process may exit right after the stop. */
   private val CommitWaitMs = 3000L
 
   private def known(kafkaId: String): Option[String] = Option(kafkaId).filter(_.nonEmpty)
-
-  private def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
-    try Right(answer.join())
-    catch { case NonFatal(e) => Left(Futures.cause(e)) }
-
-  /**
-   * Waits for all responses, or until waiting is useless; then cancels the pending requests.
-   *
-   * @param superseded called with the clusters whose requests are pending
-   * @return whether all requests are complete
-   */
-  private[source] def await(
-      answers: Map[String, CompletableFuture[_]],
-      superseded: Set[String] => Boolean
-  ): Boolean = {
-    val all = answers.values.toSeq
-    val every = CompletableFuture.allOf(all: _*)
-    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
-    @annotation.tailrec
-    def wait(): Boolean =
-      if (every.isDone) true
-      else if (superseded(pending)) false
-      else {
-        try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
-        catch { case _: TimeoutException | _: ExecutionException => () }
-        wait()
-      }
-    try wait()
-    finally all.foreach(_.cancel(true))
-  }
-
-  private def describe(error: Throwable, config: ClusterConfig): String = {
-    val text = error match {
-      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
-      case other => ClusterFailure.text(other)
-    }
-    Redaction.scrub(text, config.properties.client)
-  }
 }
-
-/** A commit to a cluster for which no consumer group is set. */
-private[source] final class NoGroup
-    extends RuntimeException(
-      "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
-    )

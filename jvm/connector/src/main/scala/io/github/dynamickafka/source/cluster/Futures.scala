@@ -1,16 +1,25 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, CompletionException}
+import java.util.concurrent.{
+  CompletableFuture,
+  CompletionException,
+  ExecutionException,
+  TimeUnit,
+  TimeoutException
+}
+
+import scala.util.control.NonFatal
 
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
 /** What the requests to a cluster have in common. */
 private[source] object Futures {
+  private val CheckEveryMs = 50L
 
   /** The exception of the client, without the wrappers of futures. */
   @annotation.tailrec
   def cause(e: Throwable): Throwable = e match {
-    case wrapped @ (_: CompletionException | _: java.util.concurrent.ExecutionException)
+    case wrapped @ (_: CompletionException | _: ExecutionException)
         if wrapped.getCause != null =>
       cause(wrapped.getCause)
     case other => other
@@ -38,4 +47,32 @@ private[source] object Futures {
   def failure[A](answer: CompletableFuture[A]): Option[Throwable] =
     if (answer.isCompletedExceptionally) Option(answer.handle[Throwable]((_, e) => e).getNow(null)).map(cause)
     else None
+
+  /** The result of a future that is complete, or the exception of the client. */
+  def outcome[A](answer: CompletableFuture[A]): Either[Throwable, A] =
+    try Right(answer.join())
+    catch { case NonFatal(e) => Left(cause(e)) }
+
+  /**
+   * Waits for all responses, or until waiting is useless; then cancels the pending requests.
+   *
+   * @param superseded called with the clusters whose requests are pending
+   * @return whether all requests are complete
+   */
+  def await(answers: Map[String, CompletableFuture[_]], superseded: Set[String] => Boolean): Boolean = {
+    val all = answers.values.toSeq
+    val every = CompletableFuture.allOf(all: _*)
+    def pending = answers.collect { case (id, answer) if !answer.isDone => id }.toSet
+    @annotation.tailrec
+    def wait(): Boolean =
+      if (every.isDone) true
+      else if (superseded(pending)) false
+      else {
+        try { val _ = every.get(CheckEveryMs, TimeUnit.MILLISECONDS) }
+        catch { case _: TimeoutException | _: ExecutionException => () }
+        wait()
+      }
+    try wait()
+    finally all.foreach(_.cancel(true))
+  }
 }

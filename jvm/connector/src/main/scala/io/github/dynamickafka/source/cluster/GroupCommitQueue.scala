@@ -81,4 +81,31 @@ private[source] final class GroupCommitQueue(
 
 private[source] object GroupCommitQueue {
   private val Nothing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
+
+  /**
+   * The queue of a cluster, whose commits are counted.
+   *
+   * @param ask sends a request within the time limit of the cluster
+   */
+  def of(
+      stream: ClusterStream,
+      ask: (=> CompletableFuture[Unit]) => CompletableFuture[Unit],
+      tally: CommitCounter,
+      clock: Clock
+  ): GroupCommitQueue = {
+    val group = stream.config.committedGroup.getOrElse("")
+    def send(positions: Positions): CompletableFuture[Unit] =
+      if (group.isEmpty) CompletableFuture.failedFuture(new NoGroup) else ask(stream.commit(group, positions))
+    def tell(error: Option[Throwable]): Unit = error.map(Futures.cause) match {
+      case None => tally.succeeded(stream.id, group)
+      case Some(e) => tally.failed(stream.id, group, stream.explain(e))
+    }
+    new GroupCommitQueue(send, tell, clock)
+  }
 }
+
+/** A commit to a cluster for which no consumer group is set. */
+private[source] final class NoGroup
+    extends RuntimeException(
+      "no consumer group is set: set 'commitGroupId', or 'kafka.group.id' for all clusters"
+    )

@@ -2,7 +2,9 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.CompletableFuture
 
-import io.github.dynamickafka.time.Backoff
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * The state of an unreachable cluster while the query continues without it. Immutable.
@@ -51,4 +53,76 @@ private[source] object Outage {
 
   private def causeOf(answer: CompletableFuture[_]): Option[Throwable] =
     Futures.failure(answer)
+}
+
+/**
+ * The unreachable clusters of one query, and what `clusterFailurePolicy` says about them. Used only by the thread of the
+ * query.
+ *
+ * @param skipUnreachable whether to continue without unreachable clusters
+ * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
+ * @param stream returns an open cluster
+ */
+private[cluster] final class Outages(
+    skipUnreachable: Boolean,
+    failureTimeoutMs: Long,
+    clock: Clock,
+    stream: String => ClusterStream
+) {
+  import Outages._
+
+  private var outages = Map.empty[String, Outage]
+
+  def ids: Set[String] = outages.keySet
+
+  def retain(ids: Set[String]): Unit = outages = outages.filter { case (id, _) => ids(id) }
+
+  /** Ends outages of other clusters that did not return offsets, because they are not asked for any now. */
+  def retainOffsets(asked: Set[String]): Unit = outages = outages.filter { case (id, o) =>
+    o.of != Outage.Request.Offsets || asked(id)
+  }
+
+  /** Whether the cluster is still out. Sends a probe when its pause is over, and does not wait for it. */
+  def isOut(request: Outage.Request, id: String, ask: () => CompletableFuture[_]): Boolean =
+    outages.get(id).exists { outage =>
+      val now = clock.monotonicMs()
+      val next =
+        if (outage.of == request) outage.look(now, ask)
+        // Offsets are what the query needs, and a cluster that lists its topics may not give them.
+        else if (request == Outage.Request.Offsets) outage.copy(of = request, probe = None).look(now, ask)
+        else Left(outage)
+      next match {
+        // The cluster may still reject the requests of the query: the outage ends with the first successful one.
+        case Right(_) => false
+        case Left(still) =>
+          outages += id -> still
+          if (failureTimeoutMs >= 0 && clock.monotonicMs() - still.since >= failureTimeoutMs)
+            throw stream(id).failure(still.cause)
+          true
+      }
+    }
+
+  /** @throws DynamicKafkaRuntimeException if the query does not continue without the cluster */
+  def failed(request: Outage.Request, id: String, error: Throwable): Unit = {
+    val cluster = stream(id)
+    if (!skipUnreachable) throw cluster.failure(error)
+    val now = clock.monotonicMs()
+    if (!outages.contains(id))
+      log.warn(
+        "Kafka cluster '{}' ({}) is unreachable; the query continues without it and retries: {}",
+        id,
+        cluster.config.bootstrapServers,
+        cluster.explain(error)
+      )
+    outages += id -> outages.get(id).fold(Outage.begin(request, now, error))(_.again(now, error))
+  }
+
+  def ended(id: String): Unit = outages.get(id).foreach { outage =>
+    log.info("Kafka cluster '{}' is reachable again after {} ms", id, clock.monotonicMs() - outage.since)
+    outages -= id
+  }
+}
+
+private[cluster] object Outages {
+  private val log = LoggerFactory.getLogger(classOf[Outages])
 }

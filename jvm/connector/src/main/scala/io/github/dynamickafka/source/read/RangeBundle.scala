@@ -21,8 +21,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * Ranges of one cluster for one consumer, with at most one range for each partition. A task reads one bundle, or several as
- * a [[SharedTask]].
+ * The offset ranges that a consumer reads from a cluster, at most one per partition. A task reads one bundle, or several
+ * as a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
  * @param next bundles of tasks that are likely to start on the same executor after this one, for [[ReadAhead]]; they name

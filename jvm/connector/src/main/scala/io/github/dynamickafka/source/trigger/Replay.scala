@@ -75,12 +75,12 @@ private[source] final class Replay(
         else deferred.defer(start, end, missing.map { case (id, of) => id -> of.ranges })
       reason.foreach { why =>
         val (id, of) = missing.head
-        throw unreachable(id, of, s"${streams.explain(id, of.error)}. The records cannot be deferred: $why")
+        throw unreachable(id, of, s"${streams(id).explain(of.error)}. The records cannot be deferred: $why")
       }
     case policy =>
       missing.foreach { case (id, of) =>
-        if (isCurrent(id)) throw streams.failure(id, of.error)
-        if (policy == UnreachableReplayPolicy.Fail) throw unreachable(id, of, streams.explain(id, of.error))
+        if (isCurrent(id)) throw streams(id).failure(of.error)
+        if (policy == UnreachableReplayPolicy.Fail) throw unreachable(id, of, streams(id).explain(of.error))
         lost.add(of.ranges)
         log.warn(
           "Kafka cluster '{}' is unreachable and 'unreachableReplayPolicy' is 'skip': these records are lost: {}",
@@ -91,7 +91,7 @@ private[source] final class Replay(
   }
 
   private def unreachable(id: String, of: Missing, reason: String) =
-    Errors.unreachableReplay(id, show(of.ranges), reason, streams.safe(id, of.error))
+    Errors.unreachableReplay(id, show(of.ranges), reason, streams(id).safe(of.error))
 
   /** The ranges of topics that are still those that were logged: other topics have other records at the same offsets. */
   private def same(

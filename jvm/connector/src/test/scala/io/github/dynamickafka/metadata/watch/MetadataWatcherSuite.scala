@@ -3,63 +3,15 @@ package io.github.dynamickafka.metadata.watch
 import java.util.concurrent.atomic.{AtomicLong, AtomicReference}
 import java.util.concurrent.{ConcurrentLinkedQueue, TimeUnit}
 
-import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
-import org.scalatest.concurrent.Eventually
-import org.scalatest.funsuite.AnyFunSuite
-import org.scalatest.time.{Millis, Seconds, Span}
-
-import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
-import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
-import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
-class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
-
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))
-
-  private val Soon = 20L
-  private val Never = 3600 * 1000L
-  private val one = stream("orders", "blue" -> cluster("a"))
-  private val two = stream("orders", "blue" -> cluster("a"), "green" -> cluster("a"))
-
-  private def watching[A](
-      service: ScriptedService,
-      intervalMs: Long = Soon,
-      threshold: Int = 3,
-      callTimeoutMs: Long = Never,
-      subscription: Subscription = Subscription.Ids(Seq("orders")),
-      timing: WatcherTiming = WatcherTiming(retryCapMs = 1, spacingWithoutPollingMs = 1, confirmMs = 1),
-      confirmations: Int = 2
-  )(body: MetadataWatcher[Topology] => A): A = {
-    val discovery = DiscoveryOptions(
-      intervalMs,
-      threshold,
-      callTimeoutMs,
-      allowMissingStreams = false,
-      removalConfirmations = confirmations
-    )
-    val watcher = MetadataWatcher(service, subscription, discovery, "scripted", timing)
-    val result =
-      try body(watcher)
-      finally watcher.close()
-    assert(service.mostAtOnce.get <= 1, "two calls ran concurrently")
-    result
-  }
-
-  private def ids(topology: Topology) = topology.clusters.keys.toSeq
-  private def current(watcher: MetadataWatcher[Topology]) = watcher.current.topology.toSeq.flatMap(ids)
-
-  private def unavailable(body: => Any) = {
-    val e = intercept[DynamicKafkaRuntimeException](body)
-    assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_UNAVAILABLE")
-    e
-  }
+class MetadataWatcherSuite extends WatcherTest {
 
   test("no call before the start, and awaitFirst returns the first answer") {
     val service = new ScriptedService(() => Seq(one))
@@ -91,96 +43,12 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  test("a first start retries up to the threshold, then fails with the last cause") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws(new IllegalStateException("no database", new RuntimeException("no route")))
-    watching(service, intervalMs = Never) { watcher =>
-      val e = unavailable(watcher.awaitFirst())
-      Seq("'scripted'", "4 consecutive times", "no database", "no route").foreach(s =>
-        assert(e.getMessage.contains(s))
-      )
-      assert(e.getCause.getMessage == "no database")
-      // Polling continues, which shows whether the failure is over.
-      assert(service.calls.get >= 4)
-      assert(watcher.current.fatal.exists(_.getMessage.contains("no database")))
-    }
-  }
-
-  test("a first start tolerates failures within the threshold") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws {
-      if (service.calls.get == 3) service.answers(one)
-      new IllegalStateException("not yet")
-    }
-    watching(service, intervalMs = Never) { watcher =>
-      assert(ids(watcher.awaitFirst()) == Seq("blue"))
-      assert(watcher.current.consecutiveFailures == 0)
-    }
-  }
-
   test("an invalid answer is a failure, and its text is kept") {
     val service = new ScriptedService(() => Seq(stream("orders", "b/lue" -> cluster("a"))))
     watching(service) { watcher =>
       val e = unavailable(watcher.awaitFirst())
       assert(e.getMessage.contains("stream 'orders', cluster 'b/lue': the cluster id is invalid"))
       assert(e.getCause.getMessage.contains("METADATA_INVALID"))
-    }
-  }
-
-  test("without polling a first start makes five attempts, and no call follows") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws(new IllegalStateException("down"))
-    watching(service, intervalMs = -1, threshold = 100) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("5 consecutive times"))
-      assert(service.calls.get == 5)
-    }
-    val well = new ScriptedService(() => Seq(one))
-    watching(well, intervalMs = -1)(watcher => assert(ids(watcher.awaitFirst()) == Seq("blue")))
-    assert(well.calls.get == 1)
-  }
-
-  test("a restart waits for the first attempt, whatever its result") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws(new IllegalStateException("down"))
-    watching(service) { watcher =>
-      assert(watcher.awaitFirstAttempt().isEmpty)
-      assert(watcher.current.consecutiveFailures >= 1)
-      service.answers(one)
-      eventually(assert(current(watcher) == Seq("blue")))
-      assert(watcher.awaitFirstAttempt().map(ids).contains(Seq("blue")))
-    }
-  }
-
-  private def before(ids: String*) = Topology(
-    SortedMap.from(ids.map(id =>
-      id -> TopologyCluster(
-        id,
-        SortedMap("a" -> TopologyTopic("orders")),
-        Map("bootstrap.servers" -> "b:9092")
-      )
-    ))
-  )
-
-  for (intervalMs <- Seq(Never, -1L))
-    test(
-      s"interval $intervalMs: a restart whose first answer removes something waits until it is confirmed"
-    ) {
-      val service = new ScriptedService(() => Seq(one))
-      watching(service, intervalMs, confirmations = 4) { watcher =>
-        assert(watcher.awaitFirstAttempt(Some(before("blue", "green"))).map(ids).contains(Seq("blue")))
-        assert(service.calls.get == 4)
-      }
-    }
-
-  test("a restart whose first answer lacks too many clusters uses the checkpoint, up to the threshold") {
-    val service = new ScriptedService(() => Seq(one))
-    watching(service) { watcher =>
-      assert(watcher.awaitFirstAttempt(Some(before("blue", "green", "red", "white"))).isEmpty)
-      eventually(assert(watcher.current.fatal.isDefined))
-      val text = watcher.current.fatal.map(_.getMessage).getOrElse("")
-      Seq("METADATA_UNAVAILABLE", "green, red, white", "maxRemovedClustersPerChange").foreach(s =>
-        assert(text.contains(s), text)
-      )
     }
   }
 
@@ -213,26 +81,6 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
     watching(slow, callTimeoutMs = 1000, intervalMs = Never, threshold = 0) { watcher =>
       assert(watcher.awaitFirst().clusters.size == 12)
       assert(slow.calls.get == 1)
-    }
-  }
-
-  test("failures at a restart count towards the threshold") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws(new IllegalStateException("down"))
-    watching(service) { watcher =>
-      assert(watcher.awaitFirstAttempt().isEmpty)
-      eventually(assert(watcher.current.fatal.isDefined))
-      assert(watcher.current.consecutiveFailures >= 4)
-    }
-  }
-
-  test("a restart without polling makes five attempts, and their failure is not fatal") {
-    val service = new ScriptedService(() => Seq.empty)
-    service.throws(new IllegalStateException("down"))
-    watching(service, intervalMs = -1) { watcher =>
-      assert(watcher.awaitFirstAttempt().isEmpty)
-      assert(service.calls.get == 5)
-      assert(watcher.current.fatal.isEmpty)
     }
   }
 
@@ -309,22 +157,6 @@ class MetadataWatcherSuite extends AnyFunSuite with TimeLimit with Eventually {
       eventually(assert(current(watcher) == Seq("blue", "green")))
       assert(watcher.current.consecutiveFailures == 0)
     }
-  }
-
-  test("a call that hangs at a first start and at a restart") {
-    val first = new ScriptedService(() => Seq(one))
-    val hung = first.hangs()
-    watching(first, intervalMs = Never, callTimeoutMs = 20) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("4 consecutive times"))
-    }
-    hung.countDown()
-    val again = new ScriptedService(() => Seq(one))
-    val hungAgain = again.hangs()
-    watching(again, intervalMs = Never, callTimeoutMs = 20) { watcher =>
-      assert(watcher.awaitFirstAttempt().isEmpty)
-      assert(watcher.current.consecutiveFailures == 1)
-    }
-    hungAgain.countDown()
   }
 
   test("an interrupt ends the wait of the waiting thread at once") {

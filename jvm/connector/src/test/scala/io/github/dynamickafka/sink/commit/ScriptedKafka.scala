@@ -106,27 +106,20 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
     ScriptedKafka.this.synchronized(created += 1)
 
     override def commit(id: String, handle: ResumableProducer.Handle): Unit =
-      ScriptedKafka.this.synchronized {
-        request(settings.cluster, s"commit $id")
-        failIfAsked(id)
-        val told = states.get((settings.cluster, id))
-          .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
-        told.map(_.state) match {
-          case Some(TransactionState.ONGOING) => end(settings.cluster, id, TransactionState.COMPLETE_COMMIT)
-          case Some(TransactionState.COMPLETE_COMMIT) => ()
-          case other => throw new InvalidProducerEpochException(s"$other")
-        }
-      }
+      ended("commit", id, handle, TransactionState.COMPLETE_COMMIT)
 
     override def abort(id: String, handle: ResumableProducer.Handle): Unit =
+      ended("abort", id, handle, TransactionState.COMPLETE_ABORT)
+
+    private def ended(how: String, id: String, handle: ResumableProducer.Handle, as: TransactionState): Unit =
       ScriptedKafka.this.synchronized {
-        request(settings.cluster, s"abort $id")
+        request(settings.cluster, s"$how $id")
         failIfAsked(id)
         val told = states.get((settings.cluster, id))
           .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
         told.map(_.state) match {
-          case Some(TransactionState.ONGOING) => end(settings.cluster, id, TransactionState.COMPLETE_ABORT)
-          case Some(TransactionState.COMPLETE_ABORT) => ()
+          case Some(TransactionState.ONGOING) => end(settings.cluster, id, as)
+          case Some(`as`) => ()
           case other => throw new InvalidProducerEpochException(s"$other")
         }
       }

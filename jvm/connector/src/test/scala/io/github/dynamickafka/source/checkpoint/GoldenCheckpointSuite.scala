@@ -50,7 +50,7 @@ class GoldenCheckpointSuite extends SourceTest {
 
   /**
    * The position in both partitions is 3 for `blue` and 2 for `green`, which was removed; the drain target of `red` is 2. The
-   * last batch, which reads one record from each partition of blue and red, is logged and not committed.
+   * last batch has a record from each partition of `blue` and `red`; it is logged but not committed.
    */
   private def make(target: Path): Unit = scene { s =>
     likeThen(6, 4, 0)

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.trigger
+package io.github.dynamickafka.source.subscription
 
 import org.apache.spark.sql.streaming.StreamingQuery
 

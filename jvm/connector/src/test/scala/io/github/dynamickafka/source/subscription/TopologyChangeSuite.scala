@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.trigger
+package io.github.dynamickafka.source.subscription
 
 import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Logs, Results, SourceTest, StreamsFile}
 

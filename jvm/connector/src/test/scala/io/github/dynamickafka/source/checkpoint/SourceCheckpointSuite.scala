@@ -1,0 +1,153 @@
+package io.github.dynamickafka.source.checkpoint
+
+import java.nio.file.Files
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+
+import org.apache.hadoop.conf.Configuration
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  Removal,
+  Topology,
+  TopologyCluster,
+  TopologyPattern,
+  TopologyTopic
+}
+
+class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
+
+  private def positions(all: (String, Int, Long)*) = Positions.from(all)
+  private def cluster(id: String, properties: Map[String, String], topics: (String, TopologyTopic)*) =
+    id -> TopologyCluster(id, SortedMap.from(topics), properties)
+
+  test("the checkpoint stores how to reach the clusters that offsets name, and no secret") {
+    val secrets = Map(
+      "bootstrap.servers" -> "b:1",
+      "sasl.jaas.config" -> "pw",
+      "ssl.key.password" -> ("$" + "{file:/x:y}"),
+      "my.own" -> "not known to Kafka"
+    )
+    val first = Topology(
+      SortedMap(
+        cluster(
+          "blue",
+          secrets,
+          "orders" -> TopologyTopic("s", startingOffsets = Some(OffsetsPolicy.Timestamp(5L)))
+        ),
+        cluster("red", Map("bootstrap.servers" -> "r:1"), "old" -> TopologyTopic("s", draining = true))
+      )
+    )
+    val second = Topology(
+      SortedMap(cluster("green", Map("bootstrap.servers" -> "g:1"), "orders" -> TopologyTopic("s"))),
+      SortedMap("blue" -> Removal.OfCluster, "green" -> Removal(SortedSet("old"), Set("x.*")))
+    )
+    val end = CompositeOffset(
+      clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
+      retained = SortedMap("red" -> Retained.at(1L, positions(("old", 0, 2L))))
+    )
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val memory = new SourceCheckpoint(folder, new Configuration)
+    memory.remember(first, end)
+    memory.remember(second, end)
+    val again = new SourceCheckpoint(folder, new Configuration)
+    assert(again.topology.exists(_.current == second))
+    assert(again.cluster("blue").map(_.properties).contains(secrets -- Seq("sasl.jaas.config", "my.own")))
+    assert(again.cluster("blue").map(_.withheld).contains(Set("sasl.jaas.config")))
+    assert(
+      again.cluster("blue").flatMap(_.topics.get("orders")) == first.clusters("blue").topics.get("orders")
+    )
+    assert(again.cluster("red").map(_.bootstrapServers).contains("r:1"))
+    assert(again.streamOf("red", "old") == "s")
+    again.remember(second, CompositeOffset.empty)
+    assert(
+      new SourceCheckpoint(folder, new Configuration).cluster("blue").isEmpty,
+      "no offset names it now"
+    )
+    assert(new SourceCheckpoint(folder, new Configuration).cluster("green").isDefined)
+  }
+
+  test("the initial offset is written once and read back") {
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    val initial = InitialOffset(
+      CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))),
+      unresolved = Set("green"),
+      unresolvedTopics = Map("blue" -> Set("u", "v"))
+    )
+    assert(initial.isUnresolved("blue", "u") && !initial.isUnresolved("blue", "t"))
+    assert(!initial.isUnresolved("green", "u"))
+    val memory = new SourceCheckpoint(folder, new Configuration)
+    assert(memory.initial.isEmpty)
+    memory.writeInitial(initial)
+    assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
+  }
+
+  test(
+    "a damaged file is named; without the newest topology the one before is used, and the next one is written"
+  ) {
+    val folder = Files.createTempDirectory("memory")
+    def open() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
+    def file(name: String) = folder.resolve("dynamic-kafka").resolve(name)
+    def damage(name: String, text: String): Unit = {
+      Files.writeString(file(name), text)
+      val _ = Files.deleteIfExists(file(name).resolveSibling(s".${file(name).getFileName}.crc"))
+    }
+    def of(id: String) =
+      Topology(SortedMap(cluster(id, Map("bootstrap.servers" -> s"$id:1"), "t" -> TopologyTopic("s"))))
+    val memory = open()
+    memory.remember(of("blue"), CompositeOffset.empty)
+    memory.remember(of("green"), CompositeOffset.empty)
+    memory.writeInitial(InitialOffset(CompositeOffset.empty, Set.empty))
+    for (
+      text <- Seq(
+        "{\"version\":1,\"cur",
+        "",
+        "[1]",
+        "{\"version\":1,\"current\":{\"blue\":{\"topics\":{\"t\":{\"startingOffsets\":\"x\"}}}}}"
+      )
+    ) {
+      damage("topology/1.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().newestTopology)
+      assert(e.getMessage.contains(file("topology/1.json").toString), e.getMessage)
+      assert(open().cluster("blue").isDefined && open().cluster("green").isEmpty)
+    }
+    open().remember(of("blue"), CompositeOffset.empty)
+    assert(open().newestTopology.exists(_.current == of("blue")) && Files.exists(file("topology/2.json")))
+    damage("topology/2.json", "{\"version\":9}")
+    assert(
+      intercept[DynamicKafkaRuntimeException](open().topology).getCondition.endsWith("UNKNOWN_OFFSET_VERSION")
+    )
+    for (text <- Seq("{", "{\"version\":1}", "{\"version\":1,\"offset\":{\"version\":1,\"x\":1}}")) {
+      damage("initial.json", text)
+      val e = intercept[DynamicKafkaRuntimeException](open().initial)
+      assert(e.getMessage.contains(file("initial.json").toString), e.getMessage)
+    }
+  }
+
+  test("a folder of Spark's own Kafka source is refused") {
+    val folder = Files.createTempDirectory("memory")
+    Files.writeString(folder.resolve("0"), "v1\n{}")
+    val e = intercept[DynamicKafkaRuntimeException](
+      new SourceCheckpoint(folder.toUri.toString, new Configuration).refusePlainKafka()
+    )
+    assert(e.getCondition == "DYNAMIC_KAFKA.PLAIN_KAFKA_CHECKPOINT")
+  }
+
+  test("the checkpoint stores patterns, matched topics, partitions and timestamps") {
+    val times = OffsetsPolicy.TimestampByPartition(Map("*" -> Map("orders" -> Map(0 -> 5L))))
+    val matched = TopologyTopic("s", matched = true, startingOffsets = Some(times))
+    val topology = Topology(SortedMap("blue" -> TopologyCluster(
+      "blue",
+      SortedMap("orders" -> matched, "some" -> TopologyTopic("s", partitions = Some(SortedSet(0, 3)))),
+      Map("bootstrap.servers" -> "b:1"),
+      Seq(TopologyPattern("or.*", matched))
+    )))
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
+    assert(new SourceCheckpoint(folder, new Configuration).topology.map(_.current).contains(topology))
+  }
+}
