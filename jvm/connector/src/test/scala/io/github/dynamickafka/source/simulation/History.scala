@@ -20,8 +20,9 @@ private object History {
   /** What is wrong in a history, with its seed and its steps. */
   def failure(seed: Long): Option[String] =
     // The steps are recorded the second time only.
-    wrong(seed, Defect.None).flatMap(_ => run(seed, Defect.None, recording = true)).map { case (what, steps) =>
-      s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
+    wrong(seed, Defect.None).flatMap(_ => run(seed, Defect.None, recording = true)).map {
+      case (what, steps) =>
+        s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
     }
 
   /** What is wrong in a history of a query with this defect. */
