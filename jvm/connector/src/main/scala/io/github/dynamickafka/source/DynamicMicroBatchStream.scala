@@ -76,6 +76,7 @@ private[source] final class DynamicMicroBatchStream(
   private var resolved: Option[(Topology, ClusterConfigs)] = None
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
+  private var initialLook: Option[InitialLook] = None
   private var last: Option[TriggerSnapshot] = None
   private var made: Option[Made] = None
   private val lags = new Lags
@@ -122,6 +123,7 @@ private[source] final class DynamicMicroBatchStream(
     val initial = InitialOffset(offset, unresolved, look.unansweredTopics)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
+    initialLook = Some(InitialLook(feed.current(), offset, look))
     log.info("The query starts at {}", offset.json)
     initial
   }
@@ -140,7 +142,11 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
-    if (availableNow && pinned.isEmpty) feed.pin()
+    if (availableNow && pinned.isEmpty) {
+      feed.pin()
+      // At a first start: what was there when the run began.
+      pinned = initialLook.filter(_.isOf(feed.current(), start)).map(_.look.views)
+    }
     deferred.committed(start)
     val reached = deferred.reached(start)
     val look = lookAt(reached)
@@ -296,6 +302,23 @@ private[source] object DynamicMicroBatchStream {
   )
 
   private val NoEnds = SortedMap.empty[String, Positions]
+
+  /**
+   * What determined the start offset of batch 0 in this run.
+   *
+   * @param topology before topics that match patterns were added
+   */
+  private final case class InitialLook(topology: Topology, offset: CompositeOffset, look: TriggerSnapshot) {
+
+    /** Whether another look would only find records that were added since. */
+    def isOf(now: Topology, start: CompositeOffset): Boolean =
+      (topology eq now) && start.sameAs(offset) && look.advance.losses.isEmpty &&
+        look.transition.clusters.valuesIterator.forall(_.ending.isEmpty) &&
+        look.views.valuesIterator.forall {
+          case view: ClusterView.Reachable => view.missing.isEmpty && view.unanswered.isEmpty
+          case _ => false
+        }
+  }
 
   val MissingTopicGraceMs = 5000L
   private val MissingTopicPauseMs = 200L
