@@ -116,7 +116,7 @@ private[ahead] object Agent {
   val FreshMs = 250L
 
   /** Between requests to a cluster that has nothing new. */
-  private val Pauses = Backoff(firstMs = 10L, longestMs = 200L)
+  private val Pauses = Backoff(firstMs = 10L, longestMs = 500L)
 
   private final case class Pending[Q, A](
       question: Q,

@@ -99,9 +99,9 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
 }
 
 private[source] object Agents {
-  private val LongestPauseMs = 200L
+  private val LongestPauseMs = 500L
 
-  /** Limits the requests of an idle query to 200 per second, as long as each cluster is asked five times a second. */
+  /** Limits the questions of an idle query to 200 per second, as long as each cluster is asked twice a second. */
   private val PauseOfClusterMs = 5L
 
   trait Rules[Q, A] {

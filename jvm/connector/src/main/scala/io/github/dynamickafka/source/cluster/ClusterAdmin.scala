@@ -24,12 +24,14 @@ private[source] final class ClusterAdmin(
     client: ClusterClient,
     clock: Clock
 ) {
+  import ClusterAdmin._
   import Futures.{allPresent, then2}
 
   private type Offsets = Map[TopicPartition, Long]
 
   private val policies = new PolicyOffsets(cluster, config, client)
   private val listings = new PartitionListings(config, client, clock)
+  @volatile private var last: Option[Last] = None
   @volatile private var committing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
 
   /** The cheapest request to find out whether the cluster is reachable. */
@@ -54,17 +56,30 @@ private[source] final class ClusterAdmin(
       patience: Patience
   ): CompletableFuture[ClusterAnswer] =
     listings(question, silent, patience).thenCompose[ClusterAnswer] { listed =>
-      val answered = listed.answered
-      // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
-      val resolved = then2(policies.entering(question, answered), policies.ending(question, answered))((_, _))
-        .orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
-      resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
-        val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
-        val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
-        settled(listed, known.toMap ++ starts).orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
-          .thenApply[ClusterAnswer](ends => answer(question, listed.copy(ends = ends), starts, ending))
-      }
+      last.filter(l => question.ahead && l.isOf(question, listed)).fold {
+        answer(question, listed, patience).thenApply[ClusterAnswer] { answer =>
+          last = Some(Last(question, listed, answer))
+          answer
+        }
+      }(same => CompletableFuture.completedFuture(same.answer))
     }
+
+  private def answer(
+      question: ClusterQuestion,
+      listed: PartitionListings.Listed,
+      patience: Patience
+  ): CompletableFuture[ClusterAnswer] = {
+    val answered = listed.answered
+    // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
+    val resolved = then2(policies.entering(question, answered), policies.ending(question, answered))((_, _))
+      .orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+    resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
+      val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
+      val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
+      settled(listed, known.toMap ++ starts).orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+        .thenApply[ClusterAnswer](ends => answer(question, listed.copy(ends = ends), starts, ending))
+    }
+  }
 
   private def answer(
       question: ClusterQuestion,
@@ -155,4 +170,20 @@ private[source] final class ClusterAdmin(
 
   /** Does not wait for pending requests. */
   def close(): Unit = client.close()
+}
+
+private object ClusterAdmin {
+
+  /** A response, and what it was made of. */
+  private final case class Last(
+      question: ClusterQuestion,
+      listed: PartitionListings.Listed,
+      answer: ClusterAnswer
+  ) {
+
+    /** Whether it is the response to this question as well: nothing has to be resolved, and the same was listed. */
+    def isOf(other: ClusterQuestion, found: PartitionListings.Listed): Boolean =
+      (listed eq found) && (question.known eq other.known) && question.topics == other.topics &&
+        question.only == other.only && other.entering.isEmpty && other.ending.isEmpty
+  }
 }

@@ -29,6 +29,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   @volatile private var responsive = Map.empty[TopicPartition, Int]
   // What questions that are asked ahead do not ask again: only retention moves it, and tasks notice that too.
   private val recent = TrieMap.empty[TopicPartition, Earliest]
+  // The last complete response, and whether the one before had the same latest offsets.
+  @volatile private var last: Option[Last] = None
 
   def apply(
       question: ClusterQuestion,
@@ -37,13 +39,53 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
     val first = list(known -- unlistable -- silent.keySet, question.ahead)
-    val attempt = Attempt(question, silent, patience, responsive, first)
-    look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
-      val led = described.leaders
-      unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
-      listed(described, listings, silent)
+    quiet(question, first).thenCompose[Listed] {
+      case Some(same) => CompletableFuture.completedFuture(same)
+      case None =>
+        val attempt = Attempt(question, silent, patience, responsive, first)
+        look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
+          val led = described.leaders
+          unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
+          listed(described, listings, silent).thenApply[Listed](remember(question.topics, _))
+        }
     }
   }
+
+  private def remember(topics: Set[String], found: Listed): Listed = {
+    val isComplete = found.unanswered.isEmpty && topics == found.present.map(_.topic)
+    last = Option.when(isComplete)(
+      Last(topics, found, isQuiet = last.exists(_.listed.ends == found.ends), clock.monotonicMs())
+    )
+    found
+  }
+
+  /**
+   * The last response, without describing the topics again, if no latest offset has changed: the cluster has nothing to read,
+   * so nothing can be read from a topic that was recreated meanwhile. None for a cluster that had news last time, because
+   * it would have to be described afterwards.
+   */
+  private def quiet(question: ClusterQuestion, first: Listings): CompletableFuture[Option[Listed]] = {
+    val now = clock.monotonicMs()
+    last.filter(l =>
+      question.ahead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
+        l.listed.present == first.keySet
+    ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
+      val both = first.valuesIterator.flatMap(of => Seq(of._1, of._2)).toSeq
+      CompletableFuture.allOf(both: _*).handle[Unit]((_, _) => ())
+        .completeOnTimeout((), LookAgainMs, TimeUnit.MILLISECONDS).thenApply[Option[Listed]] { _ =>
+          val isSame = first.forall { case (tp, (end, earliest)) =>
+            succeeded(end) && succeeded(earliest) && l.listed.ends.get(tp).contains(end.join())
+          }
+          Option.when(isSame) {
+            val earliest = first.map { case (tp, of) => tp -> of._2.join() }
+            // The same object, so that it is known to have the same meaning.
+            if (earliest == l.listed.earliest) l.listed else l.listed.copy(earliest = earliest)
+          }
+        }
+    }
+  }
+
+  private def succeeded(answer: CompletableFuture[_]) = answer.isDone && !answer.isCompletedExceptionally
 
   private def look(
       attempt: Attempt,
@@ -162,8 +204,14 @@ private[source] object PartitionListings {
   /** How long the earliest offset of a partition is used by questions that are asked ahead. */
   private val EarliestMs = 5000L
 
+  /** How long the description of topics is used whose latest offsets do not change. */
+  private val DescribedMs = 5000L
+
   /** @param at when it was listed, in monotonic milliseconds */
   private final case class Earliest(offset: Long, at: Long)
+
+  /** @param at when it arrived, in monotonic milliseconds */
+  private final case class Last(topics: Set[String], listed: Listed, isQuiet: Boolean, at: Long)
 
   /** @param ids the topic ids, where the broker gives them */
   private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])

@@ -6,7 +6,8 @@ import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 
 /** Computes lags once for the same objects: Spark requests the metrics of an idle query in each trigger. */
 private[source] final class Lags {
-  private var last: Option[(CompositeOffset, SortedMap[String, Positions], SortedMap[String, Seq[Long]])] = None
+  private var last: Option[(CompositeOffset, SortedMap[String, Positions], SortedMap[String, Seq[Long]])] =
+    None
 
   /** As [[Lags.of]]. */
   def of(consumed: CompositeOffset, ends: SortedMap[String, Positions]): SortedMap[String, Seq[Long]] =

@@ -171,6 +171,34 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(earliest(ahead).contains(4L) && kafka.earliestListings.get == 3)
   }
 
+  test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
+    val kafka = ScriptedCluster.led(1)
+    val time = new ManualClock
+    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val ahead = reads(0 -> 10L).copy(ahead = true)
+    def descriptionsOf(questions: ClusterQuestion*): Int = {
+      val before = kafka.descriptions.get
+      questions.foreach(ask(cluster, _))
+      kafka.descriptions.get - before
+    }
+    assert(descriptionsOf(ahead, ahead) == 2, "the second one tells that it is quiet")
+    assert(descriptionsOf(ahead, ahead, ahead) == 0)
+    assert(ask(cluster, ahead) eq ask(cluster, ahead))
+    assert(descriptionsOf(ahead.copy(ahead = false), ahead.copy(topics = Set("t", "u"))) > 2, "others")
+    assert(descriptionsOf(ahead, ahead) == 2)
+    kafka.ends = Map(("t", 0) -> 11L)
+    assert(descriptionsOf(ahead, ahead) == 2 && ask(cluster, ahead).ends.get("t", 0).contains(11L))
+    assert(descriptionsOf(ahead) == 0)
+    time.advanceMs(5001)
+    assert(descriptionsOf(ahead) == 1, "old")
+    kafka.leaders = Map(("t", 0) -> Some(1), ("t", 1) -> Some(1))
+    kafka.ends += ("t", 1) -> 10L
+    time.advanceMs(5001)
+    assert(ask(cluster, ahead).ends.get("t", 1).contains(10L), "a new partition")
+    kafka.leaders = Map.empty
+    assert(ask(cluster, ahead).missing == Set("t"), "a topic that was deleted")
+  }
+
   private def streams(
       clusters: Map[String, ScriptedCluster],
       limitMs: Long,

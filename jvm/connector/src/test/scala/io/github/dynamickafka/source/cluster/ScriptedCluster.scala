@@ -46,6 +46,9 @@ final class ScriptedCluster {
   /** Clients whose users did not take the failure of pending requests while the client was closing. */
   val stuck = new AtomicInteger
 
+  /** All requests for the description of a topic. */
+  val descriptions = new AtomicInteger
+
   /** All requests for the latest offset of a partition. */
   val listings = new AtomicInteger
 
@@ -66,6 +69,7 @@ final class ScriptedCluster {
       topics.iterator.map(topic => topic -> described(topic)).toMap
 
     private def described(topic: String): CompletableFuture[TopicAnswer] = {
+      descriptions.incrementAndGet()
       val found = leaders.collect { case ((`topic`, p), node) => p -> node }
       if (!describes(number)) pending(new CompletableFuture[TopicAnswer])
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
