@@ -11,8 +11,8 @@ import io.github.dynamickafka.testkit.{NotInFast, TestAll, TimeLimit}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
- * Random histories of a query: clusters are replaced and unreachable; topics are created, deleted, recreated and cut; the
- * metadata changes; the driver is killed at each step of a trigger; batches of unreachable clusters are deferred. Afterwards
+ * Random histories of a query: clusters are replaced and unreachable; topics are created, deleted, recreated and cut, and
+ * grow past the positions again; leaders are elected; the metadata changes; the driver is killed at each step of a trigger; batches of unreachable clusters are deferred. Afterwards
  * everything is made available, and the delivered records are compared with what Kafka has.
  */
 class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
@@ -77,7 +77,7 @@ private object TriggerLoopSimulationSuite {
     val wrong =
       try {
         (1 to Steps).foreach { _ =>
-          if (world.chance(60)) world.change(query.position, more => query.excused ++= more)
+          if (world.chance(60)) world.change()
           val limit =
             if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
           val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
@@ -91,7 +91,9 @@ private object TriggerLoopSimulationSuite {
   private def settled(world: World, query: SimulatedQuery): Seq[String] = {
     query.respondInTime()
     world.settle(draining = false)
-    val rests = comesToRest(query)
+    val restsFirst = comesToRest(query)
+    world.produceEverywhere()
+    val rests = restsFirst && comesToRest(query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
     val lost = there -- records -- query.excused
