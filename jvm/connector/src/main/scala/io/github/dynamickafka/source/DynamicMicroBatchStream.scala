@@ -204,8 +204,7 @@ private[source] final class DynamicMicroBatchStream(
   override def reportLatestOffset(): Offset =
     last.map(look =>
       // Every progress has it; the ids are in the start and end offsets.
-      look.advance.offset(look.advance.spans.map(_.lag))
-        .copy(entered = SortedMap.empty, identities = SortedMap.empty)
+      look.advance.latest
     ).orNull
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {

@@ -92,7 +92,7 @@ private[source] final class ClusterAdmin(
     val here = (tp: TopicPartition) => listed.answered(tp) && !vanished(tp.topic)
     ClusterAnswer(
       ClusterView.Reachable(
-        ends = positions(listed.ends, here),
+        ends = positions(listed.ends.map { case (tp, end) => tp -> end.offset }, here),
         earliest = positions(listed.earliest, here),
         entering = positions(starts, here),
         missing = (question.topics -- listed.present.map(_.topic)) ++ vanished,
@@ -100,7 +100,8 @@ private[source] final class ClusterAdmin(
         unanswered = listed.unanswered.collect {
           case (tp, reason) if !vanished(tp.topic) => (tp.topic, tp.partition) -> reason
         },
-        topicIds = listed.ids
+        topicIds = listed.ids,
+        epochs = positions(listed.ends.flatMap { case (tp, end) => end.epoch.map(tp -> _) }, here)
       ),
       listed.silent
     )
@@ -121,7 +122,7 @@ private[source] final class ClusterAdmin(
     else at(listed, tp, offset)
 
   private def at(listed: PartitionListings.Listed, tp: TopicPartition, offset: Long): Long = offset match {
-    case OffsetsPolicy.LatestOffset => listed.ends.getOrElse(tp, 0L)
+    case OffsetsPolicy.LatestOffset => listed.ends.get(tp).fold(0L)(_.offset)
     case OffsetsPolicy.EarliestOffset => listed.earliest.getOrElse(tp, 0L)
     case exact => exact
   }
@@ -129,9 +130,14 @@ private[source] final class ClusterAdmin(
   /**
    * The latest offsets, requested again where a position is beyond: records may have arrived since, or the position is
    * one of `read_uncommitted` beyond the last stable offset. A position up to the end of the log is valid.
+   *
+   * The leader epoch is that of the response that the offset is from: a later leader may have another log.
    */
-  private def settled(listed: PartitionListings.Listed, positions: Offsets): CompletableFuture[Offsets] = {
-    val beyond = positions.filter { case (tp, at) => listed.ends.get(tp).exists(_ < at) }
+  private def settled(
+      listed: PartitionListings.Listed,
+      positions: Offsets
+  ): CompletableFuture[Map[TopicPartition, ListedOffset]] = {
+    val beyond = positions.filter { case (tp, at) => listed.ends.get(tp).exists(_.offset < at) }
     if (beyond.isEmpty) CompletableFuture.completedFuture(listed.ends)
     else {
       val latest = beyond.map { case (tp, _) => tp -> OffsetSpec.latest }
@@ -142,7 +148,7 @@ private[source] final class ClusterAdmin(
       then2(readable, log) { (readable, log) =>
         listed.ends ++ beyond.map { case (tp, at) =>
           val end = readable.getOrElse(tp, listed.ends(tp))
-          tp -> (if (end < at && log.get(tp).exists(_ >= at)) at else end)
+          tp -> log.get(tp).filter(of => end.offset < at && of.offset >= at).fold(end)(_.copy(offset = at))
         }
       }
     }

@@ -131,7 +131,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     }
     val unanswered = states.collect { case (tp, Left(why)) => tp -> why }
     responsive = led.collect { case (tp, Some(node)) if !unanswered.contains(tp) => tp -> node }
-    def side(of: Listing => CompletableFuture[Long]) =
+    def side[A](of: Listing => CompletableFuture[A]) =
       Futures.allPresent(states.collect { case (tp, Right(both)) => tp -> of(both) })
     Futures.then2(side(_._1), side(_._2)) { (ends, earliest) =>
       Listed(
@@ -173,14 +173,16 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     if (tps.isEmpty) Map.empty
     else {
       def listing(tps: Set[TopicPartition], spec: OffsetSpec) =
-        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[Long]]
+        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[ListedOffset]]
         else client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
       val now = clock.monotonicMs()
       val known = if (ahead)
         tps.flatMap(tp => recent.get(tp).filter(now - _.at < EarliestMs).map(tp -> _)).toMap
       else Map.empty[TopicPartition, Earliest]
       val ends = listing(tps, OffsetSpec.latest)
-      val listed = listing(tps -- known.keySet, OffsetSpec.earliest)
+      val listed = listing(tps -- known.keySet, OffsetSpec.earliest).map { case (tp, answer) =>
+        tp -> answer.thenApply[Long](_.offset)
+      }
       listed.foreach { case (tp, answer) =>
         answer.thenAccept(offset => recent.update(tp, Earliest(offset, now)))
       }
@@ -217,7 +219,7 @@ private[source] object PartitionListings {
   private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])
 
   /** The latest and the earliest offset of a partition. */
-  private type Listing = (CompletableFuture[Long], CompletableFuture[Long])
+  private type Listing = (CompletableFuture[ListedOffset], CompletableFuture[Long])
   private type Listings = Map[TopicPartition, Listing]
 
   /** @param before the first known leader of each partition: requests were sent to it */
@@ -241,7 +243,7 @@ private[source] object PartitionListings {
    */
   final case class Listed(
       present: Set[TopicPartition],
-      ends: Map[TopicPartition, Long],
+      ends: Map[TopicPartition, ListedOffset],
       earliest: Map[TopicPartition, Long],
       unanswered: Map[TopicPartition, String],
       silent: Map[TopicPartition, SilentLeader],

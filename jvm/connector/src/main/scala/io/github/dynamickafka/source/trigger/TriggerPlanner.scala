@@ -173,7 +173,7 @@ private[source] final class TriggerPlanner(
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
-      .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _))) => id -> kafkaId }
+      .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _, _, _))) => id -> kafkaId }
     views.map {
       case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
       case other => other

@@ -65,6 +65,21 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(ask(readCommitted, reads(0 -> 16L)).ends.get("t", 0).contains(10L), "the log was truncated")
   }
 
+  test("the leader epoch is that of the response that the latest offset is from") {
+    val kafka = ScriptedCluster.led(1, 1)
+    assert(ask(stream(kafka, long), reads(0 -> 4L)).epochs.isEmpty, "the broker gives none")
+    kafka.epochs = Map(("t", 0) -> 3L, ("t", 1) -> 5L)
+    val group = config(600000, inGroup)
+    kafka.committed = Map(("t", 0) -> 16L, ("t", 1) -> 4L)
+    kafka.onResolve = () => {
+      kafka.ends = kafka.ends.updated(("t", 0), 20L)
+      kafka.epochs = Map(("t", 0) -> 4L, ("t", 1) -> 6L)
+    }
+    val view = ask(stream(kafka, group), enters(committed))
+    assert(view.ends == Positions.from(Seq(("t", 0, 20L), ("t", 1, 10L))))
+    assert(view.epochs == Positions.from(Seq(("t", 0, 4L), ("t", 1, 5L))))
+  }
+
   test("a start by time is never out of range, but an exact one is") {
     val kafka = ScriptedCluster.led(1)
     kafka.byTime = Map(("t", 0) -> 12L)

@@ -8,9 +8,10 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
- * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted, recreated and cut; the
- * metadata changes; the driver is killed at each step of a trigger; batches of unreachable clusters are deferred. Afterwards
- * everything is made available, and the delivered records are compared with what Kafka has.
+ * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,
+ * recreated and cut, and grow past the positions again; leaders are elected; the metadata changes; the driver is killed at each
+ * step of a trigger; batches of unreachable clusters are deferred. Afterwards everything is made available, and the delivered
+ * records are compared with what Kafka has.
  */
 private object History {
   private val Steps = 25
@@ -43,7 +44,7 @@ private object History {
     val wrong =
       try {
         (1 to Steps).foreach { _ =>
-          if (world.chance(60)) world.change(query.position, more => query.excused ++= more)
+          if (world.chance(60)) world.change()
           val limit =
             if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
           val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
@@ -57,7 +58,9 @@ private object History {
   private def settled(world: World, query: SimulatedQuery): Seq[String] = {
     query.respondInTime()
     world.settle(draining = false)
-    val rests = comesToRest(query)
+    val restsFirst = comesToRest(query)
+    world.produceEverywhere()
+    val rests = restsFirst && comesToRest(query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
     val lost = there -- records -- query.excused
