@@ -18,7 +18,7 @@ import io.github.dynamickafka.time.Clock
  * @param settings the settings of the producers of a cluster; a commit waits at most for their `max.block.ms`
  * @param inspector queried after a failure
  */
-private[commit] final class Committer(
+private[sink] final class Committer(
     settings: String => ProducerSettings,
     inspector: Inspector,
     pool: TransactionPool,
@@ -137,7 +137,7 @@ private[commit] final class Committer(
   }
 }
 
-private[commit] object Committer {
+private[sink] object Committer {
   private type Outcomes = Seq[(Prepared, Outcome)]
 
   /** How transactions are ended. */

@@ -6,7 +6,7 @@ import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.time.Clock
 
 /** Queries what has become of transactions: one request per cluster, to all clusters at once. */
-private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
+private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   import Inspector._
 
   /** @param ids Kafka's id of a cluster at the decision */
@@ -37,7 +37,7 @@ private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
     catch { case NonFatal(e) => Left(e) }
 }
 
-private[commit] object Inspector {
+private[sink] object Inspector {
   private val PauseMs = 100L
 
   /** @param kafkaIds Kafka's id of each cluster that has one, by cluster id */

@@ -153,11 +153,7 @@ private[sink] final class TwoPhaseCommit(
         }
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
-        // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
-        // decision and may be aborting these transactions. In the second case, none of them may be committed.
-        journal.foreach(_.checkClaim(claim))
-        steps.reached("decided", batch)
-        finish(entry)
+        journal.fold(finish(entry))(_.ending(claim)(finish(entry)))
       }
       last =
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
@@ -253,7 +249,11 @@ private[sink] final class TwoPhaseCommit(
         }
     }
 
-  private def finish(entry: JournalEntry): Unit =
+  private def finish(entry: JournalEntry): Unit = {
+    // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
+    // decision and may be aborting these transactions. In the second case, none of them may be committed.
+    journal.foreach(_.checkClaim(claim))
+    steps.reached("decided", entry.batch)
     Decision.of(RollForward.assumed(entry.batch, end(entry, entry.transactions), unknown)) match {
       case Decision.Done =>
         steps.reached("committed", entry.batch)
@@ -266,6 +266,7 @@ private[sink] final class TwoPhaseCommit(
       case Decision.Unknown(which) => throw RollForward.undetermined(entry.batch, which)
       case Decision.Partial(lost) => throw RollForward.partial(entry.batch, lost)
     }
+  }
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =

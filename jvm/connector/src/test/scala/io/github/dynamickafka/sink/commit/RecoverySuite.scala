@@ -109,6 +109,16 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.in(COMPLETE_COMMIT) == ids(one, two))
   }
 
+  test("a run that was paused while another one has claimed the journal ends nothing") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, all: _*)
+    val paused = scene.start("second")
+    val _ = scene.claim("third")
+    val (condition, text) = failure(paused.recover())
+    assert(condition == "JOURNAL_CONFLICT" && text.contains("started after this run"))
+    assert(scene.kafka.in(ONGOING) == ids(all: _*) && scene.journal.newest().exists(!_._2))
+  }
+
   test("one is lost, and replayed: only that part, as round 1; then the batch counts as written") {
     val scene = partial()
     val query = scene.recovered("second", replayLost = true)

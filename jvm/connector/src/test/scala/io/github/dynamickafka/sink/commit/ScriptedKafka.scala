@@ -16,7 +16,7 @@ import io.github.dynamickafka.time.ManualClock
  * Kafka clusters without brokers, as far as commits see them: the state of each transaction, and the failures that a
  * test asks for. A request that fails takes `patienceMs` of the clock. Thread-safe, because commits are parallel.
  */
-private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
+private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   import ScriptedKafka.kafkaId
 
   private var states = Map.empty[(String, String), TransactionDescription]
@@ -167,7 +167,7 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
   }
 }
 
-private[commit] object ScriptedKafka {
+private[sink] object ScriptedKafka {
 
   /** Kafka's id of a cluster, unless a test replaces it. */
   def kafkaId(cluster: String): String = s"kafka-of-$cluster"
