@@ -62,7 +62,8 @@ private[sink] final class Notes(location: String, hadoop: Configuration) {
   private def read(path: Path): Seq[Note] = files.read(path).fold(Seq.empty[Note]) { text =>
     try mapper.readTree(text).asInstanceOf[ArrayNode].elements.asScala.map(note).toVector
     catch {
-      case NonFatal(e) => throw Errors.journalConflict(path.toString, s"it cannot be read: ${e.getMessage}", e)
+      case NonFatal(e) =>
+        throw Errors.journalConflict(path.toString, s"it cannot be read: ${e.getMessage}", e)
     }
   }
 }

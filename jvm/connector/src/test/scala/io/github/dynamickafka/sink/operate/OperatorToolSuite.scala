@@ -51,11 +51,15 @@ class OperatorToolSuite extends AnyFunSuite with TimeLimit {
 
   private def reason(reply: JsonNode): String = reply.get("reasons").get(0).asText
 
-  test("clusters that do not answer, in the metadata or only in the journal, are unreachable, with their reasons") {
+  test(
+    "clusters that do not answer, in the metadata or only in the journal, are unreachable, with their reasons"
+  ) {
     val answer = reply("transactions", decided())
     val decision = answer.at("/result/decisions/0")
     assert(
-      answer.get("exit").asInt == 1 && decision.get("batch").asInt == 4 && decision.get("generation").asInt == 2
+      answer.get("exit").asInt == 1 && decision.get("batch").asInt == 4 && decision.get(
+        "generation"
+      ).asInt == 2
     )
     Seq("blue", "gone").zipWithIndex.foreach { case (id, n) =>
       val transaction = decision.at(s"/transactions/$n")

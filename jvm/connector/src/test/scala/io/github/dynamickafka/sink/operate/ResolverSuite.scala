@@ -33,7 +33,9 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     val note = d.lastNote
     assert(note.closed && note.by == "alice" && note.resolution == "accept-loss" && note.cluster.isEmpty)
     assert(
-      note.states(three.transactionalId) == "aborted" && note.at.toEpochMilli == d.scene.clock.currentTimeMillis()
+      note.states(
+        three.transactionalId
+      ) == "aborted" && note.at.toEpochMilli == d.scene.clock.currentTimeMillis()
     )
   }
 

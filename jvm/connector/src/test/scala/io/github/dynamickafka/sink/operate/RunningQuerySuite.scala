@@ -30,13 +30,18 @@ class RunningQuerySuite extends AnyFunSuite with TimeLimit {
     e.getMessage
   }
 
-  test("a run that shows itself, or starts, while the command looks: refused, and nothing is claimed or ended") {
+  test(
+    "a run that shows itself, or starts, while the command looks: refused, and nothing is claimed or ended"
+  ) {
     Seq[ResolveScene => Unit](
       d => d.beat(d.scene.journal.owner().get.generation),
       _.scene.claim("second")
     ).foreach { happens =>
       val d = decided()
-      assert(d.refused(AcceptLoss, meanwhile = () => happens(d)).contains("of the query is at work on batch 4"))
+      assert(d.refused(
+        AcceptLoss,
+        meanwhile = () => happens(d)
+      ).contains("of the query is at work on batch 4"))
       assert(d.isOpen && d.kafka.requests.isEmpty && !d.scene.journal.owner().exists(_.run.contains("alice")))
     }
   }
