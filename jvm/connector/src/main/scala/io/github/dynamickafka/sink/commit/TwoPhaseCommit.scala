@@ -50,6 +50,7 @@ private[sink] final class TwoPhaseCommit(
   private var repeating: Option[LostParts] = None
   private var planned: Option[(Long, BatchInput)] = None
   private var sweeps = TwoPhaseCommit.Sweeps
+  private var ownSweeps = 0
 
   private var last = TwoPhaseCommit.Summary(0, 0L)
 
@@ -119,8 +120,15 @@ private[sink] final class TwoPhaseCommit(
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms` of a cluster
+   * @param secondAttempts whether any task had a second attempt, also one that was not accepted
    */
-  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit =
+  def commit(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long,
+      secondAttempts: Boolean = false
+  ): Unit =
     if (!committed.contains(batch)) {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
@@ -159,8 +167,13 @@ private[sink] final class TwoPhaseCommit(
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
       committed = Some(batch)
       repeating = None
-      // A retried task may have left an open transaction, which blocks consumers with read_committed until its timeout.
-      if (tasks.exists(_.retried)) leftovers.ofThisRun()
+      // An attempt that was not accepted may have left an open transaction, which blocks consumers with read_committed until
+      // its timeout. It may do so later, too: Spark does not wait for the end of an attempt that lost.
+      if (secondAttempts || tasks.exists(_.retried)) ownSweeps = TwoPhaseCommit.Sweeps
+      if (ownSweeps > 0) {
+        ownSweeps -= 1
+        leftovers.ofThisRun()
+      }
       // An executor of an earlier run may still have opened transactions during the last search.
       if (sweeps > 0) {
         sweeps -= 1
@@ -327,6 +340,6 @@ private[sink] object TwoPhaseCommit {
       "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
       "own batches have in common."
 
-  /** The number of batches after which open transactions of earlier runs are searched for again. */
+  /** The number of batches after which open transactions of earlier runs, or of attempts that lost, are searched for. */
   private val Sweeps = 2
 }
