@@ -64,8 +64,9 @@ def _failure(stderr: str) -> str:
     if any(text in stderr for text in _NOT_FOUND):
         coordinate = _artifact.coordinate(_artifact.spark_line())
         return (
-            f"The connector's jar was not found. Pass it with --jars or {jars.VARIABLE}: {jars.NEEDED}; or "
-            f"publish {coordinate} where spark-submit finds it, as DynamicKafka.configure does"
+            "The connector's jar was not found, or is of another version. Pass it with --jars or "
+            f"{jars.VARIABLE}: {jars.NEEDED}; or publish {coordinate} where spark-submit "
+            "finds it, as DynamicKafka.configure does"
         )
     said = [line.strip() for line in stderr.splitlines() if line.strip()][-_LINES:]
     return f"The Java process failed: {' / '.join(said)}"

@@ -89,8 +89,9 @@ def _expanded(listed: str) -> list[str]:
 
 def _built() -> list[str]:
     """The jars of a build, if this package is that of a source tree."""
-    root = Path(__file__).resolve().parents[5]
-    if not (root / "version.sbt").is_file():
+    package = Path(__file__).resolve().parents[2]
+    root = package.parent.parent.parent
+    if package != root / "python" / "src" / package.name or not (root / "version.sbt").is_file():
         return []
     target = root / "jvm" / "connector" / "target"
     line = _artifact.spark_line()
