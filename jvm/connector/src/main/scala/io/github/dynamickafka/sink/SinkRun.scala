@@ -123,8 +123,10 @@ private[sink] final class SinkRun(
 
   def commit(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
     plan.foreach { p =>
-      commits.commit(batch, messages, startedNanos, p.timeoutMs)
-      idSets.ended(stalled.found() || messages.exists(_.retried))
+      val second = stalled.found()
+      commits.commit(batch, messages, startedNanos, p.timeoutMs, second)
+      // Spark may have reported one only now.
+      idSets.ended(second || stalled.found() || messages.exists(_.retried))
     }
 
   def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
