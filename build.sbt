@@ -132,6 +132,7 @@ lazy val connector = (project in file("jvm/connector"))
       jacksonYaml % Test,
       kubernetesServer % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
+    Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
     // One list of harmless Kafka properties for the jar and the Python package.
     Compile / resourceGenerators += Def.task {
       val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"

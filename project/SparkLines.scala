@@ -68,4 +68,7 @@ object SparkLines {
     val own = base / "target"
     if (current == all.head) own else own / s"line-${current.minor}"
   }
+
+  /** The folder beside `scala` with the sources for what differs between lines. */
+  def ownSources: String = if (current.minor == "4.0") "spark-4.0" else "spark-4.1"
 }

@@ -46,7 +46,6 @@ private[commit] final class Claims(
     folder: Path,
     files: AtomicFiles,
     list: () => Seq[String],
-    delete: Path => Unit,
     newInstance: () => String
 ) {
   import Claims._
@@ -67,16 +66,16 @@ private[commit] final class Claims(
       try {
         files.create(file(mine.generation), write(mine))
         true
-      } catch { case _: FileAlreadyExistsException if attempts > 1 => false }
-    // Not every file system refuses to overwrite a file that was created at the same time.
-    if (created && read(mine.generation).contains(mine)) {
+      } catch { case _: FileAlreadyExistsException => false }
+    // Where a file system lets both of two writers succeed, this run may have been overtaken while it wrote.
+    if (created && newest().contains(mine)) {
       last.filter(_.location != mine.location).foreach { other =>
         log.warn(
           s"The journal at ${mine.location} was copied or moved from ${other.location}: transactions that are open there are " +
             "not aborted by this query, but by Kafka after their timeout"
         )
       }
-      generations().filter(_ < mine.generation).foreach(old => delete(file(old)))
+      generations().filter(_ < mine.generation).foreach(old => files.delete(file(old)))
       mine
     } else if (attempts > 1) take(queryId, run, attempts - 1)
     else throw Errors.journalConflict(folder.toString, "other runs of the query start at the same time")

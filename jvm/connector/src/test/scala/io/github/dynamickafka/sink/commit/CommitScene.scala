@@ -25,7 +25,7 @@ private[commit] final class CommitScene {
   val journal: Journal = newJournal()
 
   def newJournal(name: String = "checkpoint"): Journal =
-    new Journal(folder.resolve(name).toString, new Configuration, () => Instance)
+    new Journal(folder.resolve(name).toString, hadoop, () => Instance)
 
   private var claims = Map.empty[(String, String), Claim]
 
@@ -113,6 +113,9 @@ private[commit] final class CommitScene {
 
 private[commit] object CommitScene {
   val CommitTimeoutMs = 1000L
+
+  // Reading it takes longer than a test.
+  private val hadoop = new Configuration
 
   /** The instance of the journal. */
   val Instance = "i"
