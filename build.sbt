@@ -185,3 +185,14 @@ lazy val smoke = (project in file("jvm/smoke"))
     dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql
   )
+
+/** The files of a checkpoint on HDFS and S3: `make test-stores`. Not in `root`, because nothing else has its dependencies. */
+lazy val stores = (project in file("jvm/stores"))
+  .dependsOn(connector % "test->test")
+  .settings(common)
+  .settings(
+    name := "dynamic-kafka-stores",
+    publish / skip := true,
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies ++= (sparkSql +: hadoopStores).map(_ % Test)
+  )
