@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line \
-  soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -63,7 +63,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -95,6 +95,13 @@ test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
 
 weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
 	$(RUN) -m tests.weights
+
+# moto answers S3's requests; one Spark line at a time: SBT_TESTS="-DsparkLine=4.1".
+STORES_VENV := target/venv-stores
+test-stores: $(VENV)/spark ## The files of a checkpoint on HDFS and on S3, in processes of their own
+	test -x $(STORES_VENV)/bin/moto_server || { $(PYTHON) -m venv $(STORES_VENV) && \
+	  $(STORES_VENV)/bin/pip install --quiet 'moto[server,s3]==5.2.5'; }
+	MOTO_SERVER=$(CURDIR)/$(STORES_VENV)/bin/moto_server ./sbt $(SBT_TESTS) stores/test
 
 # MINUTES=60 instead of a number of events.
 MINUTES ?=

@@ -136,6 +136,7 @@ lazy val connector = (project in file("jvm/connector"))
       jacksonYaml % Test,
       kubernetesServer % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
+    Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
     // One list of harmless Kafka properties for the jar and the Python package.
     Compile / resourceGenerators += Def.task {
       val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"
@@ -187,4 +188,15 @@ lazy val smoke = (project in file("jvm/smoke"))
     run / outputStrategy := Some(StdoutOutput),
     dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql
+  )
+
+/** The files of a checkpoint on HDFS and S3: `make test-stores`. Not in `root`, because nothing else has its dependencies. */
+lazy val stores = (project in file("jvm/stores"))
+  .dependsOn(connector % "test->test")
+  .settings(common)
+  .settings(
+    name := "dynamic-kafka-stores",
+    publish / skip := true,
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies ++= (sparkSql +: hadoopStores).map(_ % Test)
   )

@@ -58,4 +58,16 @@ object Dependencies {
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
   def jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
+
+  /**
+   * HDFS in one process, and S3A. Its dependency on the whole AWS SDK, half a gigabyte, is replaced by the modules that it
+   * uses.
+   */
+  def hadoopStores: Seq[ModuleID] = Seq(
+    "org.apache.hadoop" % "hadoop-client-minicluster" % line.hadoop,
+    ("org.apache.hadoop" % "hadoop-aws" % line.hadoop).exclude("software.amazon.awssdk", "bundle"),
+    "software.amazon.awssdk" % "s3" % line.awsSdk,
+    "software.amazon.awssdk" % "s3-transfer-manager" % line.awsSdk,
+    "software.amazon.awssdk" % "sts" % line.awsSdk
+  )
 }

@@ -1,6 +1,10 @@
 import sbt._
 
-/** The compatible versions of the dependencies for one Spark minor version. Each line is one artifact. */
+/**
+ * The compatible versions of the dependencies for one Spark minor version. Each line is one artifact.
+ *
+ * @param hadoop the version that Spark depends on, and `awsSdk` the one of its S3A
+ */
 final case class SparkLine(
     minor: String,
     spark: String,
@@ -9,7 +13,9 @@ final case class SparkLine(
     snakeyaml: String,
     kubernetesClient: String,
     kubernetesServer: String,
-    jackson: String
+    jackson: String,
+    hadoop: String,
+    awsSdk: String
 )
 
 object SparkLines {
@@ -27,7 +33,9 @@ object SparkLines {
       snakeyaml = "2.5",
       kubernetesClient = "7.6.1",
       kubernetesServer = "7.6.1",
-      jackson = "2.21.2"
+      jackson = "2.21.2",
+      hadoop = "3.5.0",
+      awsSdk = "2.35.4"
     ),
     SparkLine(
       minor = "4.1",
@@ -37,7 +45,9 @@ object SparkLines {
       snakeyaml = "2.5",
       kubernetesClient = "7.4.1",
       kubernetesServer = "7.4.0",
-      jackson = "2.21.2"
+      jackson = "2.21.2",
+      hadoop = "3.4.2",
+      awsSdk = "2.29.52"
     ),
     SparkLine(
       minor = "4.0",
@@ -47,7 +57,9 @@ object SparkLines {
       snakeyaml = "2.3",
       kubernetesClient = "7.1.0",
       kubernetesServer = "7.1.0",
-      jackson = "2.18.2"
+      jackson = "2.18.2",
+      hadoop = "3.4.1",
+      awsSdk = "2.24.6"
     )
   )
 
@@ -68,4 +80,7 @@ object SparkLines {
     val own = base / "target"
     if (current == all.head) own else own / s"line-${current.minor}"
   }
+
+  /** The folder beside `scala` with the sources for what differs between lines. */
+  def ownSources: String = if (current.minor == "4.0") "spark-4.0" else "spark-4.1"
 }

@@ -25,7 +25,10 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
 
   for (document <- Seq("promises.md", "flink-tests.md"))
     test(document) {
-      val tests = files("jvm/connector/src/test/scala", "Suite.scala") ++
+      val tests = Seq(
+        "jvm/connector/src/test/scala",
+        "jvm/stores/src/test/scala"
+      ).flatMap(files(_, "Suite.scala")).toMap ++
         Seq("tests/e2e", "tests/lines").flatMap(files(_, ".py"))
       val text = Files.readString(root.resolve("docs/dev").resolve(document))
       val found = named.findAllMatchIn(text).toSeq

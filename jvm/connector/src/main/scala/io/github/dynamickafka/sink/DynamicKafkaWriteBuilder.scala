@@ -4,6 +4,8 @@ import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 
+import io.github.dynamickafka.sink.report.TaskReport
+
 /**
  * Created for a batch job, and for each batch of a streaming query. All output modes append the rows of the query, as
  * in Spark's Kafka sink.
@@ -24,8 +26,8 @@ private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
 
 /** The messages of successful tasks; those of other tasks are null. */
 private[sink] object Messages {
-  def of(messages: Array[WriterCommitMessage]): Seq[transaction.TaskTransactions] =
-    messages.toSeq.collect { case t: transaction.TaskTransactions => t }
+  def of(messages: Array[WriterCommitMessage]): Seq[TaskReport] =
+    messages.toSeq.collect { case t: TaskReport => t }
 }
 
 private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
@@ -37,10 +39,10 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
   override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-    if (sink.isExactlyOnce) sink.streaming().commit(epochId, Messages.of(messages))
+    sink.streaming().commit(epochId, Messages.of(messages))
 
   override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-    if (sink.isExactlyOnce) sink.streaming().abort(epochId, Messages.of(messages))
+    sink.streaming().abort(epochId, Messages.of(messages))
 }
 
 private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
@@ -58,7 +60,7 @@ private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
 
   override def commit(messages: Array[WriterCommitMessage]): Unit = {
     // If this throws, Spark calls abort.
-    if (sink.isExactlyOnce) run.commit(0L, Messages.of(messages))
+    run.commit(0L, Messages.of(messages))
     run.close()
   }
 

@@ -9,6 +9,7 @@ import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOp
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -90,13 +91,7 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
         "continuous processing has no batches that could be committed atomically."
       )
 
-  /** That of the session, with which Spark accesses the checkpoint, not that of the application. */
-  private def hadoop: Configuration = {
-    val session = SparkSession.active
-    val own = new Configuration(session.sparkContext.hadoopConfiguration)
-    session.conf.getAll.foreach { case (name, value) => if (value != null) own.set(name, value) }
-    own
-  }
+  private def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
 
   override def toString: String = s"dynamic-kafka $options"
 }

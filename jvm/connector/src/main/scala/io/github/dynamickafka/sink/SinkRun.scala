@@ -19,12 +19,21 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
+import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
-import io.github.dynamickafka.sink.transaction.{IdSets, ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.sink.transaction.{
+  IdSets,
+  Prepared,
+  ResumableProducer,
+  TaskTransactions,
+  TransactionName,
+  TransactionPool
+}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.WriteTopology
 
@@ -77,7 +86,7 @@ private[sink] final class SinkRun(
     options.transactions.unknown,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
-    CommitProbe.current,
+    Steps,
     clock
   )
   private val timeouts = new TransactionTimeouts(clusters)
@@ -86,6 +95,16 @@ private[sink] final class SinkRun(
   if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
   private var startedNanos = 0L
+  private var deciding = Seq.empty[Prepared]
+  private val gauges = new SinkGauges(
+    new GaugeSet(
+      GaugeNames.ofSink(Thread.currentThread.getName),
+      if (ofStreams) GaugeSet.registry() else None
+    ),
+    () => watcher.current.ageMs,
+    () => watcher.current.consecutiveFailures.toLong,
+    clock
+  )
   private val told = mutable.Set.empty[String]
 
   /** The factory for the batch that starts now, with the current topology. */
@@ -94,12 +113,16 @@ private[sink] final class SinkRun(
     val next = plan.filter(_.topology eq topology).getOrElse {
       val properties = connect(topology)
       // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
-      if (exactlyOnce && plan.isEmpty) commits.recover()
+      if (exactlyOnce && plan.isEmpty) recover()
       newPlan(topology, properties)
     }
     plan = Some(next)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
+    // A job has no gauges.
+    val open = Option.when(exactlyOnce && ofStreams)(new OpenTransactions)
+    open.foreach(spark.register)
+    gauges.begin(topology.clusters.keySet.toSet, open, id => Option.when(exactlyOnce)(next.timeoutMs(id)))
     WriterFactory(
       columns,
       topology.streams,
@@ -117,20 +140,46 @@ private[sink] final class SinkRun(
           commits.replay,
           journal.fold("-")(_.path)
         )
-      )
+      ),
+      open
     )
   }
 
-  def commit(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
+  private def recover(): Unit = {
+    journal.flatMap(_.newest()).foreach { case (entry, isDone) =>
+      if (!isDone) gauges.recovering(entry.transactions)
+    }
+    commits.recover()
+  }
+
+  def commit(batch: Long, reports: Seq[TaskReport]): Unit =
     plan.foreach { p =>
-      val second = stalled.found()
-      commits.commit(batch, messages, startedNanos, p.timeoutMs, second)
-      // Spark may have reported one only now.
-      idSets.ended(second || stalled.found() || messages.exists(_.retried))
+      val messages = transactions(reports)
+      if (exactlyOnce) {
+        val second = stalled.found()
+        deciding = messages.flatMap(_.prepared)
+        commits.commit(batch, messages, startedNanos, p.timeoutMs, second)
+        // Spark may have reported one only now.
+        idSets.ended(second || stalled.found() || messages.exists(_.retried))
+      }
+      gauges.committed(reports.map(_.written), messages.map(_.prepared.size).sum)
     }
 
-  def abort(batch: Long, messages: Seq[transaction.TaskTransactions]): Unit =
-    if (exactlyOnce && plan.isDefined) commits.abort(batch, messages)
+  def abort(batch: Long, reports: Seq[TaskReport]): Unit = {
+    if (exactlyOnce && plan.isDefined) commits.abort(batch, transactions(reports))
+    gauges.aborted()
+  }
+
+  private def transactions(reports: Seq[TaskReport]): Seq[TaskTransactions] =
+    reports.map(_.message).collect { case t: TaskTransactions => t }
+
+  private object Steps extends CommitProbe {
+    override def reached(step: String, batch: Long): Unit = {
+      if (step == "decided") gauges.decided(deciding)
+      CommitProbe.current.reached(step, batch)
+    }
+    override def oneByOne: Boolean = CommitProbe.current.oneByOne
+  }
 
   def metrics: Map[String, String] = {
     val state = watcher.current
@@ -148,6 +197,7 @@ private[sink] final class SinkRun(
     spark.removeSparkListener(stalled)
     watcher.close()
     clusters.close()
+    gauges.close()
   }
 
   private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce

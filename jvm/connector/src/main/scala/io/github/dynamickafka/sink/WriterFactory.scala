@@ -10,6 +10,8 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.commit.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
+import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
+import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -29,6 +31,7 @@ import io.github.dynamickafka.topology.WriteStream
  *
  * @param producers by cluster id
  * @param exactlyOnce settings of exactly-once delivery
+ * @param open receives the transactions of each task that has finished
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
@@ -39,7 +42,8 @@ private[sink] final case class WriterFactory(
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
     guarantee: DeliveryGuarantee,
-    exactlyOnce: Option[WriterFactory.Transactions]
+    exactlyOnce: Option[WriterFactory.Transactions],
+    open: Option[OpenTransactions]
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
 
@@ -63,7 +67,7 @@ private[sink] final case class WriterFactory(
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, lanes.partitions, partition)
-    new RowWriter(columns, new RecordRouting(router, picker, deadLetters), lanes)
+    new RowWriter(columns, new RecordRouting(router, picker, deadLetters), lanes, open)
   }
 
   private def shared: TaskSender = {
@@ -107,12 +111,29 @@ private[sink] object WriterFactory {
 }
 
 /** Writes the rows of one task. */
-private[sink] final class RowWriter(columns: InputColumns, routing: RecordRouting, lanes: TaskSender)
-    extends DataWriter[InternalRow] {
+private[sink] final class RowWriter(
+    columns: InputColumns,
+    routing: RecordRouting,
+    lanes: TaskSender,
+    open: Option[OpenTransactions]
+) extends DataWriter[InternalRow] {
+  private val counter = new WriteCounter
 
-  override def write(row: InternalRow): Unit = routing.send(columns.read(row))(lanes.send)
+  private val send: (String, Record) => Unit = (cluster, record) => {
+    lanes.send(cluster, record)
+    counter.add(cluster, record)
+  }
 
-  override def commit(): WriterCommitMessage = lanes.commit()
+  override def write(row: InternalRow): Unit = routing.send(columns.read(row))(send)
+
+  override def commit(): WriterCommitMessage = {
+    val message = lanes.commit()
+    for (to <- open) message match {
+      case t: TaskTransactions => to.add(t)
+      case _ => ()
+    }
+    counter.report(message)
+  }
 
   override def abort(): Unit = lanes.abort()
 
@@ -123,7 +144,7 @@ private[sink] final class RowWriter(columns: InputColumns, routing: RecordRoutin
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =
-    TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none)
+    TaskReport(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none), Map.empty)
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }

@@ -23,6 +23,7 @@ import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
+import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
 
 private[source] final class DynamicKafkaScan(
@@ -95,5 +96,5 @@ private[source] final class DynamicKafkaScan(
       options.clusters.snapshotMaxAgeMs
     )
 
-  private def hadoopConfiguration: Configuration = SparkSession.active.sparkContext.hadoopConfiguration
+  private def hadoopConfiguration: Configuration = SessionConfiguration.of(SparkSession.active)
 }

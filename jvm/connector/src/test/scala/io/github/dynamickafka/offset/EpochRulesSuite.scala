@@ -69,7 +69,9 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
     assert(compared(end, logged(next(end, seen))) == Seq(0 -> 3L))
   }
 
-  test("an election alone starts no batch, nor do epochs that were not known; they are adopted with a batch") {
+  test(
+    "an election alone starts no batch, nor do epochs that were not known; they are adopted with a batch"
+  ) {
     Seq(reading(0 -> 5L)(0 -> 3L), reading(0 -> 5L)()).foreach { start =>
       assert(logged(next(start, view(0 -> 5L)(0 -> 4L))).sameAs(start))
     }
@@ -95,7 +97,9 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
     assert(replayed(start, end) == Seq(0 -> 3L, 1 -> 3L))
   }
 
-  test("an epoch stays with a retained position, and with a topic that returns, also under another cluster id") {
+  test(
+    "an epoch stays with a retained position, and with a topic that returns, also under another cluster id"
+  ) {
     val start = reading(0 -> 5L)(0 -> 3L)
     val away = logged(next(start, ClusterView.Unreachable, topology()))
     assert(away.retained("a").topics("t").epochs == SortedMap(0 -> 3L) && away.identity("a").epochs.isEmpty)
@@ -119,7 +123,10 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a position that was reset is in the log of the new leader, and is not compared") {
-    for ((seen, at) <- Seq(view(0 -> 4L)(0 -> 8L) -> 4L, view(0 -> 9L)(0 -> 8L).copy(earliest = positions(0 -> 7L)) -> 9L)) {
+    for (
+      (seen, at) <-
+        Seq(view(0 -> 4L)(0 -> 8L) -> 4L, view(0 -> 9L)(0 -> 8L).copy(earliest = positions(0 -> 7L)) -> 9L)
+    ) {
       val start = reading(0 -> 5L)(0 -> 3L)
       val found = next(start, seen)
       val end = logged(found)

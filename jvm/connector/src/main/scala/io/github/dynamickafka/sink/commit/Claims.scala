@@ -46,7 +46,6 @@ private[commit] final class Claims(
     folder: Path,
     files: AtomicFiles,
     list: () => Seq[String],
-    delete: Path => Unit,
     newInstance: () => String
 ) {
   import Claims._
@@ -92,9 +91,9 @@ private[commit] final class Claims(
       try {
         files.create(file(mine.generation), write(mine))
         true
-      } catch { case _: FileAlreadyExistsException if attempts > 1 => false }
-    // Not every file system refuses to overwrite a file that was created at the same time.
-    if (created && read(mine.generation).contains(mine)) {
+      } catch { case _: FileAlreadyExistsException => false }
+    // Where a file system lets both of two writers succeed, this run may have been overtaken while it wrote.
+    if (created && newest().contains(mine)) {
       last.filter(_.location != mine.location).foreach { other =>
         log.warn(
           s"The journal at ${mine.location} was copied or moved from ${other.location}: transactions that are open there are " +
@@ -121,15 +120,19 @@ private[commit] final class Claims(
    */
   def showing[A](mine: Claim)(body: => A): A = {
     val path = beats(mine.generation)
-    Heartbeat.during(BeatMs, () => files.replace(path, UUID.randomUUID().toString), () => delete(path))(body)
+    Heartbeat.during(
+      BeatMs,
+      () => files.replace(path, UUID.randomUUID().toString),
+      () => files.delete(path)
+    )(body)
   }
 
   /** The last heartbeat of a run; None: it has never had to show itself, or has finished what it did. */
   def beat(of: Claim): Option[String] = files.read(beats(of.generation))
 
   private def deleteBefore(mine: Claim): Unit = generations().filter(_ < mine.generation).foreach { old =>
-    delete(file(old))
-    delete(beats(old))
+    files.delete(file(old))
+    files.delete(beats(old))
   }
 
   def newest(): Option[Claim] = generations().maxOption.flatMap(read)

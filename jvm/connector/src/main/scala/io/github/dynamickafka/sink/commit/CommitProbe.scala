@@ -1,8 +1,8 @@
 package io.github.dynamickafka.sink.commit
 
 /**
- * Called at the steps of a commit: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. Does
- * nothing, except in tests, which terminate the driver there.
+ * Called at the steps of a commit: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. For gauges, and for
+ * tests, which terminate the driver there.
  */
 private[dynamickafka] trait CommitProbe {
   def reached(step: String, batch: Long): Unit

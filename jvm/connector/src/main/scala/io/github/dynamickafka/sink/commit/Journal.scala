@@ -1,6 +1,5 @@
 package io.github.dynamickafka.sink.commit
 
-import java.io.FileNotFoundException
 import java.net.URLEncoder
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -26,11 +25,10 @@ private[sink] final class Journal(
 ) {
   import Journal._
 
-  private val fs = new Path(location).getFileSystem(hadoop)
-  private val folder = fs.makeQualified(new Path(location, Folder))
-  private val files = new AtomicFiles(fs, hadoop)
-  private val claims =
-    new Claims(folder, files, () => names(folder), delete, newInstance)
+  private val folder =
+    new Path(location).getFileSystem(hadoop).makeQualified(new Path(location, Folder))
+  private val files = new AtomicFiles(folder, hadoop)
+  private val claims = new Claims(folder, files, () => files.names(folder), newInstance)
 
   // Constant for a query, and read once.
   private var sources = Seq.empty[String]
@@ -61,8 +59,11 @@ private[sink] final class Journal(
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the batch is already decided
    * @throws java.io.IOException if writing fails. [[has]] returns whether the decision was written nevertheless
    */
-  def decide(entry: JournalEntry): Unit =
-    try files.create(decision((entry.batch, entry.round)), JournalJson.write(entry))
+  def decide(entry: JournalEntry): Unit = {
+    val number = (entry.batch, entry.round)
+    // Left behind by somebody who deleted the decision: with it, this one would look like one that replaced another.
+    if (files.exists(done(number)) && !files.exists(decision(number))) files.delete(done(number))
+    try files.create(decision(number), JournalJson.write(entry))
     catch {
       // A lower layer may have retried after a lost response.
       case e: FileAlreadyExistsException if !has(entry) =>
@@ -72,6 +73,7 @@ private[sink] final class Journal(
           e
         )
     }
+  }
 
   /** Whether exactly this decision exists. */
   def has(entry: JournalEntry): Boolean =
@@ -88,14 +90,14 @@ private[sink] final class Journal(
    * with the same number, as in real-time mode, which logs offsets after the batch.
    */
   def input(batch: Long): Option[BatchInput] = files.read(new Path(offsets, batch.toString)).map { text =>
-    if (sources.isEmpty) sources = names(new Path(location, Sources))
+    if (sources.isEmpty) sources = files.names(new Path(location, Sources))
     val deferred = sources.map(n => s"$Sources/$n/dynamic-kafka/deferred/$batch.json")
       .flatMap(file => files.read(new Path(location, file)).map(file -> _))
     BatchInput.of((s"$Offsets/$batch" -> text) +: deferred: _*)
   }
 
   /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
-  def lastPlanned(): Option[Long] = names(offsets).flatMap(_.toLongOption).maxOption
+  def lastPlanned(): Option[Long] = files.names(offsets).flatMap(_.toLongOption).maxOption
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
@@ -106,7 +108,7 @@ private[sink] final class Journal(
    * @param run unique for each start
    */
   def claim(queryId: String, run: String): Claim = {
-    if (fs.exists(new Path(folder, "run")))
+    if (files.exists(new Path(folder, "run")))
       throw Errors.journalConflict(
         path,
         "it has version 1, of a development version of the connector, which this version cannot continue"
@@ -119,7 +121,7 @@ private[sink] final class Journal(
   def checkClaim(claim: Claim): Unit = claims.check(claim)
 
   /** Whether there is a journal. */
-  def exists: Boolean = names(folder).nonEmpty
+  def exists: Boolean = files.names(folder).nonEmpty
 
   /** The claim that counts. */
   def owner(): Option[Claim] = claims.newest()
@@ -134,30 +136,32 @@ private[sink] final class Journal(
   def beat(of: Claim): Option[String] = claims.beat(of)
 
   /** Deletes the journal. Only if no decision is open. */
-  def delete(): Unit = {
-    val _ = fs.delete(new Path(location), true)
-  }
+  def delete(): Unit = files.delete(new Path(location))
 
-  private def isDone(number: Number, decision: String): Boolean =
-    files.read(done(number)).contains(BatchInput.digest(decision))
+  /**
+   * A mark of another decision is there if a run was stalled while it wrote a decision, and has written it after a later run
+   * had finished the batch: not every file system refuses that.
+   */
+  private def isDone(number: Number, text: String): Boolean = files.read(done(number)).exists { mark =>
+    if (mark != BatchInput.digest(text))
+      throw Errors.journalConflict(
+        decision(number).toString,
+        s"it has replaced another decision about batch ${number._1}, all transactions of which are committed. Two runs of the " +
+          "query have written it at the same time, and the file system refuses neither of them. The batch is written: put the " +
+          s"SHA-256 of this file into '${done(number).getName}', and the query continues after the batch"
+      )
+    true
+  }
 
   private def remove(number: Number): Unit = {
     // The decision last: without it, nothing would delete '.done' later.
-    delete(done(number))
-    delete(decision(number))
+    files.delete(done(number))
+    files.delete(decision(number))
   }
 
-  private def delete(file: Path): Unit = {
-    val _ = fs.delete(file, false)
-  }
-
-  private def numbers(): Seq[Number] = names(folder).collect { case DecisionFile(batch, round) =>
+  private def numbers(): Seq[Number] = files.names(folder).collect { case DecisionFile(batch, round) =>
     (batch.toLong, round.toInt)
   }.sorted
-
-  private def names(of: Path): Seq[String] =
-    try fs.listStatus(of).toSeq.map(_.getPath.getName)
-    catch { case _: FileNotFoundException => Nil }
 
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
@@ -193,13 +197,9 @@ private[sink] object Journal {
   /** The journals of all earlier jobs without a name. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
-    try
-      folder.getFileSystem(
-        hadoop
-      ).listStatus(folder).toSeq.filter(_.isDirectory).map(_.getPath)
-        .filterNot(_.getName.startsWith(NamedJob)).map(_.toString).sorted
-        .map(new Journal(_, hadoop))
-    catch { case _: FileNotFoundException => Nil }
+    new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath)
+      .filterNot(_.getName.startsWith(NamedJob)).map(_.toString).sorted
+      .map(new Journal(_, hadoop))
   }
 
   private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")

@@ -40,8 +40,7 @@ private[sink] final case class Note(
 private[sink] final class Notes(location: String, hadoop: Configuration) {
   import Notes._
 
-  private val fs = new Path(location).getFileSystem(hadoop)
-  private val files = new AtomicFiles(fs, hadoop)
+  private val files = new AtomicFiles(new Path(location), hadoop)
 
   /** The notes about exactly this decision, the last one last. */
   def of(entry: JournalEntry): Seq[Note] = read(path(entry)).filter(_.decision == digest(entry))

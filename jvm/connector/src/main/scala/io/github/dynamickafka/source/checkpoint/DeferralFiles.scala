@@ -1,10 +1,10 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.{FileNotFoundException, IOException}
+import java.io.IOException
 
 import scala.collection.immutable.SortedMap
 
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
@@ -17,13 +17,13 @@ import io.github.dynamickafka.storage.AtomicFiles
  *
  * All methods return when the change is durable.
  */
-private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: => AtomicFiles) {
+private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
   private val log = LoggerFactory.getLogger(classOf[DeferralFiles])
   private val folder = new Path(home, "deferred")
 
   /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET` if a file is damaged that still has an effect */
   def read(): Deferrals = {
-    val names = list()
+    val names = files.names(folder)
     val entered = names.flatMap(numberOf(_, ".entered")).toSet
     Deferrals(SortedMap.from(names.flatMap(numberOf(_, ".json")).flatMap { n =>
       files.read(deferral(n)).flatMap(text => parsed(n, text, entered(n))).map(of =>
@@ -43,9 +43,9 @@ private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: 
   /** @param batch one without a deferral */
   def write(batch: Long, of: Deferral): Unit =
     try {
-      if (fs.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
+      if (files.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
       // Left by a crash in [[delete]]: it would void the new deferral.
-      fs.delete(mark(batch), false)
+      files.delete(mark(batch))
       files.create(deferral(batch), DeferralJson.write(of))
     } catch {
       case e: FileAlreadyExistsException =>
@@ -59,13 +59,9 @@ private[source] final class DeferralFiles(home: Path, fs: => FileSystem, files: 
 
   /** The mark last: without it, the deferral would have an effect again. */
   def delete(batch: Long): Unit = {
-    fs.delete(deferral(batch), false)
-    val _ = fs.delete(mark(batch), false)
+    files.delete(deferral(batch))
+    files.delete(mark(batch))
   }
-
-  private def list(): Seq[String] =
-    try fs.listStatus(folder).toSeq.map(_.getPath.getName)
-    catch { case _: FileNotFoundException => Nil }
 
   private def numberOf(name: String, suffix: String): Option[Long] =
     if (name.endsWith(suffix)) name.stripSuffix(suffix).toLongOption else None

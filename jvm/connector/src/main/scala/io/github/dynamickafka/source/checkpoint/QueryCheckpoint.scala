@@ -1,35 +1,32 @@
 package io.github.dynamickafka.source.checkpoint
 
-import java.io.FileNotFoundException
+import org.apache.hadoop.fs.Path
 
-import org.apache.hadoop.fs.{FileSystem, Path}
+import io.github.dynamickafka.storage.AtomicFiles
 
 /**
  * What Spark and this project's sink keep in the checkpoint of the query. Only read.
  *
  * @param source the folder of a source in it, `sources/<n>`
  */
-private[source] final class QueryCheckpoint(source: Path, fs: => FileSystem) {
+private[source] final class QueryCheckpoint(source: Path, files: => AtomicFiles) {
   import QueryCheckpoint._
 
   private val home = Option(source.getParent).flatMap(sources => Option(sources.getParent))
 
   /** The number of the last batch that Spark has logged; None if this is not a folder of a checkpoint. */
   def lastLogged: Option[Long] =
-    home.flatMap(at => names(new Path(at, Offsets)).flatMap(_.toLongOption).maxOption)
+    home.flatMap(at => files.names(new Path(at, Offsets)).flatMap(_.toLongOption).maxOption)
 
   /** Whether the query has stateful operators: Spark creates the folder before it plans their first batch. */
-  def hasState: Boolean = home.exists(at => fs.exists(new Path(at, State)))
+  def hasState: Boolean = home.exists(at => files.exists(new Path(at, State)))
 
   /** Whether this project's sink has decided to commit this batch. */
   def isDecided(batch: Long): Boolean =
     home.exists(at =>
-      names(new Path(at, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
+      files.names(new Path(at, SinkJournal)).exists(_.matches(s"$batch-\\d+\\.json"))
     )
 
-  private def names(folder: Path): Seq[String] =
-    try fs.listStatus(folder).toSeq.map(_.getPath.getName)
-    catch { case _: FileNotFoundException => Nil }
 }
 
 private[source] object QueryCheckpoint {

@@ -5,7 +5,7 @@ import java.io.IOException
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
+import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
@@ -17,8 +17,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch
  * 0, and the connection properties of the clusters in logged batches.
  *
- * Files are written under a temporary name and renamed, and are never modified: after a crash of the driver, either the
- * old or the new state exists.
+ * Files are written atomically and are never modified: after a crash of the driver, either the old or the new state exists.
  *
  * @param location the path that Spark passes to this source; it is not always `sources/N`
  */
@@ -29,14 +28,13 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private val home = new Path(root, "dynamic-kafka")
   private val initialFile = new Path(home, "initial.json")
   private val topologies = new Path(home, "topology")
-  private lazy val fs: FileSystem = root.getFileSystem(hadoop)
-  private lazy val files = new AtomicFiles(fs, hadoop)
+  private lazy val files = new AtomicFiles(root, hadoop)
 
   /** Ranges of logged batches that are read later. */
-  val deferrals = new DeferralFiles(home, fs, files)
+  val deferrals = new DeferralFiles(home, files)
 
   /** What others keep in the checkpoint. */
-  val ofQuery = new QueryCheckpoint(root, fs)
+  val ofQuery = new QueryCheckpoint(root, files)
 
   private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
@@ -45,7 +43,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   /** @throws DynamicKafkaRuntimeException `PLAIN_KAFKA_CHECKPOINT` if the checkpoint belongs to Spark's Kafka source */
   def refusePlainKafka(): Unit =
     // Spark's Kafka source stores its initial offsets as batch 0 of a log in the same directory.
-    if (fs.exists(new Path(root, "0")) && !fs.exists(home)) throw Errors.plainKafkaCheckpoint(location)
+    if (files.exists(new Path(root, "0")) && !files.exists(home)) throw Errors.plainKafkaCheckpoint(location)
 
   def initial: Option[InitialOffset] =
     files.read(initialFile).map(SourceCheckpointJson.readInitial(_, initialFile.toString))
@@ -121,14 +119,13 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
       write(file(number), SourceCheckpointJson.write(next))
       lastTopology = Some(number -> next)
       damaged = None
-      val _ = fs.delete(file(number - Kept), false)
+      files.delete(file(number - Kept))
     }
 
   private def file(number: Long) = new Path(topologies, s"$number.json")
 
   private def numbered(): Seq[Long] =
-    if (!fs.exists(topologies)) Nil
-    else fs.listStatus(topologies).toSeq.flatMap(_.getPath.getName.stripSuffix(".json").toLongOption).sorted
+    files.names(topologies).flatMap(_.stripSuffix(".json").toLongOption).sorted
 
   private def write(path: Path, text: String): Unit =
     try files.create(path, text)

@@ -1,12 +1,8 @@
 package io.github.dynamickafka.source.report
 
 import scala.collection.immutable.SortedMap
-import scala.util.control.NonFatal
 
-import com.codahale.metrics.{Gauge, MetricRegistry}
-import org.apache.spark.metrics.source.DynamicKafkaGauges
-import org.slf4j.LoggerFactory
-
+import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.time.Clock
@@ -35,20 +31,16 @@ private[source] final case class GaugeValues(
 )
 
 /**
- * The gauges of one query in Spark's metrics system, which reports them to the configured sinks. The gauges of a
- * cluster exist while it is read. The thread of the query sets the values, and any thread reads them.
- *
- * @param registry the registry of the application; None if it is not available
+ * The gauges of one query that reads. Those of a cluster exist while it is read. The thread of the query sets the values, and
+ * any thread reads them.
  */
 private[source] final class QueryGauges(
-    prefix: String,
+    gauges: GaugeSet,
     feed: TopologyFeed,
     tally: CommitCounter,
-    clock: Clock,
-    registry: Option[MetricRegistry]
+    clock: Clock
 ) {
   @volatile private var values = GaugeValues()
-  private var shown = Map.empty[String, Gauge[java.lang.Long]]
   private var ids = Option.empty[Set[String]]
 
   def show(next: GaugeValues): Unit = {
@@ -56,11 +48,11 @@ private[source] final class QueryGauges(
     val wanted = next.clusters.keySet.toSet
     if (!ids.contains(wanted)) {
       ids = Some(wanted)
-      register(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
+      gauges.show(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
     }
   }
 
-  def close(): Unit = register(Map.empty)
+  def close(): Unit = gauges.close()
 
   private def ofQuery: Map[String, () => Long] = Map(
     "kafkaClustersCount" -> (() => values.topology.toLong),
@@ -85,37 +77,10 @@ private[source] final class QueryGauges(
       "commitsFailed" -> (() => tally.of(id).failed)
     ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
   }
-
-  /** Registers and removes gauges so that exactly these exist. Existing gauges are not replaced. */
-  private def register(wanted: Map[String, () => Long]): Unit = registry.foreach { to =>
-    val (stay, go) = shown.partition { case (name, _) => wanted.contains(name) }
-    go.foreach { case (name, gauge) =>
-      // A newer run of the query may have registered its own gauge.
-      if (to.getMetrics.get(s"$prefix.$name") eq gauge) to.remove(s"$prefix.$name")
-    }
-    val fresh = (wanted -- stay.keySet).map { case (name, value) =>
-      val gauge: Gauge[java.lang.Long] = () => value()
-      to.remove(s"$prefix.$name")
-      to.register(s"$prefix.$name", gauge)
-      name -> gauge
-    }
-    shown = stay ++ fresh
-  }
 }
 
 private[source] object QueryGauges {
-  private val log = LoggerFactory.getLogger(classOf[QueryGauges])
-
   val Reading = 0L
   val Draining = 1L
   val Unreachable = 2L
-
-  /** A failure must not fail the query: it is only logged. */
-  def registry(): Option[MetricRegistry] =
-    try DynamicKafkaGauges.running()
-    catch {
-      case e @ (NonFatal(_) | _: LinkageError) =>
-        log.warn("The gauges of the query cannot be registered in Spark's metrics system", e)
-        None
-    }
 }

@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
@@ -35,11 +36,10 @@ private[source] final class QueryReporter(
   private val tally = new CommitCounter
   private val startedAt = clock.monotonicMs()
   private lazy val gauges = new QueryGauges(
-    GaugeNames.prefix(Thread.currentThread.getName, checkpoint),
+    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry()),
     feed,
     tally,
-    clock,
-    QueryGauges.registry()
+    clock
   )
 
   private var beginning: Option[CompositeOffset] = None

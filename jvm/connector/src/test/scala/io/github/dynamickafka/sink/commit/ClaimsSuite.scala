@@ -77,14 +77,13 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     var other: Option[Claim] = None
     val claims = new Claims(
       fs.makeQualified(place),
-      new AtomicFiles(fs, hadoop),
+      new AtomicFiles(place, hadoop),
       () => {
         val found = if (Files.exists(folder.resolve(Journal.Folder))) names(folder).toSeq else Nil
         // After this run has looked, and before it writes.
         if (other.isEmpty) other = Some(journal(folder).claim("q", "other"))
         found
       },
-      path => { val _ = fs.delete(path, false) },
       () => "new"
     )
     val mine = claims.take("q", "mine")

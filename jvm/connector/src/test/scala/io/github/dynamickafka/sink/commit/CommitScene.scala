@@ -28,7 +28,7 @@ private[sink] final class CommitScene {
   val location: String = folder.resolve("checkpoint").toString
 
   def newJournal(name: String = "checkpoint"): Journal =
-    new Journal(folder.resolve(name).toString, new Configuration, () => Instance)
+    new Journal(folder.resolve(name).toString, hadoop, () => Instance)
 
   private var claims = Map.empty[(String, String), Claim]
 
@@ -116,6 +116,9 @@ private[sink] final class CommitScene {
 
 private[sink] object CommitScene {
   val CommitTimeoutMs = 1000L
+
+  // Reading it takes longer than a test.
+  private val hadoop = new Configuration
 
   /** The instance of the journal. */
   val Instance = "i"

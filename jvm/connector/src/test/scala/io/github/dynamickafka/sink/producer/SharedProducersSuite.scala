@@ -55,7 +55,9 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     scene
   }
 
-  test("a producer whose credentials are refused, or in an error state, is closed, and the next task opens another one") {
+  test(
+    "a producer whose credentials are refused, or in an error state, is closed, and the next task opens another one"
+  ) {
     Seq(
       new SaslAuthenticationException("refused"),
       new KafkaException("Cannot execute transactional method because we are in an error state")

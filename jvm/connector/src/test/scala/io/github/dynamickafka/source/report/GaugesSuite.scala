@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
+import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
 
 /** The output of Spark's Prometheus servlet, over HTTP. */

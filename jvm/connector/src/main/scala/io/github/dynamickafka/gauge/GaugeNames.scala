@@ -1,10 +1,10 @@
-package io.github.dynamickafka.source.report
+package io.github.dynamickafka.gauge
 
 /**
  * The names of gauges. Metrics sinks use dots as separators, and the Prometheus sink replaces other characters than
  * letters and digits with an underscore. So names contain only these characters, and different ids get different names.
  */
-private[source] object GaugeNames {
+private[dynamickafka] object GaugeNames {
 
   /** The name that Spark gives to the thread of a query: with the name of the query, if any, and its id. */
   private val QueryThread = """stream execution thread for (?:(.*) )?\[id = ([0-9a-f-]{36}), runId = .*\]""".r
@@ -21,6 +21,9 @@ private[source] object GaugeNames {
     }
     s"${safe(query)}.${safe(checkpoint.split('/').lastOption.getOrElse(""))}"
   }
+
+  /** The prefix of the sink of a query, of which there is one. */
+  def ofSink(thread: String): String = prefix(thread, "sink")
 
   /** The name for each cluster id. It does not depend on the other ids, unless two ids would have the same name. */
   def clusters(ids: Set[String]): Map[String, String] =

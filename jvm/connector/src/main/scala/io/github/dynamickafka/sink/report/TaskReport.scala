@@ -1,0 +1,63 @@
+package io.github.dynamickafka.sink.report
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.sink.transaction.TaskTransactions
+
+/** @param bytes of keys, values and headers, before they are compressed */
+private[sink] final case class Written(records: Long, bytes: Long) {
+  def +(other: Written): Written = Written(records + other.records, bytes + other.bytes)
+}
+
+/**
+ * What a task tells the driver.
+ *
+ * @param message of the sender, for the commit
+ * @param written by cluster
+ */
+private[sink] final case class TaskReport(message: WriterCommitMessage, written: Map[String, Written])
+    extends WriterCommitMessage
+
+/** Counts what one task writes. Used by one thread. */
+private[sink] final class WriteCounter {
+  private val clusters = mutable.HashMap.empty[String, WriteCounter.OfCluster]
+
+  def add(cluster: String, record: Record): Unit = {
+    val count = clusters.getOrElseUpdate(cluster, new WriteCounter.OfCluster)
+    count.records += 1
+    count.bytes += WriteCounter.size(record)
+  }
+
+  def report(message: WriterCommitMessage): TaskReport = {
+    // All records of a cluster are withheld or none.
+    val withheld = message match {
+      case t: TaskTransactions => t.withheld.keySet
+      case _ => Set.empty[String]
+    }
+    TaskReport(
+      message,
+      clusters.collect { case (id, c) if !withheld(id) => id -> Written(c.records, c.bytes) }.toMap
+    )
+  }
+}
+
+private object WriteCounter {
+  final class OfCluster {
+    var records, bytes = 0L
+  }
+
+  private def size(record: Record): Long = {
+    var bytes = length(record.key) + length(record.value)
+    val headers = record.headers.iterator
+    while (headers.hasNext) {
+      val header = headers.next()
+      bytes += header.key.length + length(header.value)
+    }
+    bytes
+  }
+
+  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
+}
