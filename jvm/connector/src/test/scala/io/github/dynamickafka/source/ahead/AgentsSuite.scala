@@ -140,7 +140,7 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
       q.a.respond(end)
       val _ = q.agents.take(Map("a" -> position))
     }
-    assert(!isCalm, "a response that was waited for says nothing about the next one")
+    assert(!isCalm, "a response that was waited for does not show whether it is quiet")
     ask(position = 10L, end = 10L)
     assert(isCalm)
     q.clock.advanceMs(MaxAgeMs + 1)
