@@ -116,6 +116,8 @@ lazy val connector = (project in file("jvm/connector"))
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
     // sbt would convert "4.2" to "4-2".
     moduleName := name.value,
+    // The jar is a library: its tool is run by its name.
+    Compile / packageBin / mainClass := None,
     buildInfoKeys := Seq[BuildInfoKey](
       version,
       "sparkLine" -> SparkLines.current.minor,

@@ -14,6 +14,7 @@ from conftest import REPOSITORY
 from dynamic_kafka._tools.checkpoint import kafka
 from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
 from dynamic_kafka._tools.cli.app import app
+from dynamic_kafka._tools.operator import connector
 
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
@@ -47,6 +48,19 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             return Ends(missing=f"{address}: Failed to get metadata: Local: Broker transport failure")
         return Ends({(topic, partition): 4 + 3 * partition for topic, partition in partitions})
 
+    def ask(arguments: list[str], given_jars: str | None) -> connector.Reply:
+        looks = arguments[0] == "transactions"
+        states = {"blue": "unreachable", "green": "open" if looks else "committed"}
+        ids = {cluster: f"dynamic-kafka-q-i-3-{cluster}-0.1-0-0.0" for cluster in states}
+        entries = [{"cluster": c, "transactional_id": ids[c], "state": state} for c, state in states.items()]
+        decision = {"batch": 7, "generation": 3, "transactions": entries}
+        if not looks:
+            return connector.Reply(0, decision)
+        reason = "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
+        return connector.Reply(1, {"decisions": [decision]}, [reason])
+
+    (tmp_path / "shipments").mkdir()
+    monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -121,7 +121,8 @@ def test_every_metric_is_documented() -> None:
 
 
 def test_the_most_important_options_exist() -> None:
-    specs = (MAIN / "scala/io/github/dynamickafka/config/SourceOptionSpecs.scala").read_text()
+    config = MAIN / "scala/io/github/dynamickafka/config"
+    specs = "\n".join((config / f"{name}OptionSpecs.scala").read_text() for name in ("Source", "Cluster"))
     known = set(re.findall(r'OptionSpec\(\s*"(\w+)"', specs))
     assert len(known) > 20
     table = (docs.ROOT / "docs" / "reading.md").read_text().partition("## The most important options")[2]

@@ -7,8 +7,10 @@ import click
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
 from dynamic_kafka._tools.cli.offsets import offsets
+from dynamic_kafka._tools.cli.resolve import resolve
 from dynamic_kafka._tools.cli.schema import schema
 from dynamic_kafka._tools.cli.streams import streams
+from dynamic_kafka._tools.cli.transactions import transactions
 from dynamic_kafka._tools.cli.validate import validate
 from dynamic_kafka._version import __version__
 
@@ -18,9 +20,10 @@ from dynamic_kafka._version import __version__
 def app() -> None:
     """Inspects metadata files and checkpoints of Dynamic Kafka for Spark.
 
-    No command needs Spark, changes a file, or prints a secret.
+    No command prints a secret. Only `resolve` changes something. Only `transactions` and `resolve` need Java and
+    PySpark.
     """
 
 
-for _command in (validate, streams, describe, diff, offsets, schema):
+for _command in (validate, streams, describe, diff, offsets, transactions, resolve, schema):
     app.add_command(_command)

@@ -14,7 +14,7 @@ import org.apache.kafka.common.errors.{
   UnknownMemberIdException
 }
 
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 
 /**
  * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the
@@ -51,6 +51,12 @@ private[dynamickafka] object ClusterFailure {
       Redaction.scrub(text(error), properties),
       Redaction.scrub(error, properties)
     )
+
+  /** Whether the cluster has refused the credentials, so that the same ones need not be tried again. */
+  def isRefused(error: Throwable): Boolean = chain(error).exists {
+    case ours: DynamicKafkaError => ours.condition.endsWith(".CLUSTER_AUTHENTICATION_FAILED")
+    case other => isAuthentication(other)
+  }
 
   /** The messages of the error and its causes, without repetitions. Secrets are not redacted yet. */
   def text(error: Throwable): String = chain(error).map(ofOne).foldLeft("") {

@@ -157,8 +157,10 @@ private[sink] final class SinkRun(
       val messages = transactions(reports)
       if (exactlyOnce) {
         deciding = messages.flatMap(_.prepared)
-        commits.commit(batch, messages, startedNanos, p.timeoutMs)
-        idSets.ended(stalled.found() || messages.exists(_.retried))
+        val second = stalled.found()
+        commits.commit(batch, messages, startedNanos, p.timeoutMs, second)
+        // Spark may have reported one only now.
+        idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
       gauges.committed(reports.map(_.written), messages.map(_.prepared.size).sum)
     }

@@ -11,7 +11,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.storage.AtomicFiles
+import io.github.dynamickafka.storage.{AtomicFiles, Heartbeat}
 
 /**
  * The right of a run to decide batches and to abort transactions, as long as no later run has claimed the journal.
@@ -52,6 +52,31 @@ private[commit] final class Claims(
 
   def take(queryId: String, run: String): Claim = take(queryId, run, MostAttempts)
 
+  /**
+   * Replaces the claim of the last run, for somebody who ends its decision: without a new instance, because this is not a copy
+   * of the journal, wherever it is seen from.
+   *
+   * @param entry the decision, of which the claim may have been deleted
+   */
+  def takeOver(entry: JournalEntry, run: String): Claim = {
+    val last = newest()
+    val mine = Claim(
+      entry.queryId,
+      run,
+      last.fold(entry.instance)(_.instance),
+      last.fold(entry.generation)(_.generation) + 1,
+      last.fold(folder.toString)(_.location)
+    )
+    try files.create(file(mine.generation), write(mine))
+    catch {
+      case e: FileAlreadyExistsException =>
+        throw Errors.journalConflict(folder.toString, "a run of the query starts at the same time", e)
+    }
+    check(mine)
+    deleteBefore(mine)
+    mine
+  }
+
   @annotation.tailrec
   private def take(queryId: String, run: String, attempts: Int): Claim = {
     val last = newest()
@@ -75,7 +100,7 @@ private[commit] final class Claims(
             "not aborted by this query, but by Kafka after their timeout"
         )
       }
-      generations().filter(_ < mine.generation).foreach(old => files.delete(file(old)))
+      deleteBefore(mine)
       mine
     } else if (attempts > 1) take(queryId, run, attempts - 1)
     else throw Errors.journalConflict(folder.toString, "other runs of the query start at the same time")
@@ -89,7 +114,24 @@ private[commit] final class Claims(
     throw Errors.journalConflict(folder.toString, why)
   }
 
-  private def newest(): Option[Claim] = generations().maxOption.flatMap(read)
+  /**
+   * Shows, while `body` runs and takes long, that this run ends transactions, by a file next to its claim that is written
+   * again and again.
+   */
+  def showing[A](mine: Claim)(body: => A): A = {
+    val path = beats(mine.generation)
+    Heartbeat.during(BeatMs, () => files.replace(path, UUID.randomUUID().toString), () => files.delete(path))(body)
+  }
+
+  /** The last heartbeat of a run; None: it has never had to show itself, or has finished what it did. */
+  def beat(of: Claim): Option[String] = files.read(beats(of.generation))
+
+  private def deleteBefore(mine: Claim): Unit = generations().filter(_ < mine.generation).foreach { old =>
+    files.delete(file(old))
+    files.delete(beats(old))
+  }
+
+  def newest(): Option[Claim] = generations().maxOption.flatMap(read)
 
   private def generations(): Seq[Long] = list().collect { case ClaimFile(generation) => generation.toLong }
 
@@ -107,9 +149,14 @@ private[commit] final class Claims(
   }
 
   private def file(generation: Long) = new Path(folder, s"run-$generation.json")
+  private def beats(generation: Long) = new Path(folder, s"run-$generation.beat")
 }
 
-private[commit] object Claims {
+private[sink] object Claims {
+
+  /** The interval of heartbeats, in milliseconds. */
+  val BeatMs = 2000L
+
   private val log = LoggerFactory.getLogger(classOf[Claims])
   private val mapper = new ObjectMapper
   private val ClaimFile = """run-(\d{1,18})\.json""".r

@@ -52,6 +52,16 @@ private[sink] final class Clusters(
     }
   }
 
+  /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
+  def disconnect(id: String): Unit = {
+    val gone = synchronized {
+      val had = admins.get(id)
+      admins -= id
+      had
+    }
+    gone.foreach(_._2.close())
+  }
+
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTransactionTimeoutMs(id: String): Option[Long] = admin(id).maxTimeoutMs()
 

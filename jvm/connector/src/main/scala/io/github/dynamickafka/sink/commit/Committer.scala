@@ -1,15 +1,15 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException}
+import java.util.concurrent.{Callable, ExecutionException, TimeUnit}
 
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction}
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
@@ -18,7 +18,7 @@ import io.github.dynamickafka.time.Clock
  * @param settings the settings of the producers of a cluster; a commit waits at most for their `max.block.ms`
  * @param inspector queried after a failure
  */
-private[commit] final class Committer(
+private[sink] final class Committer(
     settings: String => ProducerSettings,
     inspector: Inspector,
     pool: TransactionPool,
@@ -86,7 +86,9 @@ private[commit] final class Committer(
       producer = Some(used)
     }
     def judge(transaction: Prepared, e: Throwable): Outcome = {
-      val failure = Redaction.scrub(e, settings.properties)
+      val failure =
+        if (ClusterFailure.isRefused(e)) ClusterFailure(transaction.cluster, settings.properties, e)
+        else Redaction.scrub(e, settings.properties)
       inspector.once(Seq(transaction), ids).outcomes.head._2 match {
         case Outcome.Open => Outcome.Pending(failure)
         case Outcome.Pending(cause) =>
@@ -98,13 +100,16 @@ private[commit] final class Committer(
     var failed: Option[Outcome.Pending] = None
     try
       lot.map { transaction =>
-        // Otherwise each transaction of an unreachable cluster would wait as long as the first one.
-        val outcome = failed.filter(_ => clock.nanoTime() >= deadlineNanos)
+        // Otherwise each transaction of an unreachable cluster would wait as long as the first one, and each one of a
+        // cluster that refuses the credentials would be another log-in.
+        val outcome = failed
+          .filter(known => clock.nanoTime() >= deadlineNanos || ClusterFailure.isRefused(known.cause))
           .getOrElse(endOne(
             transaction,
             deadlineNanos,
             how.done,
-            judge(transaction, _)
+            judge(transaction, _),
+            failures = 1
           )(attempt(transaction)))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
@@ -117,7 +122,8 @@ private[commit] final class Committer(
       transaction: Prepared,
       deadlineNanos: Long,
       done: Outcome,
-      judge: Throwable => Outcome
+      judge: Throwable => Outcome,
+      failures: Int
   )(attempt: => Unit): Outcome = {
     val outcome =
       try {
@@ -125,19 +131,20 @@ private[commit] final class Committer(
         done
       } catch { case NonFatal(e) => judge(e) }
     outcome match {
-      case known: Outcome.Pending if clock.nanoTime() < deadlineNanos && !Thread.interrupted() =>
-        // Usually the client has waited already; if not, this prevents a busy loop.
-        Thread.sleep(PauseMs)
+      case known: Outcome.Pending
+          if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
+            !Thread.interrupted() =>
+        Committer.pause(failures, deadlineNanos - clock.nanoTime())
         log.info(
           s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
         )
-        endOne(transaction, deadlineNanos, done, judge)(attempt)
+        endOne(transaction, deadlineNanos, done, judge, failures + 1)(attempt)
       case known => known
     }
   }
 }
 
-private[commit] object Committer {
+private[sink] object Committer {
   private type Outcomes = Seq[(Prepared, Outcome)]
 
   /** How transactions are ended. */
@@ -158,5 +165,9 @@ private[commit] object Committer {
   /** Producers per cluster. Measured: 200 commits take 0.4 s with one producer and 0.2 s with four to eight. */
   private val Lanes = 4
   private val SmallestLot = 5
-  private val PauseMs = 100L
+  private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
+
+  /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
+  def pause(failures: Int, leftNanos: Long): Unit =
+    Thread.sleep(math.max(1L, math.min(Pauses.pauseMs(failures), TimeUnit.NANOSECONDS.toMillis(leftNanos))))
 }

@@ -2,11 +2,12 @@ package io.github.dynamickafka.sink.commit
 
 import scala.util.control.NonFatal
 
+import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.time.Clock
 
 /** Queries what has become of transactions: one request per cluster, to all clusters at once. */
-private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
+private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   import Inspector._
 
   /** @param ids Kafka's id of a cluster at the decision */
@@ -21,24 +22,39 @@ private[commit] final class Inspector(clusters: Clusters, clock: Clock) {
     )
   }
 
-  /** The same, repeated until all clusters have answered, or the time limit, or something is committed. */
+  /**
+   * The same, repeated until all clusters have answered, or the time limit, or something is committed, or all others refuse
+   * the credentials.
+   */
+  def await(transactions: Seq[Prepared], ids: String => Option[String], deadlineNanos: Long): Report =
+    await(transactions, ids, deadlineNanos, failures = 1)
+
   @annotation.tailrec
-  def await(transactions: Seq[Prepared], ids: String => Option[String], deadlineNanos: Long): Report = {
+  private def await(
+      transactions: Seq[Prepared],
+      ids: String => Option[String],
+      deadlineNanos: Long,
+      failures: Int
+  ): Report = {
     val report = once(transactions, ids)
-    if (!report.isIncomplete || clock.nanoTime() >= deadlineNanos) report
+    if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
     else {
-      Thread.sleep(PauseMs)
-      await(transactions, ids, deadlineNanos)
+      Committer.pause(failures, deadlineNanos - clock.nanoTime())
+      await(transactions, ids, deadlineNanos, failures + 1)
     }
   }
 
   private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
     try Right(clusters.admin(id).look(transactions.map(_.transactionalId)))
-    catch { case NonFatal(e) => Left(e) }
+    catch {
+      case NonFatal(e) if ClusterFailure.isRefused(e) =>
+        clusters.disconnect(id)
+        Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case NonFatal(e) => Left(e)
+    }
 }
 
-private[commit] object Inspector {
-  private val PauseMs = 100L
+private[sink] object Inspector {
 
   /** @param kafkaIds Kafka's id of each cluster that has one, by cluster id */
   final case class Report(outcomes: Seq[(Prepared, Outcome)], kafkaIds: Map[String, String]) {
@@ -46,6 +62,11 @@ private[commit] object Inspector {
     def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
 
     /** Nothing is committed, and a cluster has not answered: no step can be taken back yet. */
-    def isIncomplete: Boolean = !isCommitted && outcomes.exists(_._2.isInstanceOf[Outcome.Pending])
+    def isIncomplete: Boolean = !isCommitted && pending.nonEmpty
+
+    /** Each cluster that has not answered has refused the credentials. */
+    def isRefused: Boolean = pending.forall(ClusterFailure.isRefused)
+
+    private def pending: Seq[Throwable] = outcomes.collect { case (_, Outcome.Pending(cause)) => cause }
   }
 }

@@ -120,6 +120,21 @@ private[sink] final class Journal(
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
   def checkClaim(claim: Claim): Unit = claims.check(claim)
 
+  /** Whether there is a journal. */
+  def exists: Boolean = files.names(folder).nonEmpty
+
+  /** The claim that counts. */
+  def owner(): Option[Claim] = claims.newest()
+
+  /** Makes somebody who ends a decision in place of its run the owner. */
+  def takeOver(entry: JournalEntry, run: String): Claim = claims.takeOver(entry, run)
+
+  /** Shows to others, while `body` runs, that the owner of this claim ends transactions. */
+  def ending[A](claim: Claim)(body: => A): A = claims.showing(claim)(body)
+
+  /** Changes while the owner of this claim ends transactions. */
+  def beat(of: Claim): Option[String] = claims.beat(of)
+
   /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = files.delete(new Path(location))
 

@@ -40,7 +40,7 @@ private[sink] final case class JournalEntry(
 private[sink] final case class JournalCluster(kafkaId: Option[String], properties: Map[String, String])
 
 /** The codec of [[JournalEntry]], version 2. A missing field or another version is an error. */
-private[commit] object JournalJson {
+private[sink] object JournalJson {
   val Version = 2
   private val mapper = new ObjectMapper
 

@@ -7,10 +7,11 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.admin.{Admin, ListTransactionsOptions, TransactionState}
+import org.apache.kafka.clients.admin.{Admin, ListTransactionsOptions, TransactionListing, TransactionState}
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
@@ -23,6 +24,7 @@ import io.github.dynamickafka.kafka.Redaction
  */
 private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties, timeoutMs: Long)
     extends TransactionAdmin {
+  import KafkaTransactionAdmin._
 
   private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
 
@@ -48,7 +50,18 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def open(matching: String => Boolean): Seq[String] = {
     val options = new ListTransactionsOptions().filterStates(ju.Set.of(TransactionState.ONGOING))
-    get(admin.listTransactions(options).all()).asScala.map(_.transactionalId).filter(matching).toSeq.sorted
+    // Each broker lists the transactions that it coordinates. One that does not respond must not hide those of the others.
+    val asked = get(admin.listTransactions(options).byBrokerId()).asScala.toMap
+    val (listed, failed) =
+      answers(asked, (broker: KafkaFuture[ju.Collection[TransactionListing]]) => get(broker).asScala.toSeq)
+    failed.headOption.filter(_ => listed.isEmpty).foreach { case (_, e) => throw e }
+    failed.foreach { case (broker, e) =>
+      log.warn(
+        s"Broker $broker of Kafka cluster '${properties.clusterId}' does not list its open transactions: " +
+          Redaction.scrub(e.toString, properties.client)
+      )
+    }
+    listed.flatten.map(_.transactionalId).filter(matching).sorted
   }
 
   override def fence(transactionalIds: Seq[String]): Unit =
@@ -74,5 +87,16 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
           s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
           cause
         )
+    }
+}
+
+private[commit] object KafkaTransactionAdmin {
+  private val log = LoggerFactory.getLogger(classOf[KafkaTransactionAdmin])
+
+  /** The answers of the brokers, in the order of their ids, and the failures of those that have none. */
+  def answers[F, A](asked: Map[Integer, F], await: F => A): (Seq[A], Seq[(Integer, Throwable)]) =
+    asked.toSeq.sortBy(_._1.intValue).partitionMap { case (broker, future) =>
+      try Left(await(future))
+      catch { case NonFatal(e) => Right(broker -> e) }
     }
 }

@@ -5,8 +5,8 @@ import org.apache.kafka.clients.admin.TransactionState
 import io.github.dynamickafka.sink.transaction.Prepared
 
 /** What is known of a prepared transaction. */
-private[commit] sealed trait Outcome extends Product with Serializable
-private[commit] object Outcome {
+private[sink] sealed trait Outcome extends Product with Serializable
+private[sink] object Outcome {
   case object Committed extends Outcome
 
   /** It can be committed. */
@@ -27,7 +27,7 @@ private[commit] object Outcome {
  * whether the transaction was committed before. (Measured: a repeated commit after the id was reused fails like that of
  * an aborted one.)
  */
-private[commit] object Verdict {
+private[sink] object Verdict {
   import TransactionState._
 
   /** @param decidedIn Kafka's id of the cluster at the decision, if the broker returned one */
@@ -63,8 +63,8 @@ private[commit] object Verdict {
 }
 
 /** The result for a decided batch, given the outcomes of its transactions. Pure. */
-private[commit] sealed trait Decision extends Product with Serializable
-private[commit] object Decision {
+private[sink] sealed trait Decision extends Product with Serializable
+private[sink] object Decision {
   case object Done extends Decision
 
   /** No transaction is committed: if there was no earlier round, the whole batch can be written again. */

@@ -32,7 +32,19 @@ private[commit] final class RollForward(
    */
   def apply(j: Journal, claim: Claim, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
     log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
-    Decision.of(end(claim, entry)) match {
+    j.ending(claim)(complete(j, claim, entry, mayReplay))
+  }
+
+  private def complete(
+      j: Journal,
+      claim: Claim,
+      entry: JournalEntry,
+      mayReplay: Boolean
+  ): Option[LostParts] = {
+    val outcomes = end(j, claim, entry)
+    // Somebody may have resolved the decision meanwhile.
+    j.checkClaim(claim)
+    Decision.of(outcomes) match {
       case Decision.Done =>
         j.finish(entry)
         None
@@ -55,12 +67,13 @@ private[commit] final class RollForward(
     }
   }
 
-  private def end(claim: Claim, entry: JournalEntry): Seq[(Prepared, Outcome)] = {
+  private def end(j: Journal, claim: Claim, entry: JournalEntry): Seq[(Prepared, Outcome)] = {
     val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
     // Parts of an earlier round are committed.
     val report =
       if (entry.round > 0) inspector.once(entry.transactions, entry.kafkaId)
       else inspector.await(entry.transactions, entry.kafkaId, deadline)
+    j.checkClaim(claim)
     val outcomes = assumed(entry.batch, report.outcomes, unknown)
     val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
     val (open, ended) = outcomes.partition(_._2 == Outcome.Open)

@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionDescription
 
 /** The driver's requests about transactions to one cluster. Waits for the responses. */
-private[commit] trait TransactionAdmin {
+private[sink] trait TransactionAdmin {
 
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTimeoutMs(): Option[Long]
@@ -23,4 +23,4 @@ private[commit] trait TransactionAdmin {
  * @param clusterId Kafka's id of the cluster; None: it has none
  * @param known by transactional id; an id that Kafka does not know is missing
  */
-private[commit] final case class Seen(clusterId: Option[String], known: Map[String, TransactionDescription])
+private[sink] final case class Seen(clusterId: Option[String], known: Map[String, TransactionDescription])

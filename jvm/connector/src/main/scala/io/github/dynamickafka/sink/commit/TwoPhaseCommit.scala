@@ -50,6 +50,7 @@ private[sink] final class TwoPhaseCommit(
   private var repeating: Option[LostParts] = None
   private var planned: Option[(Long, BatchInput)] = None
   private var sweeps = TwoPhaseCommit.Sweeps
+  private var ownSweeps = 0
 
   private var last = TwoPhaseCommit.Summary(0, 0L)
 
@@ -119,8 +120,15 @@ private[sink] final class TwoPhaseCommit(
   /**
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms` of a cluster
+   * @param secondAttempts whether any task had a second attempt, also one that was not accepted
    */
-  def commit(batch: Long, tasks: Seq[TaskTransactions], startedNanos: Long, timeoutMs: String => Long): Unit =
+  def commit(
+      batch: Long,
+      tasks: Seq[TaskTransactions],
+      startedNanos: Long,
+      timeoutMs: String => Long,
+      secondAttempts: Boolean = false
+  ): Unit =
     if (!committed.contains(batch)) {
       val from = clock.nanoTime()
       val transactions = tasks.flatMap(_.prepared)
@@ -153,18 +161,19 @@ private[sink] final class TwoPhaseCommit(
         }
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
-        // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
-        // decision and may be aborting these transactions. In the second case, none of them may be committed.
-        journal.foreach(_.checkClaim(claim))
-        steps.reached("decided", batch)
-        finish(entry)
+        journal.fold(finish(entry))(_.ending(claim)(finish(entry)))
       }
       last =
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
       committed = Some(batch)
       repeating = None
-      // A retried task may have left an open transaction, which blocks consumers with read_committed until its timeout.
-      if (tasks.exists(_.retried)) leftovers.ofThisRun()
+      // An attempt that was not accepted may have left an open transaction, which blocks consumers with read_committed until
+      // its timeout. It may do so later, too: Spark does not wait for the end of an attempt that lost.
+      if (secondAttempts || tasks.exists(_.retried)) ownSweeps = TwoPhaseCommit.Sweeps
+      if (ownSweeps > 0) {
+        ownSweeps -= 1
+        leftovers.ofThisRun()
+      }
       // An executor of an earlier run may still have opened transactions during the last search.
       if (sweeps > 0) {
         sweeps -= 1
@@ -253,7 +262,11 @@ private[sink] final class TwoPhaseCommit(
         }
     }
 
-  private def finish(entry: JournalEntry): Unit =
+  private def finish(entry: JournalEntry): Unit = {
+    // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
+    // decision and may be aborting these transactions. In the second case, none of them may be committed.
+    journal.foreach(_.checkClaim(claim))
+    steps.reached("decided", entry.batch)
     Decision.of(RollForward.assumed(entry.batch, end(entry, entry.transactions), unknown)) match {
       case Decision.Done =>
         steps.reached("committed", entry.batch)
@@ -266,6 +279,7 @@ private[sink] final class TwoPhaseCommit(
       case Decision.Unknown(which) => throw RollForward.undetermined(entry.batch, which)
       case Decision.Partial(lost) => throw RollForward.partial(entry.batch, lost)
     }
+  }
 
   /** Spark also calls this after [[commit]] has thrown. A decided batch is never aborted. */
   def abort(batch: Long, tasks: Seq[TaskTransactions]): Unit =
@@ -326,6 +340,6 @@ private[sink] object TwoPhaseCommit {
       "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
       "own batches have in common."
 
-  /** The number of batches after which open transactions of earlier runs are searched for again. */
+  /** The number of batches after which open transactions of earlier runs, or of attempts that lost, are searched for. */
   private val Sweeps = 2
 }

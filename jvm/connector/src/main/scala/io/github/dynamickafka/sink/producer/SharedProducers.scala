@@ -5,10 +5,12 @@ import java.time.Duration
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors.{ClusterAuthorizationException, ProducerFencedException}
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.{IdlePool, ProducerSettings}
+import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, ProducerSettings}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -27,23 +29,52 @@ private[sink] final class SharedProducers(
   private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
   private var used = Map.empty[ProducerSettings, Shared]
 
-  def acquire(settings: ProducerSettings): Lease = synchronized {
-    val shared = used.get(settings)
-      .orElse(idle.take(_.find(_.settings == settings)))
-      .getOrElse(new Shared(settings, create(settings)))
-    used += settings -> shared
-    shared.users += 1
-    Lease(settings, shared.producer)
+  /** A producer is opened without the lock of the pool, so that only the tasks that wait for it wait. */
+  def acquire(settings: ProducerSettings): Lease = {
+    val shared = synchronized {
+      val found = used.get(settings)
+        .orElse(idle.take(_.find(_.settings == settings)))
+        .getOrElse(new Shared(settings, () => create(settings)))
+      used += settings -> found
+      found.users += 1
+      found
+    }
+    try new Lease(settings, shared.producer, shared)
+    catch {
+      case NonFatal(e) =>
+        synchronized {
+          leave(shared)
+          retire(shared)
+        }
+        throw e
+    }
   }
 
-  def release(lease: Lease): Unit = synchronized {
-    used.get(lease.settings).foreach { shared =>
-      shared.users -= 1
-      if (shared.users == 0) {
+  def release(lease: Lease): Unit = {
+    val over = synchronized {
+      leave(lease.shared)
+      if (lease.shared.users > 0) None
+      else if (lease.shared.isRetired) Some(lease.shared)
+      else {
         used -= lease.settings
-        idle.put(shared)
+        idle.put(lease.shared)
+        None
       }
     }
+    over.foreach(close)
+  }
+
+  /**
+   * Ensures that this producer is not used by others any more, because it has failed for good: the next one reads credentials
+   * again that are behind references. It is closed when its last user has released it.
+   */
+  def retire(lease: Lease): Unit = synchronized(retire(lease.shared))
+
+  private def leave(shared: Shared): Unit = shared.users -= 1
+
+  private def retire(shared: Shared): Unit = {
+    shared.isRetired = true
+    if (used.get(shared.settings).exists(_ eq shared)) used -= shared.settings
   }
 
   def size: Int = synchronized(used.size + idle.size)
@@ -54,14 +85,30 @@ private[sink] final class SharedProducers(
 private[sink] object SharedProducers {
   private val log = LoggerFactory.getLogger(classOf[SharedProducers])
 
-  final case class Lease(settings: ProducerSettings, producer: Producer[Array[Byte], Array[Byte]])
-
-  private final class Shared(
+  final class Lease private[SharedProducers] (
       val settings: ProducerSettings,
-      val producer: Producer[Array[Byte], Array[Byte]]
+      val producer: Producer[Array[Byte], Array[Byte]],
+      private[SharedProducers] val shared: Shared
+  )
+
+  private[SharedProducers] final class Shared(
+      val settings: ProducerSettings,
+      create: () => Producer[Array[Byte], Array[Byte]]
   ) {
+    lazy val producer: Producer[Array[Byte], Array[Byte]] = create()
+
+    // Both are guarded by the pool.
     var users = 0
+    var isRetired = false
   }
+
+  /**
+   * Whether a producer fails with each record from now on: its credentials are refused, or it is in an error state, which
+   * Kafka's client reports with this class and no other.
+   */
+  def isFatal(error: Throwable): Boolean =
+    ClusterFailure.isRefused(error) || error.getClass == classOf[KafkaException] ||
+      error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
 
   private def close(shared: Shared): Unit =
     // A record that has not been sent after all that time never will be.

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.producer
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.Callback
 import org.apache.spark.sql.connector.write.WriterCommitMessage
@@ -29,15 +30,28 @@ private[sink] final class SharedSender(
   override def send(cluster: String, record: Record): Unit = {
     if (waits) failures.check()
     val lane = this.lane(cluster, record.topic)
-    SendFailures.guarded(lane.lease.settings, record.topic) {
+    onLease(lane.lease, record.topic) {
       val _ = lane.lease.producer.send(record, lane.callback)
     }
   }
 
   override def partitions(cluster: String, topic: String): Int = {
     val lease = lane(cluster, topic).lease
-    SendFailures.guarded(lease.settings, topic)(lease.producer.partitionsFor(topic).size)
+    onLease(lease, topic)(lease.producer.partitionsFor(topic).size)
   }
+
+  private def onLease[A](lease: SharedProducers.Lease, topic: String)(body: => A): A =
+    SendFailures.guarded(lease.settings, topic) {
+      try body
+      catch {
+        case NonFatal(e) =>
+          dropIfFatal(lease, e)
+          throw e
+      }
+    }
+
+  private def dropIfFatal(lease: SharedProducers.Lease, e: Throwable): Unit =
+    if (SharedProducers.isFatal(e)) producers.retire(lease)
 
   override def commit(): WriterCommitMessage = {
     if (waits) {
@@ -59,7 +73,14 @@ private[sink] final class SharedSender(
     cluster, {
       val wanted = settings(cluster)
       val lease = SendFailures.guarded(wanted, topic)(producers.acquire(wanted))
-      new SharedSender.Lane(lease, failures.callback(wanted))
+      val noted = failures.callback(wanted)
+      new SharedSender.Lane(
+        lease,
+        (metadata, e) => {
+          if (e != null) dropIfFatal(lease, e)
+          noted.onCompletion(metadata, e)
+        }
+      )
     }
   )
 }

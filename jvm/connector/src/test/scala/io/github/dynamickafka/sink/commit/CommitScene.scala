@@ -16,13 +16,16 @@ import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions
 import io.github.dynamickafka.time.ManualClock
 
 /** One query that writes to the clusters blue and green, over several starts, without brokers. */
-private[commit] final class CommitScene {
+private[sink] final class CommitScene {
   import CommitScene._
 
   val clock = new ManualClock
   val kafka = new ScriptedKafka(clock, PatienceMs)
   private val folder: Path = Files.createTempDirectory("dynamic-kafka-scene-")
   val journal: Journal = newJournal()
+
+  /** The location of the checkpoint. */
+  val location: String = folder.resolve("checkpoint").toString
 
   def newJournal(name: String = "checkpoint"): Journal =
     new Journal(folder.resolve(name).toString, hadoop, () => Instance)
@@ -111,7 +114,7 @@ private[commit] final class CommitScene {
   }
 }
 
-private[commit] object CommitScene {
+private[sink] object CommitScene {
   val CommitTimeoutMs = 1000L
 
   // Reading it takes longer than a test.

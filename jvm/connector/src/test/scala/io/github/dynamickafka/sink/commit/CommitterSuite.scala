@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -128,6 +129,24 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     val told = scene.commit(one, two, three).toMap
     assert(pending(told(one)) && pending(told(two)) && told(three) == Outcome.Committed)
     assert(scene.requests(two).isEmpty)
+  }
+
+  test("refused credentials are not tried again, neither for this transaction nor for the next ones") {
+    val scene = new Scene(one, two, three)
+    scene.all.kafka.setRefusing("blue")
+    val told = scene.commit(one, two, three)
+    assert(told.map(_._2).collect { case Outcome.Pending(e: DynamicKafkaError) => e.getCondition } ==
+      Seq.fill(2)("DYNAMIC_KAFKA.CLUSTER_AUTHENTICATION_FAILED"))
+    assert(told.last._2 == Outcome.Committed)
+    assert(scene.requests(one) == Seq("commit", "look") && scene.requests(two).isEmpty)
+  }
+
+  test("the pauses between attempts grow") {
+    val scene = new Scene(one)
+    scene.all.kafka.failEnds(one, times = 2)
+    val from = System.nanoTime()
+    assert(scene.commit(one) == Seq(one -> Outcome.Committed))
+    assert(System.nanoTime() - from >= 300 * 1000000L)
   }
 
   test("after a failure within the time limit the next transaction is attempted") {

@@ -46,6 +46,38 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     assert(ids(of) == Set(mine.transactionalId))
   }
 
+  test("what an attempt that lost leaves open is aborted, also if it does so after the end of the batch") {
+    val of = new CommitScene
+    (0L to 3L).foreach(of.plan(_))
+    val query = of.start("first")
+    def lost(task: Int) = {
+      val id = name("first").id("green", 0, 0L, task, 0, 1)
+      prepared("green", task).copy(transactionalId = id)
+    }
+    def batch(number: Long, second: Boolean) = {
+      val accepted = prepared("blue", number.toInt)
+      of.kafka.put(ONGOING, accepted)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs, second)
+    }
+    of.kafka.put(ONGOING, lost(1))
+    batch(0L, second = true)
+    assert(ids(of) == Set(lost(1).transactionalId))
+    of.kafka.put(ONGOING, lost(2))
+    batch(1L, second = false)
+    assert(ids(of) == Set(lost(1), lost(2)).map(_.transactionalId))
+    // No request is made for nothing.
+    val before = of.kafka.requests.count(_ == "green list")
+    batch(3L, second = false)
+    assert(of.kafka.requests.count(_ == "green list") == before)
+  }
+
+  test("a broker that does not list its transactions does not hide those of the others") {
+    val asked = Map[Integer, Int](Integer.valueOf(2) -> 20, Integer.valueOf(1) -> 10, Integer.valueOf(3) -> 0)
+    val (listed, failed) = KafkaTransactionAdmin.answers(asked, 100 / (_: Int))
+    assert(listed == Seq(10, 5) && failed.map(_._1.intValue) == Seq(3))
+    assert(failed.forall(_._2.isInstanceOf[ArithmeticException]))
+  }
+
   test("a copied checkpoint does not abort transactions of the original") {
     val of = scene()
     val copied = Claim("q", "copy", "another", 9L, "elsewhere")

@@ -89,6 +89,20 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.in(ONGOING) == ids(theirs.take(2): _*) && scene.journal.newest().isEmpty)
   }
 
+  test("a cluster that refuses the credentials: COMMIT_INCOMPLETE at once, after one log-in") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, all: _*)
+    scene.kafka.setRefusing("green")
+    val (condition, text) = failure(scene.start("second").recover())
+    assert(condition == "COMMIT_INCOMPLETE" && text.contains("CLUSTER_AUTHENTICATION_FAILED"), text)
+    assert(scene.kafka.requests.count(_.startsWith("green look")) == 1)
+    // The next client reads the credentials again.
+    assert(scene.kafka.requests.contains("green close"))
+    assert(scene.kafka.in(ONGOING) == ids(all: _*) && scene.journal.newest().exists(!_._2))
+    scene.kafka.setRefusing()
+    assert(scene.recovered("third").lastCommitted.contains(4L))
+  }
+
   /** Part of the batch is committed; the part on green has been aborted. */
   private def partial(round: Int = 0): CommitScene = {
     val scene = decided(round)
@@ -107,6 +121,16 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
       assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> false))
     }
     assert(scene.kafka.in(COMPLETE_COMMIT) == ids(one, two))
+  }
+
+  test("a run that was paused while another one has claimed the journal ends nothing") {
+    val scene = decided()
+    scene.kafka.put(ONGOING, all: _*)
+    val paused = scene.start("second")
+    val _ = scene.claim("third")
+    val (condition, text) = failure(paused.recover())
+    assert(condition == "JOURNAL_CONFLICT" && text.contains("started after this run"))
+    assert(scene.kafka.in(ONGOING) == ids(all: _*) && scene.journal.newest().exists(!_._2))
   }
 
   test("one is lost, and replayed: only that part, as round 1; then the batch counts as written") {

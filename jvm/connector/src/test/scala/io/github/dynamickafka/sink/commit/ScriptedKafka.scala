@@ -4,7 +4,11 @@ import java.util.{Collections, OptionalLong}
 
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.producer.Callback
-import org.apache.kafka.common.errors.{InvalidProducerEpochException, TimeoutException}
+import org.apache.kafka.common.errors.{
+  InvalidProducerEpochException,
+  SaslAuthenticationException,
+  TimeoutException
+}
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.ProducerSettings
@@ -16,12 +20,13 @@ import io.github.dynamickafka.time.ManualClock
  * Kafka clusters without brokers, as far as commits see them: the state of each transaction, and the failures that a
  * test asks for. A request that fails takes `patienceMs` of the clock. Thread-safe, because commits are parallel.
  */
-private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
+private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   import ScriptedKafka.kafkaId
 
   private var states = Map.empty[(String, String), TransactionDescription]
   private var failures = Map.empty[String, Int].withDefaultValue(0)
   private var down = Set.empty[String]
+  private var refusing = Set.empty[String]
   private var replaced = Map.empty[String, Option[String]]
   private var asked = Vector.empty[String]
   private var created, killed = 0
@@ -59,6 +64,9 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
   /** The clusters that no longer respond; all others do. */
   def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
 
+  /** The clusters that refuse the credentials, at once. */
+  def setRefusing(clusters: String*): Unit = synchronized { refusing = clusters.toSet }
+
   /** Kafka's id of a cluster from now on; None: it has none. */
   def setKafkaId(cluster: String, id: Option[String]): Unit = synchronized(replaced += cluster -> id)
 
@@ -74,6 +82,7 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
 
   private def request(cluster: String, what: String): Unit = {
     note(s"$cluster $what")
+    if (refusing(cluster)) throw new SaslAuthenticationException(s"'$cluster' refuses")
     if (down(cluster)) refuse(s"'$cluster' does not respond")
   }
 
@@ -167,7 +176,7 @@ private[commit] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) 
   }
 }
 
-private[commit] object ScriptedKafka {
+private[sink] object ScriptedKafka {
 
   /** Kafka's id of a cluster, unless a test replaces it. */
   def kafkaId(cluster: String): String = s"kafka-of-$cluster"

@@ -1,0 +1,54 @@
+package io.github.dynamickafka.sink.operate
+
+import java.nio.file.{Files, Path}
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalEntry, ScriptedKafka}
+
+/** A query that has decided a batch and died, and an operator, without brokers. */
+private[operate] final class ResolveScene(val entry: JournalEntry) {
+  val scene = new CommitScene
+  val kafka: ScriptedKafka = scene.kafka
+  val notes = new Notes(scene.location, new Configuration)
+  val journalFolder: Path = Path.of(scene.location).resolve(Journal.Folder)
+
+  scene.plan(entry.batch)
+  scene.claim("first")
+  scene.journal.decide(entry)
+
+  def isOpen: Boolean = scene.journal.newest().contains(entry -> false)
+
+  def lastNote: Note = notes.of(entry).last
+
+  /** The states of the transactions after a resolution. */
+  def resolve(
+      how: Resolution,
+      batch: Long = entry.batch,
+      meanwhile: () => Unit = () => (),
+      journal: Journal = scene.journal
+  ): Seq[String] = {
+    val resolver =
+      new Resolver(
+        journal,
+        notes,
+        scene.clusters,
+        kafka.pool,
+        CommitScene.CommitTimeoutMs,
+        scene.clock,
+        meanwhile
+      )
+    resolver(batch, how, "alice")._2.map { case (_, outcome) => States.of(outcome) }
+  }
+
+  /** The reasons why a resolution is refused. */
+  def refused(how: Resolution, batch: Long = entry.batch, meanwhile: () => Unit = () => ()): String =
+    try throw new AssertionError(s"resolved: ${resolve(how, batch, meanwhile)}")
+    catch { case e: Refused => e.getMessage }
+
+  /** What a run does that shows itself. */
+  def beat(generation: Long): Unit = {
+    val _ =
+      Files.writeString(journalFolder.resolve(s"run-$generation.beat"), java.util.UUID.randomUUID().toString)
+  }
+}

@@ -1,0 +1,121 @@
+package io.github.dynamickafka.sink.producer
+
+import java.util.concurrent.atomic.AtomicReference
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.apache.kafka.clients.producer.{MockProducer, ProducerRecord}
+import org.apache.kafka.common.KafkaException
+import org.apache.kafka.common.errors.{
+  RecordTooLargeException,
+  SaslAuthenticationException,
+  TopicAuthorizationException
+}
+import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+/** Producers that several tasks share, and that fail. */
+class SharedProducersSuite extends AnyFunSuite with TimeLimit {
+  private type Mock = MockProducer[Array[Byte], Array[Byte]]
+
+  private def newMock() = new Mock(false, null, new ByteArraySerializer, new ByteArraySerializer)
+
+  private val blue = new ProducerSettings("blue", Map("bootstrap.servers" -> "x:1"))
+  private val green = new ProducerSettings("green", Map("bootstrap.servers" -> "y:1"))
+
+  private final class Scene(opens: ProducerSettings => Unit = _ => ()) {
+    val opened = new AtomicReference(Vector.empty[Mock])
+    val producers = new SharedProducers(
+      settings => {
+        opens(settings)
+        val mock = newMock()
+        val _ = opened.updateAndGet(_ :+ mock)
+        mock
+      },
+      60000L,
+      new ManualClock
+    )
+
+    def send(sender: SharedSender): Unit =
+      sender.send("blue", new ProducerRecord("t", Array[Byte](1), Array[Byte](2)))
+
+    def sender(): SharedSender = new SharedSender(_ => blue, producers, waits = true)
+  }
+
+  private def failing(error: RuntimeException): Scene = {
+    val scene = new Scene
+    val sender = scene.sender()
+    scene.send(sender)
+    val _ = scene.opened.get.head.errorNext(error)
+    intercept[RuntimeException](sender.commit())
+    sender.close()
+    scene
+  }
+
+  test("a producer whose credentials are refused, or in an error state, is closed, and the next task opens another one") {
+    Seq(
+      new SaslAuthenticationException("refused"),
+      new KafkaException("Cannot execute transactional method because we are in an error state")
+    ).foreach { error =>
+      val scene = failing(error)
+      assert(scene.opened.get.head.closed() && scene.producers.size == 0)
+      scene.send(scene.sender())
+      assert(scene.opened.get.size == 2 && !scene.opened.get.last.closed())
+    }
+  }
+
+  test("an error that is about a record or a topic does not close the producer") {
+    Seq(new RecordTooLargeException("large"), new TopicAuthorizationException("t")).foreach { error =>
+      val scene = failing(error)
+      scene.send(scene.sender())
+      assert(scene.opened.get.size == 1 && !scene.opened.get.head.closed())
+    }
+  }
+
+  test("other tasks keep a retired producer until they end, and it is closed then") {
+    val scene = new Scene
+    val (first, second) = (scene.producers.acquire(blue), scene.producers.acquire(blue))
+    assert(first.producer eq second.producer)
+    scene.producers.retire(first)
+    scene.producers.release(first)
+    val third = scene.producers.acquire(blue)
+    assert((third.producer ne second.producer) && !scene.opened.get.head.closed())
+    scene.producers.release(second)
+    assert(scene.opened.get.head.closed() && !scene.opened.get.last.closed())
+    scene.producers.release(third)
+    assert(scene.producers.acquire(blue).producer eq third.producer)
+  }
+
+  test("a producer that takes long to open delays only its own cluster") {
+    val (opening, proceed) = (new CountDownLatch(1), new CountDownLatch(1))
+    val scene = new Scene(settings =>
+      if (settings.cluster == "blue") {
+        opening.countDown()
+        val _ = proceed.await(60L, TimeUnit.SECONDS)
+      }
+    )
+    val slow = new Thread(() => { val _ = scene.producers.acquire(blue) })
+    slow.start()
+    assert(opening.await(60L, TimeUnit.SECONDS))
+    scene.producers.acquire(green)
+    assert(slow.isAlive && scene.opened.get.size == 1)
+    proceed.countDown()
+    slow.join(60000L)
+    assert(scene.opened.get.size == 2)
+  }
+
+  test("a producer that cannot be opened is tried again by the next task") {
+    var attempts = 0
+    val scene = new Scene(_ => {
+      attempts += 1
+      if (attempts == 1) throw new KafkaException("no such file")
+    })
+    intercept[KafkaException](scene.producers.acquire(blue))
+    assert(scene.producers.size == 0)
+    val lease = scene.producers.acquire(blue)
+    assert(lease.producer eq scene.opened.get.head)
+  }
+}
