@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line \
-  test-stores soak soak-sink bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -63,7 +63,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory test-stores soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory simulation test-stores soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -111,6 +111,10 @@ soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or
 
 soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
 	$(call SOAK,100) --sink
+
+HISTORIES := 1000000
+simulation: $(VENV)/ready ## Random histories of the trigger loop without Kafka: 1,000,000 from SEED, or HISTORIES=n
+	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)"
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)

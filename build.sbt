@@ -85,6 +85,8 @@ val common = Seq(
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
+  // A program that runs for half an hour does profit from it.
+  Test / run / javaOptions += "-XX:TieredStopAtLevel=4",
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString),
   Test / testOptions ++= leftOut.map(tag =>
     Tests.Argument(TestFrameworks.ScalaTest, "-l", s"io.github.dynamickafka.testkit.$tag")

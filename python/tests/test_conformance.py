@@ -61,12 +61,30 @@ def test_offsets(case: Case) -> None:
         for topics in expected.get("ends", {}).values():
             # The tools do not need the setting of which a stopping offset is the result.
             topics.update({topic: ends["offsets"] for topic, ends in topics.items()})
+        expand_epochs(expected)
         assert sections(composite.read(case["offset"]), expected["version"]) == expected
         assert composite.is_composite(case["offset"])
         return
     with pytest.raises(CheckpointError) as e:
         composite.read(case["offset"])
     assert all(said in str(e.value) for said in case["refused"]["says"]), e.value
+
+
+def expand_epochs(offset: dict[str, Any]) -> None:
+    """Leader epochs by partition, in place of the compact form."""
+
+    def expanded(epochs: Any, offsets: dict[str, int]) -> dict[str, int]:
+        each = epochs if isinstance(epochs, list) else [epochs] * len(offsets)
+        return {partition: epoch for partition, epoch in zip(offsets, each, strict=True) if epoch >= 0}
+
+    for id, identity in offset.get("identities", {}).items():
+        for name, section in (("epochs", "clusters"), ("entered", "entered")):
+            for topic, epochs in identity.get(name, {}).items():
+                identity[name][topic] = expanded(epochs, offset[section][id][topic])
+    for retained in offset.get("retained", {}).values():
+        for topic in retained["topics"].values():
+            if "epochs" in topic:
+                topic["epochs"] = expanded(topic["epochs"], topic["offsets"])
 
 
 def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
@@ -83,7 +101,10 @@ def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
         "draining": by_cluster(offset.draining),
         "ends": by_cluster(offset.ends),
         "identities": {
-            id: ({"cluster": of.cluster} if of.cluster else {}) | ({"topics": of.topics} if of.topics else {})
+            id: ({"cluster": of.cluster} if of.cluster else {})
+            | ({"topics": of.topics} if of.topics else {})
+            | ({"epochs": text_keys(of.epochs)} if of.epochs else {})
+            | ({"entered": text_keys(of.entered)} if of.entered else {})
             for id, of in offset.identities.items()
         },
     }
@@ -98,7 +119,9 @@ def retained_of_version_1(retained: composite.Retained) -> dict[str, Any]:
 def retained_since_version_2(retained: composite.Retained) -> dict[str, Any]:
     return {
         "topics": {
-            topic: {"since": of.since_ms} | ({"id": of.id} if of.id else {}) | text_keys({"offsets": of.offsets})
+            topic: {"since": of.since_ms}
+            | ({"id": of.id} if of.id else {})
+            | text_keys({"offsets": of.offsets} | ({"epochs": of.epochs} if of.epochs else {}))
             for topic, of in retained.topics.items()
         }
     }

@@ -51,6 +51,28 @@ def test_the_controller_is_killed_and_all_brokers_are_restarted_in_turn(scene: S
 
 
 @pytest.mark.test_all
+def test_the_leader_freezes_while_tasks_read_from_it(scene: Scene, three: Cluster) -> None:
+    """Tasks continue with the new leader, although the connections to the former one remain open."""
+    topic, query = _stream(scene, three, preferred=(1, 2, 3))
+    faults = NodeFaults()
+    with Load({"three": three}) as load:
+        load.add("three", topic, 2)
+        query.start(scene.drivers.shared())
+
+        def flows() -> None:
+            before = query.sink.last_batch()
+            until("batches", lambda: _alive(query) and query.sink.last_batch() > before + 2)
+
+        flows()
+        assert three.leader(topic, 0) == 1
+        faults.freeze_leader(three, topic, flows)
+        load.remove("three", topic)
+    scene.await_exact(query, ("three", topic))
+    assert query.run == 1
+    query.stop()
+
+
+@pytest.mark.test_all
 def test_an_unclean_election_under_running_queries(scene: Scene, three: Cluster) -> None:
     """Broker 2 misses records that queries have read, and is elected when broker 1 has died."""
     topic, tolerant = _stream(scene, three, replicas=(1, 2))
@@ -89,12 +111,14 @@ def test_an_unclean_election_under_running_queries(scene: Scene, three: Cluster)
     tolerant.stop()
 
 
-def _stream(scene: Scene, three: Cluster, replicas: tuple[int, ...] = ()) -> tuple[str, Query]:
+def _stream(
+    scene: Scene, three: Cluster, replicas: tuple[int, ...] = (), preferred: tuple[int, ...] = ()
+) -> tuple[str, Query]:
     """A stream on the three brokers and blue, and a query. With `replicas`, one replica is enough for anything."""
     scene.brokers = {**scene.brokers, "three": three}
     topic = scene.topic("blue")
     configs = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"} if replicas else {}
-    three.create_topic(topic, 2, configs, replicas)
+    three.create_topic(topic, 2, configs, replicas or preferred)
     return topic, scene.query(scene.metadata("orders", "three", "blue", topic=topic))
 
 

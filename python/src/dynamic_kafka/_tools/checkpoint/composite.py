@@ -12,7 +12,7 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.packed import unpack
 
 VERSION = 2
-_LARGEST_PARTITION = 2**31 - 1
+_LARGEST_INT = 2**31 - 1
 _LARGEST_OFFSET = 2**63 - 1
 _SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
 _SECTIONS_SINCE_2 = (*_SECTIONS, "identities")
@@ -29,11 +29,13 @@ class RetainedTopic:
         since_ms: When the last of them was removed, in milliseconds since 1970-01-01 UTC.
         offsets: Next offsets by partition.
         id: Topic id of Kafka. None: not known.
+        epochs: Leader epochs by partition, as far as they are known.
     """
 
     since_ms: int
     offsets: dict[int, int]
     id: str | None = None
+    epochs: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,14 @@ class Identity:
     Attributes:
         cluster: The ``cluster.id`` of Kafka. None: not known.
         topics: Topic ids by name.
+        epochs: Leader epochs of the positions, as far as they are known.
+        entered: Leader epochs of the positions where partitions entered, as far as they are known.
     """
 
     cluster: str | None
     topics: dict[str, str]
+    epochs: Positions = field(default_factory=dict)
+    entered: Positions = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,15 +124,18 @@ def read(text: str) -> CompositeOffset:
             raise _invalid(f"unknown section '{name}' in version {version}")
     if "clusters" not in root:
         raise _invalid("section 'clusters' is missing")
+    clusters = _by_cluster(root["clusters"], "clusters")
+    entered = _by_cluster(root.get("entered", {}), "entered")
     retained = _mapping(root.get("retained", {}), "retained")
     return CompositeOffset(
-        clusters=_by_cluster(root["clusters"], "clusters"),
-        entered=_by_cluster(root.get("entered", {}), "entered"),
+        clusters=clusters,
+        entered=entered,
         retained={id: _retained(id, below, version) for id, below in retained.items()},
         draining=_by_cluster(root.get("draining", {}), "draining"),
         ends={id: _ends(id, below) for id, below in _mapping(root.get("ends", {}), "ends").items()},
         identities={
-            id: _identity(id, below) for id, below in _mapping(root.get("identities", {}), "identities").items()
+            id: _identity(id, below, clusters.get(id, {}), entered.get(id, {}))
+            for id, below in _mapping(root.get("identities", {}), "identities").items()
         },
     )
 
@@ -158,23 +167,53 @@ def _retained(cluster: str, node: Any, version: int) -> Retained:
 
 def _retained_topic(node: Any, where: str) -> RetainedTopic:
     fields = _mapping(node, where)
-    _check_fields(fields, ("since", "id", "offsets"), where)
+    _check_fields(fields, ("since", "id", "offsets", "epochs"), where)
     since = _number(fields.get("since"), f"{where}.since")
     if "offsets" not in fields:
         raise _invalid(f"field 'offsets' is missing in {where}")
     offsets = _partitions(fields["offsets"], f"{where}.offsets")
-    return RetainedTopic(since, offsets, _text(fields["id"], f"{where}.id") if "id" in fields else None)
+    return RetainedTopic(
+        since,
+        offsets,
+        _text(fields["id"], f"{where}.id") if "id" in fields else None,
+        _epochs_of(fields["epochs"], offsets, f"{where}.epochs") if "epochs" in fields else {},
+    )
 
 
-def _identity(cluster: str, node: Any) -> Identity:
+def _identity(cluster: str, node: Any, positions: Positions, entered: Positions) -> Identity:
     where = f"identities.{cluster}"
     fields = _mapping(node, where)
-    _check_fields(fields, ("cluster", "topics"), where)
+    _check_fields(fields, ("cluster", "topics", "epochs", "entered"), where)
     topics = _mapping(fields.get("topics", {}), f"{where}.topics")
     return Identity(
         _text(fields["cluster"], f"{where}.cluster") if "cluster" in fields else None,
         {topic: _text(id, f"{where}.topics.{topic}") for topic, id in topics.items()},
+        _epochs(fields.get("epochs", {}), positions, f"{where}.epochs"),
+        _epochs(fields.get("entered", {}), entered, f"{where}.entered"),
     )
+
+
+def _epochs(node: Any, positions: Positions, where: str) -> Positions:
+    return {
+        topic: _epochs_of(below, positions.get(topic, {}), f"{where}.{topic}")
+        for topic, below in _mapping(node, where).items()
+    }
+
+
+def _epochs_of(node: Any, offsets: dict[int, int], where: str) -> dict[int, int]:
+    """One number for all partitions, or one for each in their order, where -1 is unknown."""
+    if not isinstance(node, list):
+        return dict.fromkeys(offsets, _epoch(node, where))
+    if len(node) != len(offsets):
+        raise _invalid(f"{where} has {len(node)} epochs for {len(offsets)} partitions")
+    each = zip(sorted(offsets), node, strict=True)
+    return {partition: _epoch(epoch, where) for partition, epoch in each if epoch != -1 or type(epoch) is not int}
+
+
+def _epoch(node: Any, where: str) -> int:
+    if type(node) is not int or not 0 <= node <= _LARGEST_INT:
+        raise _invalid(f"{where} is not a leader epoch: {json.dumps(node)}")
+    return node
 
 
 def _ends(cluster: str, node: Any) -> Positions:
@@ -197,7 +236,7 @@ def _positions(node: Any, where: str) -> Positions:
 def _partitions(node: Any, where: str) -> dict[int, int]:
     found = {}
     for name, offset in _mapping(node, where).items():
-        if not re.fullmatch(r"[0-9]{1,10}", name) or int(name) > _LARGEST_PARTITION:
+        if not re.fullmatch(r"[0-9]{1,10}", name) or int(name) > _LARGEST_INT:
             raise _invalid(f"'{name}' at {where}.{name} is not a partition number")
         found[int(name)] = _number(offset, f"{where}.{name}")
     return found

@@ -56,7 +56,11 @@ object OffsetBenchmark {
   }
 
   private def identity(of: Positions): ClusterIdentity =
-    ClusterIdentity(Some(anyId()), SortedMap.from(of.topics.map(_ -> anyId())))
+    ClusterIdentity(Some(anyId()), SortedMap.from(of.topics.map(_ -> anyId())), epochs(of))
+
+  /** Leaders have been elected at different times. */
+  private def epochs(of: Positions): Positions =
+    Positions.from(of.iterator.map { case (topic, p, _) => (topic, p, random.nextInt(20).toLong) })
 
   /** `total` partitions, evenly distributed over clusters and their topics. */
   private def positions(clusters: Int, total: Int): SortedMap[String, Positions] = {
@@ -89,7 +93,8 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
       ends = all,
       earliest = start.position(id),
       topicIds = known.topics,
-      kafkaId = known.kafkaId
+      kafkaId = known.kafkaId,
+      epochs = known.epochs
     )
   }
   private val rules = Reconcile.Rules(-1, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)

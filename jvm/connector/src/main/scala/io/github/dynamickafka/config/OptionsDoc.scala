@@ -100,7 +100,8 @@ private[dynamickafka] object OptionsDoc {
         |
         |On the driver, `request.timeout.ms` and `default.api.timeout.ms` are derived from `clusterRequestTimeoutMs`: a request
         |has an eighth of it (7.5 s by default), so that several brokers are tried. The consumers and producers of tasks use
-        |Kafka's defaults.
+        |Kafka's defaults, except for `${ClientDefaults.reconnect._1}`, which is ${ClientDefaults.reconnect._2}: with Kafka's
+        |default, a client can keep waiting for a leader that does not respond although another broker has been elected.
         |
         |References such as `$${file:/etc/secrets/blue.properties:password}` are resolved by the Kafka clients: if a property
         |contains a reference and `config.providers` is not set, it is set to Kafka's providers `file`, `env` and `dir`. The

@@ -26,6 +26,12 @@ private[dynamickafka] object ClientDefaults {
   private def requestMs(limitMs: Long) =
     Seq(longestRequestMs, limitMs, math.max(attemptMs(limitMs) / 2, shortestRequestMs)).min
 
+  /**
+   * Longer than `retry.backoff.ms`. After a leader that no longer responds was disconnected, the client otherwise connects to
+   * it again before it asks another broker for the new leader, and asks none while it waits for that connection.
+   */
+  val reconnect: (String, String) = "reconnect.backoff.ms" -> "500"
+
   val consumerFetch: Seq[(String, String)] = Seq(
     "fetch.max.wait.ms" -> "10",
     "max.partition.fetch.bytes" -> (8 * 1024 * 1024).toString,
@@ -53,13 +59,13 @@ private[dynamickafka] object ClientDefaults {
    * `clusterRequestTimeoutMs` limits how long a trigger waits on the driver.
    */
   def consumer(chosen: Map[String, String]): Map[String, String] =
-    consumerFetch.toMap ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    consumerFetch.toMap + reconnect ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsConsumer(name)
     }
 
   /** Uses Kafka's timeouts, for the same reason as [[consumer]]. */
   def producer(chosen: Map[String, String]): Map[String, String] =
-    producerBatches.toMap ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    producerBatches.toMap + reconnect ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsProducer(name)
     }
 

@@ -20,6 +20,7 @@ private[dynamickafka] object ClusterView {
    * @param unanswered (topic, partition) pairs that exist, but whose offsets the cluster did not return, with the reason
    * @param topicIds the topic ids of Kafka (KIP-516) of the topics; absent where the broker gives none
    * @param kafkaId the `cluster.id` of Kafka (KIP-78), if the broker gives one
+   * @param epochs the leader epochs (KIP-320) that belong to `ends`; absent where the broker gives none
    */
   final case class Reachable(
       ends: Positions,
@@ -29,6 +30,7 @@ private[dynamickafka] object ClusterView {
       endings: Positions = Positions.empty,
       unanswered: Map[(String, Int), String] = Map.empty,
       topicIds: Map[String, String] = Map.empty,
-      kafkaId: Option[String] = None
+      kafkaId: Option[String] = None,
+      epochs: Positions = Positions.empty
   ) extends ClusterView
 }

@@ -50,7 +50,11 @@ private[dynamickafka] final case class CompositeOffset(
   /** Whether a batch from `start` to this offset would read nothing and change no persistent state. */
   def sameAs(start: CompositeOffset): Boolean =
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
-      draining == start.draining && ends == start.ends && identities == start.identities
+      draining == start.draining && ends == start.ends && hasNamesOf(start) && start.hasNamesOf(this)
+
+  /** Without leader epochs: an election changes no position, so it starts no batch. */
+  private def hasNamesOf(other: CompositeOffset): Boolean =
+    identities.forall { case (id, of) => of.hasNamesOf(other.identity(id)) }
 
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
@@ -78,12 +82,21 @@ private[dynamickafka] object CompositeOffset {
  *
  * @param kafkaId the `cluster.id` of Kafka (KIP-78)
  * @param topics the topic ids (KIP-516) of topics that are read, by name
+ * @param epochs the leader epochs of the positions in `clusters`. Such an epoch is one of the leader that had all records
+ *               below the position: none of them has a higher one. If another leader has records of a higher epoch below the
+ *               position, the log was truncated there (KIP-320)
+ * @param entered the same of positions in `entered`
  */
 private[dynamickafka] final case class ClusterIdentity(
     kafkaId: Option[String] = None,
-    topics: SortedMap[String, String] = SortedMap.empty
+    topics: SortedMap[String, String] = SortedMap.empty,
+    epochs: Positions = Positions.empty,
+    entered: Positions = Positions.empty
 ) {
-  def isEmpty: Boolean = kafkaId.isEmpty && topics.isEmpty
+  def isEmpty: Boolean = kafkaId.isEmpty && topics.isEmpty && epochs.isEmpty && entered.isEmpty
+
+  /** Whether the ids are the same, whatever the leader epochs are. */
+  def hasNamesOf(that: ClusterIdentity): Boolean = kafkaId == that.kafkaId && topics == that.topics
 }
 
 private[dynamickafka] object ClusterIdentity {
@@ -107,6 +120,9 @@ private[dynamickafka] final case class Retained(
 ) {
   def positions: Positions = Positions(topics.map { case (topic, of) => topic -> of.offsets })
 
+  /** The leader epochs of these positions. */
+  def epochs: Positions = Positions(topics.map { case (topic, of) => topic -> of.epochs })
+
   def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
 
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
@@ -129,10 +145,13 @@ private[dynamickafka] object Retained {
       since: Long,
       positions: Positions,
       drained: Set[String] = Set.empty,
-      ids: String => Option[String] = _ => None
+      ids: String => Option[String] = _ => None,
+      epochs: Positions = Positions.empty
   ): Retained =
     Retained(
-      positions.byTopic.map { case (topic, offsets) => topic -> RetainedTopic(since, offsets, ids(topic)) },
+      positions.byTopic.map { case (topic, offsets) =>
+        topic -> RetainedTopic(since, offsets, ids(topic), epochs.at(positions).of(topic))
+      },
       drained
     )
 }
@@ -140,12 +159,17 @@ private[dynamickafka] object Retained {
 /**
  * @param since when the last of these partitions left, in epoch milliseconds; the retention time starts here
  * @param id the topic id of Kafka, if it is known
+ * @param epochs the leader epochs of these positions, as in [[ClusterIdentity]]
  */
 private[dynamickafka] final case class RetainedTopic(
     since: Long,
     offsets: SortedMap[Int, Long],
-    id: Option[String] = None
+    id: Option[String] = None,
+    epochs: SortedMap[Int, Long] = SortedMap.empty
 ) {
+
+  def only(keep: Int => Boolean): RetainedTopic =
+    copy(offsets = offsets.filter(of => keep(of._1)), epochs = epochs.filter(of => keep(of._1)))
 
   /**
    * With later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a
@@ -153,5 +177,11 @@ private[dynamickafka] final case class RetainedTopic(
    */
   def ++(later: RetainedTopic): RetainedTopic =
     if (ClusterIdentity.differ(id, later.id)) later
-    else RetainedTopic(math.max(since, later.since), offsets ++ later.offsets, later.id.orElse(id))
+    else
+      RetainedTopic(
+        math.max(since, later.since),
+        offsets ++ later.offsets,
+        later.id.orElse(id),
+        (epochs -- later.offsets.keySet) ++ later.epochs
+      )
 }

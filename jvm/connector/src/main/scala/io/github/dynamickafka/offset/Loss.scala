@@ -50,10 +50,23 @@ private[dynamickafka] object Loss {
       s"partition $partition: the next offset to read is $known, but the latest offset of the partition is $end, " +
         "so the topic was probably deleted and recreated"
   }
-  final case class Truncated(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
+
+  /**
+   * The log was truncated below the position, and has grown past it (KIP-320).
+   *
+   * @param diverges the first offset of other records than those that were read, if it is known
+   */
+  final case class Truncated(
+      cluster: String,
+      topic: String,
+      partition: Int,
+      known: Long,
+      diverges: Option[Long] = None
+  ) extends Loss {
     def text: String =
       s"partition $partition: the log was truncated below offset $known, the next offset to read, for example by an " +
-        "unclean leader election, so records that were already read may be missing or replaced in the log"
+        "unclean leader election, so records that were already read may be missing or replaced in the log" +
+        diverges.fold("")(at => s"; the records from offset $at on are others than those that were read")
   }
 
   /** The topic is the same, and its log ends below the position. */

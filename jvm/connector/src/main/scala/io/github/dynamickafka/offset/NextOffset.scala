@@ -38,8 +38,34 @@ private[dynamickafka] final case class NextOffset(
       retained,
       draining,
       ends,
-      identities
+      identitiesAt(granted)
     )
+  }
+
+  /** All that can be read now, without identities. */
+  def latest: CompositeOffset = {
+    val to = spans.iterator.map(s => (s.cluster, s.topic, s.partition, s.from + s.lag))
+    val all = NextOffset.merge(carried, byCluster(to))
+    CompositeOffset(all, retained = retained, draining = draining, ends = ends)
+  }
+
+  private def identitiesAt(granted: IndexedSeq[Long]): SortedMap[String, ClusterIdentity] = {
+    val at = byCluster(spans.iterator.zip(granted.iterator).flatMap { case (s, n) =>
+      s.epochAfter(n).map((s.cluster, s.topic, s.partition, _))
+    })
+    val entered = byCluster(spans.iterator.filter(_.enters).flatMap(s =>
+      s.known.map((s.cluster, s.topic, s.partition, _))
+    ))
+    (at.keySet ++ entered.keySet).foldLeft(identities) { (all, id) =>
+      val known = all.getOrElse(id, ClusterIdentity.unknown)
+      all.updated(
+        id,
+        known.copy(
+          epochs = known.epochs ++ at.getOrElse(id, Positions.empty),
+          entered = entered.getOrElse(id, Positions.empty)
+        )
+      )
+    }
   }
 
   private def byCluster(all: Iterator[(String, String, Int, Long)]): SortedMap[String, Positions] =
@@ -58,6 +84,8 @@ private[dynamickafka] final case class RenamedTopic(cluster: String, former: Str
  * The range of one partition that a trigger can read, before limits.
  *
  * @param enters true if `from` differs from the position at the start of the batch, so that it must be logged
+ * @param known the leader epoch of `from`, if `from` is a position that was reached before and its epoch was stored
+ * @param newest the leader epoch of the response that `end` is from
  */
 private[dynamickafka] final case class Span(
     cluster: String,
@@ -65,9 +93,17 @@ private[dynamickafka] final case class Span(
     partition: Int,
     from: Long,
     end: Long,
-    enters: Boolean
+    enters: Boolean,
+    known: Option[Long] = None,
+    newest: Option[Long] = None
 ) {
   def lag: Long = math.max(0L, end - from)
+
+  /**
+   * The leader epoch of the position after `n` records. A position that does not move keeps its own: what is below it has
+   * not been compared with the log of another leader.
+   */
+  def epochAfter(n: Long): Option[Long] = if (n > 0) newest else known.orElse(newest)
 }
 
 private[dynamickafka] object NextOffset {
@@ -167,16 +203,14 @@ private[dynamickafka] object NextOffset {
       val read = part.carried.topics ++ part.spans.iterator.map(_.topic)
       val topics = part.identity.topics.filter { case (topic, _) => read(topic) }
       val kafkaId = part.identity.kafkaId.filter(_ => read.nonEmpty || retained.contains(id))
-      id -> ClusterIdentity(kafkaId, topics)
+      id -> ClusterIdentity(kafkaId, topics, part.identity.epochs.at(part.carried))
     }).filterNot(_._2.isEmpty)
   }
 
   /** Positions that stay retained, with the time at which they left. */
   private[offset] def stillRetained(kept: Option[Retained], positions: Positions): Retained =
     kept.getOrElse(Retained.empty).copy(drained = Set.empty)
-      .map((topic, of) =>
-        of.copy(offsets = of.offsets.filter { case (p, _) => positions.get(topic, p).isDefined })
-      )
+      .map((topic, of) => of.only(p => positions.get(topic, p).isDefined))
 
   private[offset] def replaced(
       id: String,

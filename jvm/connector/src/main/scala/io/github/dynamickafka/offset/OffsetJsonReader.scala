@@ -25,13 +25,18 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
     }
     if (!root.has("clusters")) throw Errors.invalidOffset("section 'clusters' is missing")
     // In the order in which they are written: packed offsets have their numbers in this order.
+    val clusters = section(root, "clusters")(positions)
+    val entered = section(root, "entered")(positions)
     CompositeOffset(
-      clusters = section(root, "clusters")(positions),
-      entered = section(root, "entered")(positions),
+      clusters = clusters,
+      entered = entered,
       retained = section(root, "retained")(if (version == 1) retainedOfVersion1 else retained),
       draining = section(root, "draining")(positions),
       ends = section(root, "ends")((topics, where) => byName(topics, where)(topicEnds)),
-      identities = section(root, "identities")(identity)
+      identities = section(root, "identities")((_, _)).map { case (id, (entry, where)) =>
+        def of(all: SortedMap[String, Positions]) = all.getOrElse(id, Positions.empty)
+        id -> identity(entry, where, of(clusters), of(entered))
+      }
     )
   }
 
@@ -54,11 +59,13 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
   }
 
   private def retainedTopic(entry: JsonNode, where: String): RetainedTopic = {
-    known(entry, where, Set("since", "id", "offsets"))
+    known(entry, where, Set("since", "id", "offsets", "epochs"))
+    val offsets = numbers(required(entry, "offsets", where), s"$where.offsets")
     RetainedTopic(
       number(entry.get("since"), s"$where.since"),
-      numbers(required(entry, "offsets", where), s"$where.offsets"),
-      Option(entry.get("id")).map(text(_, s"$where.id"))
+      offsets,
+      Option(entry.get("id")).map(text(_, s"$where.id")),
+      Option(entry.get("epochs")).fold(SortedMap.empty[Int, Long])(epochsOf(_, s"$where.epochs", offsets))
     )
   }
 
@@ -71,11 +78,18 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
     TopicEnds(entry.get("by").textValue, numbers(required(entry, "offsets", where), s"$where.offsets"))
   }
 
-  private def identity(entry: JsonNode, where: String): ClusterIdentity = {
-    known(entry, where, Set("cluster", "topics"))
+  private def identity(
+      entry: JsonNode,
+      where: String,
+      positions: Positions,
+      entered: Positions
+  ): ClusterIdentity = {
+    known(entry, where, Set("cluster", "topics", "epochs", "entered"))
     ClusterIdentity(
       Option(entry.get("cluster")).map(text(_, s"$where.cluster")),
-      Option(entry.get("topics")).fold(SortedMap.empty[String, String])(byName(_, s"$where.topics")(text))
+      Option(entry.get("topics")).fold(SortedMap.empty[String, String])(byName(_, s"$where.topics")(text)),
+      epochs(entry.get("epochs"), s"$where.epochs", positions),
+      epochs(entry.get("entered"), s"$where.entered", entered)
     )
   }
 
@@ -93,6 +107,30 @@ private[offset] object OffsetJsonReader {
         throw Errors.invalidOffset(s"'$partition' at $at is not a partition number")
       } -> number(offset, at)
     })
+
+  private def epochs(node: JsonNode, where: String, positions: Positions): Positions =
+    if (node == null) Positions.empty
+    else
+      Positions(fields(obj(node, where)).map { case (topic, of) =>
+        topic -> epochsOf(of, s"$where.$topic", positions.of(topic))
+      }.toSeq)
+
+  /** One number for all partitions, or one for each in their order. */
+  private def epochsOf(node: JsonNode, where: String, offsets: SortedMap[Int, Long]): SortedMap[Int, Long] =
+    if (node.isArray && node.size == offsets.size)
+      SortedMap.from(offsets.keysIterator.zip(node.elements.asScala).flatMap { case (p, of) =>
+        Option.when(!of.isInt || of.intValue != OffsetJsonWriter.UnknownEpoch)(p -> epoch(of, where))
+      })
+    else if (node.isArray)
+      throw Errors.invalidOffset(s"$where has ${node.size} epochs for ${offsets.size} partitions")
+    else {
+      val all = epoch(node, where)
+      offsets.transform((_, _) => all)
+    }
+
+  private def epoch(node: JsonNode, where: String): Long =
+    if (node.isInt) number(node, where)
+    else throw Errors.invalidOffset(s"$where is not a leader epoch: $node")
 
   private def byName[A](node: JsonNode, where: String)(read: (JsonNode, String) => A): SortedMap[String, A] =
     SortedMap.from(fields(obj(node, where)).map { case (name, below) =>

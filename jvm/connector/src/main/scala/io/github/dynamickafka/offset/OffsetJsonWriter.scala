@@ -10,6 +10,8 @@ import com.fasterxml.jackson.core.JsonGenerator
  */
 private[offset] object OffsetJsonWriter {
 
+  val UnknownEpoch: Long = -1L
+
   /** Writes the offsets of the partitions of a topic. */
   type Partitions = (JsonGenerator, SortedMap[Int, Long]) => Unit
 
@@ -38,7 +40,15 @@ private[offset] object OffsetJsonWriter {
     optional("retained", offset.retained)(retained(json, _, numbers))
     optional("draining", offset.draining)(positions(json, _, numbers))
     optional("ends", offset.ends)(ends(json, _, numbers))
-    optional("identities", offset.identities)(identity(json, _))
+    if (offset.identities.nonEmpty) {
+      json.writeObjectFieldStart("identities")
+      offset.identities.foreach { case (cluster, of) =>
+        json.writeFieldName(cluster)
+        val entered = offset.entered.getOrElse(cluster, Positions.empty)
+        identity(json, of, offset.position(cluster), entered)
+      }
+      json.writeEndObject()
+    }
     json.writeEndObject()
   }
 
@@ -60,6 +70,10 @@ private[offset] object OffsetJsonWriter {
       of.id.foreach(json.writeStringField("id", _))
       json.writeFieldName("offsets")
       numbers(json, of.offsets)
+      if (of.epochs.nonEmpty) {
+        json.writeFieldName("epochs")
+        epochsOf(json, of.epochs, of.offsets)
+      }
       json.writeEndObject()
     }
     json.writeEndObject()
@@ -83,7 +97,12 @@ private[offset] object OffsetJsonWriter {
     json.writeEndObject()
   }
 
-  private def identity(json: JsonGenerator, identity: ClusterIdentity): Unit = {
+  private def identity(
+      json: JsonGenerator,
+      identity: ClusterIdentity,
+      positions: Positions,
+      entered: Positions
+  ): Unit = {
     json.writeStartObject()
     identity.kafkaId.foreach(json.writeStringField("cluster", _))
     if (identity.topics.nonEmpty) {
@@ -91,6 +110,33 @@ private[offset] object OffsetJsonWriter {
       identity.topics.foreach { case (topic, id) => json.writeStringField(topic, id) }
       json.writeEndObject()
     }
+    epochs(json, "epochs", identity.epochs, positions)
+    epochs(json, "entered", identity.entered, entered)
     json.writeEndObject()
+  }
+
+  private def epochs(json: JsonGenerator, name: String, epochs: Positions, positions: Positions): Unit =
+    if (epochs.nonEmpty) {
+      json.writeObjectFieldStart(name)
+      epochs.at(positions).byTopic.foreach { case (topic, of) =>
+        json.writeFieldName(topic)
+        epochsOf(json, of, positions.of(topic))
+      }
+      json.writeEndObject()
+    }
+
+  /** One number if all partitions have the same epoch, otherwise one for each partition, -1 for unknown. */
+  private def epochsOf(
+      json: JsonGenerator,
+      epochs: SortedMap[Int, Long],
+      offsets: SortedMap[Int, Long]
+  ): Unit = {
+    val all = offsets.keysIterator.map(epochs.getOrElse(_, UnknownEpoch)).toArray
+    if (all.forall(_ == all.head)) json.writeNumber(all.head)
+    else {
+      json.writeStartArray()
+      all.foreach(json.writeNumber(_))
+      json.writeEndArray()
+    }
   }
 }

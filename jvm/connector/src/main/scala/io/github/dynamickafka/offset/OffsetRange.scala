@@ -4,8 +4,19 @@ import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.error.Errors
 
-/** The records of one partition from offset `from` (inclusive) to `until` (exclusive). */
-private[dynamickafka] final case class OffsetRange(topic: String, partition: Int, from: Long, until: Long) {
+/**
+ * The records of one partition from offset `from` (inclusive) to `until` (exclusive).
+ *
+ * @param epoch the leader epoch of `from`, if the log has to be compared with it before it is read: it may have been
+ *              truncated below `from`, and have grown past it
+ */
+private[dynamickafka] final case class OffsetRange(
+    topic: String,
+    partition: Int,
+    from: Long,
+    until: Long,
+    epoch: Option[Long] = None
+) {
   def size: Long = until - from
   override def toString: String = s"$topic-$partition [$from, $until)"
 }
@@ -14,31 +25,42 @@ private[dynamickafka] object OffsetRange {
 
   /**
    * The non-empty ranges, by cluster, that the batch between two composite offsets reads. They depend on nothing else,
-   * so that a logged batch is the same each time it is planned (invariant 2 in `docs/dev/architecture.md`).
+   * so that a logged batch is the same each time it is planned (invariant 2 in `docs/dev/architecture.md`). All logs are
+   * compared with the leader epochs, because leaders may have been elected since the batch was logged.
    *
    * @throws DynamicKafkaRuntimeException `INVALID_OFFSET`
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    ranges(start, end, Errors.invalidOffset(_))
+    ranges(start, end, Errors.invalidOffset(_), (known, _) => known)
 
   /**
    * The same for an offset that is not logged yet. An offset that could not be planned would fail each later start of the
-   * query, so it must not be logged.
+   * query, so it must not be logged. Only logs that have another leader epoch than their position are compared with it: a
+   * leader does not truncate its own log.
    *
    * @throws DynamicKafkaRuntimeException `INVALID_NEXT_OFFSET`
    */
   def beforeLogging(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    ranges(start, end, Errors.invalidNextOffset)
+    ranges(
+      start,
+      end,
+      Errors.invalidNextOffset,
+      (known, newest) => known.filter(epoch => newest.exists(_ != epoch))
+    )
 
   private def ranges(
       start: CompositeOffset,
       end: CompositeOffset,
-      invalid: String => Throwable
+      invalid: String => Throwable,
+      compared: (Option[Long], Option[Long]) => Option[Long]
   ): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
     if (start == end) SortedMap.empty
     else end.clusters.map { case (cluster, until) =>
-      val from = start.position(cluster) ++ end.entered.getOrElse(cluster, Positions.empty)
+      val entered = end.entered.getOrElse(cluster, Positions.empty)
+      val from = start.position(cluster) ++ entered
+      val known = (start.identity(cluster).epochs -- entered) ++ end.identity(cluster).entered
+      val newest = end.identity(cluster).epochs
       cluster -> until.iterator.map { case (topic, partition, last) =>
         val first = from.get(topic, partition).getOrElse {
           throw invalid(
@@ -50,7 +72,13 @@ private[dynamickafka] object OffsetRange {
             s"cluster '$cluster', $topic-$partition starts at $first and ends at $last"
           )
         }
-        OffsetRange(topic, partition, first, last)
+        OffsetRange(
+          topic,
+          partition,
+          first,
+          last,
+          compared(known.get(topic, partition), newest.get(topic, partition))
+        )
       }.filter(_.size > 0).toSeq
     }.filter(_._2.nonEmpty)
 }

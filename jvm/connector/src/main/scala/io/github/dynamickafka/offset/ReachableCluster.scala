@@ -33,6 +33,10 @@ private[offset] final class ReachableCluster(
     topic -> of.offsets
   })
   private val positions = work.staying ++ returning
+
+  /** The leader epochs of the known positions. Retained positions of a former topic can have the same names. */
+  private val epochs = kept.fold(identity.epochs)(_.epochs ++ identity.epochs) ++
+    Positions(continued.map { case (topic, of) => topic -> of.epochs })
   private val gone = positions.topics.intersect(view.missing)
   private val halfAnswered = view.unanswered.keySet.map(_._1)
 
@@ -86,7 +90,7 @@ private[offset] final class ReachableCluster(
       losses = gone.toSeq.sorted.map(Loss.TopicGone(id, _)) ++ topics.flatMap(_._2.losses),
       waiting = work.entering.keySet.toSeq.filter(view.missing),
       carried = work.staying.filter((topic, p) => gone(topic) || isHeld(topic, p)) ++ here,
-      retained = Retained.at(transition.now, left, ids = knownId) ++
+      retained = Retained.at(transition.now, left, ids = knownId, epochs = epochs) ++
         NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain) ++
         NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain),
       dropsRetained = replaced.isDefined,
@@ -97,7 +101,8 @@ private[offset] final class ReachableCluster(
         view.kafkaId.orElse(identity.kafkaId),
         SortedMap.from(work.topics.flatMap(t =>
           view.topicIds.get(t).filter(_ => reading(t)).orElse(knownId(t)).map(t -> _)
-        ))
+        )),
+        identity.epochs
       ),
       replaced = replaced
     )
@@ -115,7 +120,9 @@ private[offset] final class ReachableCluster(
         span(topic, p, math.max(first, end), enters = true) -> Some(Loss.CutOff(id, topic, p, at, end))
       else if (end < at) span(topic, p, first, enters = true) -> Some(Loss.Recreated(id, topic, p, at, end))
       else if (first > at) span(topic, p, first, enters = true) -> Some(Loss.Expired(id, topic, p, at, first))
-      else span(topic, p, at, enters = returning.get(topic, p).isDefined) -> None
+      else
+        span(topic, p, at, enters = returning.get(topic, p).isDefined)
+          .copy(known = epochs.get(topic, p)) -> None
     }
     // A draining topic is read up to its drain targets, so partitions that are added later are not read.
     val fresh =
@@ -190,7 +197,15 @@ private[offset] final class ReachableCluster(
     val target =
       if (isNew(topic)) Long.MaxValue else work.targets.get(topic, partition).getOrElse(Long.MaxValue)
     val last = math.min(math.min(end, target), stop(topic, partition))
-    Span(id, topic, partition, from, math.max(from, last), enters)
+    Span(
+      id,
+      topic,
+      partition,
+      from,
+      math.max(from, last),
+      enters,
+      newest = view.epochs.get(topic, partition)
+    )
   }
 }
 

@@ -48,10 +48,10 @@ private[dynamickafka] object Reconcile {
     val live = start.position(id).filter(reads)
     val dropped = start.position(id) -- live
     val oldTargets = start.draining.getOrElse(id, Positions.empty)
-    val topicIds = start.identity(id).topics
+    val (topicIds, epochs) = (start.identity(id).topics, start.identity(id).epochs)
     // The mark that a topic was drained outlives its offsets: while it is still draining, it must not enter again.
     val kept = start.retained.get(id).map(_.map { (_, of) =>
-      if (expired(of.since, now, rules.retentionMs)) of.copy(offsets = SortedMap.empty[Int, Long]) else of
+      if (expired(of.since, now, rules.retentionMs)) of.only(_ => false) else of
     })
 
     // Topics that are already read: a topic that is active again loses its drain target; a topic that drains, or has
@@ -106,8 +106,8 @@ private[dynamickafka] object Reconcile {
     val leaving = live.filterTopics(leave)
     val left = if (rules.retentionMs == 0) Positions.empty else leaving ++ dropped
     val retained = kept.getOrElse(Retained.empty)
-      .map((topic, of) => of.copy(offsets = of.offsets -- returning.of(topic).keys)) ++
-      Retained.at(now, left, ids = topicIds.get)
+      .map((topic, of) => of.only(!returning.of(topic).contains(_))) ++
+      Retained.at(now, left, ids = topicIds.get, epochs = epochs)
     val drained = (retained.drained ++ leaving.topics).filter(isDraining)
     (work, Some(retained.copy(drained = drained)).filterNot(_.isEmpty))
   }

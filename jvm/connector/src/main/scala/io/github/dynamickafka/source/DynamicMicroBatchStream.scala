@@ -28,7 +28,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.report.{OffsetChangeText, QueryReporter, SourceMetrics}
+import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
   Limits,
@@ -76,13 +76,17 @@ private[source] final class DynamicMicroBatchStream(
   private var resolved: Option[(Topology, ClusterConfigs)] = None
   private var availableNow = false
   private var pinned: Option[Map[String, ClusterView]] = None
+  private var initialLook: Option[InitialLook] = None
   private var last: Option[TriggerSnapshot] = None
   private var made: Option[Made] = None
+  private val lags = new Lags
   private var read: Option[(String, CompositeOffset)] = None
   private var planned: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
 
   /** The same text is the same object: Spark reads the start offset again for each trigger. */
-  override def deserializeOffset(json: String): Offset =
+  override def deserializeOffset(json: String): Offset = offsetOf(json)
+
+  private def offsetOf(json: String): CompositeOffset =
     read.collect { case (`json`, offset) => offset }.getOrElse {
       val offset = CompositeOffsetJson.read(json)
       read = Some(json -> offset)
@@ -119,6 +123,7 @@ private[source] final class DynamicMicroBatchStream(
     val initial = InitialOffset(offset, unresolved, look.unansweredTopics)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
+    initialLook = Some(InitialLook(feed.current(), offset, look))
     log.info("The query starts at {}", offset.json)
     initial
   }
@@ -137,25 +142,29 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
-    if (availableNow && pinned.isEmpty) feed.pin()
+    if (availableNow && pinned.isEmpty) {
+      feed.pin()
+      // At a first start: what was there when the run began.
+      pinned = initialLook.filter(_.isOf(feed.current(), start)).map(_.look.views)
+    }
     deferred.committed(start)
     val reached = deferred.reached(start)
     val look = lookAt(reached)
     if (availableNow) pinned = Some(look.views)
     val isUnchanged = last.exists(_ eq look) && made.exists(m => (m.start eq start) && (m.end eq start)) &&
       look.advance.spans.forall(_.lag == 0L)
-    val endsBefore = knownEnds
+    val before = last
     last = Some(look)
     watch.looked(reached, look)
     judgeUnanswered(look, waits = !availableNow)
-    if (isUnchanged) start else next(start, reached, look, endsBefore, limit)
+    if (isUnchanged) start else next(start, reached, look, before, limit)
   }
 
   private def next(
       start: CompositeOffset,
       reached: CompositeOffset,
       look: TriggerSnapshot,
-      endsBefore: SortedMap[String, Positions],
+      before: Option[TriggerSnapshot],
       limit: ReadLimit
   ): CompositeOffset = {
     val next = deferred.resumed(start, look.advance.offset(granted(look, limit)))
@@ -164,7 +173,7 @@ private[source] final class DynamicMicroBatchStream(
     val ranges = OffsetRange.beforeLogging(start, end)
     memory.remember(look.topology, next)
     if (end ne start) {
-      lost.add(reached, look.advance, endsBefore)
+      lost.add(reached, look.advance, before.fold(NoEnds)(_.ends))
       OffsetChangeText.describe(start, end).foreach(text => log.info(text))
     }
     made = Some(Made(start, end, ranges))
@@ -195,8 +204,7 @@ private[source] final class DynamicMicroBatchStream(
   override def reportLatestOffset(): Offset =
     last.map(look =>
       // Every progress has it; the ids are in the start and end offsets.
-      look.advance.offset(look.advance.spans.map(_.lag))
-        .copy(entered = SortedMap.empty, identities = SortedMap.empty)
+      look.advance.latest
     ).orNull
 
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
@@ -219,15 +227,15 @@ private[source] final class DynamicMicroBatchStream(
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
-    val consumed =
-      Try(latestConsumedOffset.map[CompositeOffset](offset => CompositeOffsetJson.read(offset.json)))
+    val consumed = Try(latestConsumedOffset.map[CompositeOffset](offset => offsetOf(offset.json)))
     // Spark reports a batch when it is complete.
     val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
     end.foreach(finished)
     val at = end.getOrElse(CompositeOffset.empty)
+    val reached = deferred.reached(at)
     SourceMetrics(
-      deferred.reached(at),
-      knownEnds,
+      reached,
+      lags.of(reached, last.fold(NoEnds)(_.ends)),
       last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,
@@ -250,9 +258,6 @@ private[source] final class DynamicMicroBatchStream(
       finally streams.close()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
-
-  private def knownEnds: SortedMap[String, Positions] =
-    last.fold(SortedMap.empty[String, Positions])(look => TriggerPlanner.ends(look.views))
 
   private def judgeUnanswered(look: TriggerSnapshot, waits: Boolean): Unit = {
     def streamOf(id: String, topic: String) =
@@ -294,6 +299,25 @@ private[source] object DynamicMicroBatchStream {
       end: CompositeOffset,
       ranges: SortedMap[String, Seq[OffsetRange]]
   )
+
+  private val NoEnds = SortedMap.empty[String, Positions]
+
+  /**
+   * What determined the start offset of batch 0 in this run.
+   *
+   * @param topology before topics that match patterns were added
+   */
+  private final case class InitialLook(topology: Topology, offset: CompositeOffset, look: TriggerSnapshot) {
+
+    /** Whether another look would only find records that were added since. */
+    def isOf(now: Topology, start: CompositeOffset): Boolean =
+      (topology eq now) && start.sameAs(offset) && look.advance.losses.isEmpty &&
+        look.transition.clusters.valuesIterator.forall(_.ending.isEmpty) &&
+        look.views.valuesIterator.forall {
+          case view: ClusterView.Reachable => view.missing.isEmpty && view.unanswered.isEmpty
+          case _ => false
+        }
+  }
 
   val MissingTopicGraceMs = 5000L
   private val MissingTopicPauseMs = 200L

@@ -24,17 +24,31 @@ object Generators {
     since <- Gen.choose(0L, 2000000000000L)
     kept <- positions
     id <- Gen.option(Gen.identifier)
-  } yield RetainedTopic(since, kept.byTopic.head._2, id)
+    offsets = kept.byTopic.head._2
+    epochs <- epochsOf(Positions(Seq("t" -> offsets)))
+  } yield RetainedTopic(since, offsets, id, epochs.of("t"))
 
   val retained: Gen[Retained] = for {
     topics <- Gen.mapOf(Gen.zip(topic, retainedTopic))
     drained <- Gen.someOf(topics.keySet)
   } yield Retained(SortedMap.from(topics), drained.toSet)
 
-  val identity: Gen[ClusterIdentity] = for {
+  /** Leader epochs of some of these positions. */
+  def epochsOf(positions: Positions): Gen[Positions] = for {
+    all <- Gen.option(Gen.choose(0, Int.MaxValue))
+    each <- Gen.listOfN(positions.size, Gen.choose(0L, 3L))
+    some <- Gen.listOfN(positions.size, Gen.oneOf(true, false))
+    complete <- Gen.oneOf(true, false)
+  } yield Positions.from(positions.iterator.zip(each).zip(some).collect {
+    case (((t, p, _), epoch), known) if complete || known => (t, p, all.fold(epoch)(_.toLong))
+  })
+
+  def identity(positions: Positions, entered: Positions): Gen[ClusterIdentity] = for {
     kafkaId <- Gen.option(Gen.identifier)
     topics <- Gen.mapOf(Gen.zip(topic, Gen.identifier))
-  } yield ClusterIdentity(kafkaId, SortedMap.from(topics))
+    epochs <- epochsOf(positions)
+    from <- epochsOf(entered)
+  } yield ClusterIdentity(kafkaId, SortedMap.from(topics), epochs, from)
 
   val topicEnds: Gen[TopicEnds] = for {
     by <- Gen.oneOf("latest", "committed", "timestamp:1763700000000", """{"0":-1,"7":"x"}""")
@@ -49,6 +63,9 @@ object Generators {
     retained <- byCluster(retained)
     draining <- byCluster(positions)
     ends <- byCluster(ends)
-    identities <- byCluster(identity)
+    ids <- Gen.someOf(clusters.keySet ++ entered.keySet + "elsewhere")
+    identities <- Gen.sequence[Seq[(String, ClusterIdentity)], (String, ClusterIdentity)](ids.toSeq.map(id =>
+      identity(clusters.getOrElse(id, Positions.empty), entered.getOrElse(id, Positions.empty)).map(id -> _)
+    )).map(SortedMap.from(_))
   } yield CompositeOffset(clusters, entered, retained, draining, ends, identities)
 }

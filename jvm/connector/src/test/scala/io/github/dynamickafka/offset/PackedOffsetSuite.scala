@@ -65,6 +65,14 @@ class PackedOffsetSuite extends AnyFunSuite {
       CompositeOffset(SortedMap.from((0 until 1000).map(c => s"cluster-$c" -> numbers(0 until 100))))
     assert(offset.json.length < 1000000)
     assert(CompositeOffsetJson.read(offset.json) == offset)
+    // As many different leader epochs as there are after years of elections.
+    val elected = offset.copy(identities = offset.clusters.map { case (id, of) =>
+      id -> ClusterIdentity(epochs = Positions.from(of.iterator.map { case (t, p, _) =>
+        (t, p, random.nextInt(128).toLong)
+      }))
+    })
+    assert(elected.json.length < 1000000, elected.json.length)
+    assert(CompositeOffsetJson.read(elected.json) == elected)
     // A number for a hundred partitions, instead of their numbers.
     val gaps = CompositeOffset(SortedMap.from((0 until 1000).map(c => s"cluster-$c" -> numbers(1 to 100))))
     assert(gaps.json.length > offset.json.length)

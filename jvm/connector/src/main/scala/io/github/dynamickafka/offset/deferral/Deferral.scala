@@ -40,8 +40,25 @@ private[dynamickafka] final case class Deferral(
     }.filter(_._2.nonEmpty)
 
   /** The end offset of the batch with the positions that the query has really reached. */
-  def reached(offset: CompositeOffset): CompositeOffset =
-    offset.copy(clusters = NextOffset.merge(offset.clusters, starts))
+  def reached(offset: CompositeOffset): CompositeOffset = at(offset, starts)
+
+  /** The offset with these positions of the starts, and with their leader epochs. */
+  private def at(offset: CompositeOffset, starts: SortedMap[String, Positions]): CompositeOffset =
+    offset.copy(
+      clusters = NextOffset.merge(offset.clusters, starts),
+      identities =
+        withEpochs(offset, starts)((of, epochs, all) => of.copy(epochs = (of.epochs -- all) ++ epochs))
+    )
+
+  private def withEpochs(offset: CompositeOffset, positions: SortedMap[String, Positions])(
+      change: (ClusterIdentity, Positions, Positions) => ClusterIdentity
+  ): SortedMap[String, ClusterIdentity] =
+    positions.foldLeft(offset.identities) { case (all, (id, ofCluster)) =>
+      all.updated(
+        id,
+        change(offset.identity(id), epochs.getOrElse(id, Positions.empty).at(ofCluster), ofCluster)
+      )
+    }.filterNot(_._2.isEmpty)
 
   /**
    * The offset that follows the batch, as it has to be logged: deferred partitions that are still read start where the
@@ -53,7 +70,7 @@ private[dynamickafka] final case class Deferral(
   def resumed(start: CompositeOffset, next: CompositeOffset): CompositeOffset = {
     val found = entering(next)
     // The same ranges entered in the deferred batch. To Spark, equal offsets are no batch, so they are read after the next one.
-    if (found == start) found.copy(clusters = NextOffset.merge(found.clusters, inBoth(found))) else found
+    if (found == start) at(found, inBoth(found)) else found
   }
 
   private def entering(next: CompositeOffset): CompositeOffset = {
@@ -63,7 +80,12 @@ private[dynamickafka] final case class Deferral(
         next.position(id).get(topic, p).isDefined && known.get(topic, p).isEmpty
       )
     }.filter(_._2.nonEmpty)
-    if (entering.isEmpty) next else next.copy(entered = NextOffset.merge(entering, next.entered))
+    if (entering.isEmpty) next
+    else
+      next.copy(
+        entered = NextOffset.merge(entering, next.entered),
+        identities = withEpochs(next, entering)((of, epochs, _) => of.copy(entered = of.entered ++ epochs))
+      )
   }
 
   private def inBoth(offset: CompositeOffset): SortedMap[String, Positions] = starts.map {
@@ -73,6 +95,11 @@ private[dynamickafka] final case class Deferral(
 
   private lazy val starts: SortedMap[String, Positions] = ranges.map { case (id, ofCluster) =>
     id -> Positions.from(ofCluster.map(range => (range.topic, range.partition, range.from)))
+  }
+
+  /** The leader epochs of `starts`. */
+  private lazy val epochs: SortedMap[String, Positions] = ranges.map { case (id, ofCluster) =>
+    id -> Positions.from(ofCluster.flatMap(r => r.epoch.map((r.topic, r.partition, _))))
   }
 
   private def partitions(id: String): Set[(String, Int)] =
@@ -90,7 +117,7 @@ private[dynamickafka] object Deferral {
     val identities = ranges.map { case (id, ofCluster) =>
       val topics = ofCluster.map(_.topic).toSet
       val known = end.identity(id)
-      id -> known.copy(topics = known.topics.filter { case (topic, _) => topics(topic) })
+      id -> ClusterIdentity(known.kafkaId, known.topics.filter { case (topic, _) => topics(topic) })
     }.filterNot(_._2.isEmpty)
     Deferral(digest(start), digest(end), ranges, identities)
   }

@@ -62,8 +62,16 @@ private[ahead] final class Agent[Q, A](
     newest = Answer(done.question, answer, done.sentAt, receivedAt)
     isUsed = false
     quiet = if (rules.hasNews(done.question, answer)) 0 else quiet + 1
-    nextAt = if (quiet == 0) receivedAt else receivedAt + math.min(done.longestPauseMs, Pauses.pauseMs(quiet))
+    nextAt =
+      if (quiet == 0) receivedAt else next(receivedAt, math.min(done.longestPauseMs, Pauses.pauseMs(quiet)))
   }
+
+  /** The next multiple of the pause: quiet clusters are asked in one trigger, and the triggers in between have no work. */
+  private def next(after: Long, pauseMs: Long): Long = (Math.floorDiv(after, pauseMs) + 1) * pauseMs
+
+  /** Until when a trigger would neither send a request to this cluster nor find another response, in monotonic milliseconds. */
+  def calmUntil: Long =
+    if (pending.isDefined || quiet == 0) Long.MinValue else math.min(nextAt, newest.sentAt + maxAgeMs)
 
   /**
    * The newest response, if a trigger may use it. One that took longer than its age may be is used once, whatever its
@@ -108,7 +116,7 @@ private[ahead] object Agent {
   val FreshMs = 250L
 
   /** Between requests to a cluster that has nothing new. */
-  private val Pauses = Backoff(firstMs = 10L, longestMs = 200L)
+  private val Pauses = Backoff(firstMs = 10L, longestMs = 500L)
 
   private final case class Pending[Q, A](
       question: Q,

@@ -25,6 +25,13 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
   /** Whether a cluster has not responded for longer than a response may be old. */
   def isLate(id: String): Boolean = agents.get(id).exists(_.isLate)
 
+  /**
+   * Until when a trigger that asks all clusters the same as the last one would find the same, in monotonic milliseconds:
+   * no request is pending or due, and there is nothing to read.
+   */
+  def calmUntil: Long =
+    if (failed.nonEmpty || agents.isEmpty) Long.MinValue else agents.valuesIterator.map(_.calmUntil).min
+
   /** The time of the request of the newest response of each cluster, in monotonic milliseconds. */
   def askedAt: Map[String, Long] = agents.map { case (id, agent) => id -> agent.askedAt }
 
@@ -92,9 +99,9 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
 }
 
 private[source] object Agents {
-  private val LongestPauseMs = 200L
+  private val LongestPauseMs = 500L
 
-  /** Limits the requests of an idle query to 200 per second, as long as each cluster is asked five times a second. */
+  /** Limits the questions of an idle query to 200 per second, as long as each cluster is asked twice a second. */
   private val PauseOfClusterMs = 5L
 
   trait Rules[Q, A] {

@@ -24,7 +24,8 @@ private[checkpoint] object DeferralJson {
         identity.topics.get(name).foreach(topic.put("id", _))
         val partitions = topic.putObject("ranges")
         ofTopic.sortBy(_.partition).foreach { range =>
-          partitions.putArray(range.partition.toString).add(range.from).add(range.until)
+          val numbers = partitions.putArray(range.partition.toString).add(range.from).add(range.until)
+          range.epoch.foreach(numbers.add(_))
         }
       }
     }
@@ -40,7 +41,13 @@ private[checkpoint] object DeferralJson {
       ranges = SortedMap.from(clusters.map { case (id, cluster) =>
         id -> topics(cluster).flatMap { case (name, topic) =>
           fields(required(topic, "ranges")).map { case (partition, range) =>
-            OffsetRange(name, partition.toInt, offset(range, 0), offset(range, 1))
+            OffsetRange(
+              name,
+              partition.toInt,
+              offset(range, 0),
+              offset(range, 1),
+              Option.when(range.size == 3)(offset(range, 2))
+            )
           }
         }
       }),
@@ -57,8 +64,8 @@ private[checkpoint] object DeferralJson {
 
   private def offset(range: JsonNode, index: Int): Long = {
     val value = range.get(index)
-    if (value == null || !value.isIntegralNumber || range.size != 2)
-      throw new IllegalArgumentException("a range is not two offsets")
+    if (value == null || !value.isIntegralNumber || range.size > 3)
+      throw new IllegalArgumentException("a range is not two offsets, with a leader epoch or without")
     value.asLong
   }
 

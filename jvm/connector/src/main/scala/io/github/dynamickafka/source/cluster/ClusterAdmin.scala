@@ -24,12 +24,14 @@ private[source] final class ClusterAdmin(
     client: ClusterClient,
     clock: Clock
 ) {
+  import ClusterAdmin._
   import Futures.{allPresent, then2}
 
   private type Offsets = Map[TopicPartition, Long]
 
   private val policies = new PolicyOffsets(cluster, config, client)
   private val listings = new PartitionListings(config, client, clock)
+  @volatile private var last: Option[Last] = None
   @volatile private var committing: CompletableFuture[Unit] = CompletableFuture.completedFuture(())
 
   /** The cheapest request to find out whether the cluster is reachable. */
@@ -54,17 +56,30 @@ private[source] final class ClusterAdmin(
       patience: Patience
   ): CompletableFuture[ClusterAnswer] =
     listings(question, silent, patience).thenCompose[ClusterAnswer] { listed =>
-      val answered = listed.answered
-      // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
-      val resolved = then2(policies.entering(question, answered), policies.ending(question, answered))((_, _))
-        .orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
-      resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
-        val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
-        val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
-        settled(listed, known.toMap ++ starts).orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
-          .thenApply[ClusterAnswer](ends => answer(question, listed.copy(ends = ends), starts, ending))
-      }
+      last.filter(l => question.ahead && l.isOf(question, listed)).fold {
+        answer(question, listed, patience).thenApply[ClusterAnswer] { answer =>
+          last = Some(Last(question, listed, answer))
+          answer
+        }
+      }(same => CompletableFuture.completedFuture(same.answer))
     }
+
+  private def answer(
+      question: ClusterQuestion,
+      listed: PartitionListings.Listed,
+      patience: Patience
+  ): CompletableFuture[ClusterAnswer] = {
+    val answered = listed.answered
+    // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
+    val resolved = then2(policies.entering(question, answered), policies.ending(question, answered))((_, _))
+      .orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+    resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
+      val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
+      val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
+      settled(listed, known.toMap ++ starts).orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+        .thenApply[ClusterAnswer](ends => answer(question, listed.copy(ends = ends), starts, ending))
+    }
+  }
 
   private def answer(
       question: ClusterQuestion,
@@ -77,7 +92,7 @@ private[source] final class ClusterAdmin(
     val here = (tp: TopicPartition) => listed.answered(tp) && !vanished(tp.topic)
     ClusterAnswer(
       ClusterView.Reachable(
-        ends = positions(listed.ends, here),
+        ends = positions(listed.ends.map { case (tp, end) => tp -> end.offset }, here),
         earliest = positions(listed.earliest, here),
         entering = positions(starts, here),
         missing = (question.topics -- listed.present.map(_.topic)) ++ vanished,
@@ -85,7 +100,8 @@ private[source] final class ClusterAdmin(
         unanswered = listed.unanswered.collect {
           case (tp, reason) if !vanished(tp.topic) => (tp.topic, tp.partition) -> reason
         },
-        topicIds = listed.ids
+        topicIds = listed.ids,
+        epochs = positions(listed.ends.flatMap { case (tp, end) => end.epoch.map(tp -> _) }, here)
       ),
       listed.silent
     )
@@ -106,7 +122,7 @@ private[source] final class ClusterAdmin(
     else at(listed, tp, offset)
 
   private def at(listed: PartitionListings.Listed, tp: TopicPartition, offset: Long): Long = offset match {
-    case OffsetsPolicy.LatestOffset => listed.ends.getOrElse(tp, 0L)
+    case OffsetsPolicy.LatestOffset => listed.ends.get(tp).fold(0L)(_.offset)
     case OffsetsPolicy.EarliestOffset => listed.earliest.getOrElse(tp, 0L)
     case exact => exact
   }
@@ -114,9 +130,14 @@ private[source] final class ClusterAdmin(
   /**
    * The latest offsets, requested again where a position is beyond: records may have arrived since, or the position is
    * one of `read_uncommitted` beyond the last stable offset. A position up to the end of the log is valid.
+   *
+   * The leader epoch is that of the response that the offset is from: a later leader may have another log.
    */
-  private def settled(listed: PartitionListings.Listed, positions: Offsets): CompletableFuture[Offsets] = {
-    val beyond = positions.filter { case (tp, at) => listed.ends.get(tp).exists(_ < at) }
+  private def settled(
+      listed: PartitionListings.Listed,
+      positions: Offsets
+  ): CompletableFuture[Map[TopicPartition, ListedOffset]] = {
+    val beyond = positions.filter { case (tp, at) => listed.ends.get(tp).exists(_.offset < at) }
     if (beyond.isEmpty) CompletableFuture.completedFuture(listed.ends)
     else {
       val latest = beyond.map { case (tp, _) => tp -> OffsetSpec.latest }
@@ -127,7 +148,7 @@ private[source] final class ClusterAdmin(
       then2(readable, log) { (readable, log) =>
         listed.ends ++ beyond.map { case (tp, at) =>
           val end = readable.getOrElse(tp, listed.ends(tp))
-          tp -> (if (end < at && log.get(tp).exists(_ >= at)) at else end)
+          tp -> log.get(tp).filter(of => end.offset < at && of.offset >= at).fold(end)(_.copy(offset = at))
         }
       }
     }
@@ -155,4 +176,20 @@ private[source] final class ClusterAdmin(
 
   /** Does not wait for pending requests. */
   def close(): Unit = client.close()
+}
+
+private object ClusterAdmin {
+
+  /** A response, and what it was made of. */
+  private final case class Last(
+      question: ClusterQuestion,
+      listed: PartitionListings.Listed,
+      answer: ClusterAnswer
+  ) {
+
+    /** Whether it is the response to this question as well: nothing has to be resolved, and the same was listed. */
+    def isOf(other: ClusterQuestion, found: PartitionListings.Listed): Boolean =
+      (listed eq found) && (question.known eq other.known) && question.topics == other.topics &&
+        question.only == other.only && other.entering.isEmpty && other.ending.isEmpty
+  }
 }

@@ -6,6 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
 import org.apache.kafka.clients.consumer.OffsetAndMetadata
@@ -16,6 +17,9 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
  * @param id the topic id (KIP-516), if the broker gives one
  */
 private[source] final case class TopicAnswer(leaders: Map[Int, Option[Int]], id: Option[String] = None)
+
+/** @param epoch the epoch of the leader that responded (KIP-320), if the broker gives one */
+private[source] final case class ListedOffset(offset: Long, epoch: Option[Long] = None)
 
 /** The requests of the driver to one cluster, with one client of Kafka. Never blocks: results are futures. Thread-safe. */
 private[source] trait ClusterClient extends AutoCloseable {
@@ -31,7 +35,7 @@ private[source] trait ClusterClient extends AutoCloseable {
   def offsets(
       specs: Map[TopicPartition, OffsetSpec],
       isolation: IsolationLevel
-  ): Map[TopicPartition, CompletableFuture[Long]]
+  ): Map[TopicPartition, CompletableFuture[ListedOffset]]
 
   /** The committed offsets of a consumer group. */
   def committed(group: String): CompletableFuture[Map[TopicPartition, Long]]
@@ -113,7 +117,7 @@ private[source] final class SharedClients(open: ClusterConfig => ClusterClient) 
     override def offsets(
         specs: Map[TopicPartition, OffsetSpec],
         isolation: IsolationLevel
-    ): Map[TopicPartition, CompletableFuture[Long]] = client.offsets(specs, isolation)
+    ): Map[TopicPartition, CompletableFuture[ListedOffset]] = client.offsets(specs, isolation)
     override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
       client.committed(group)
     override def commit(
@@ -152,9 +156,14 @@ private[source] final class AdminClusterClient(config: ClusterConfig) extends Cl
   override def offsets(
       specs: Map[TopicPartition, OffsetSpec],
       isolation: IsolationLevel
-  ): Map[TopicPartition, CompletableFuture[Long]] = {
+  ): Map[TopicPartition, CompletableFuture[ListedOffset]] = {
     val result = admin.listOffsets(specs.asJava, new ListOffsetsOptions(isolation))
-    specs.keysIterator.map(tp => tp -> future(result.partitionResult(tp)).thenApply[Long](_.offset)).toMap
+    specs.keysIterator.map { tp =>
+      tp -> future(result.partitionResult(tp)).thenApply[ListedOffset] { found =>
+        // Brokers without epochs give none, or -1.
+        ListedOffset(found.offset, found.leaderEpoch.toScala.map(_.toLong).filter(_ >= 0))
+      }
+    }.toMap
   }
 
   override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =

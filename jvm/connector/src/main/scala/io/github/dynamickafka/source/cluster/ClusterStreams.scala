@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
-import io.github.dynamickafka.source.ahead.{Agents, Answer, ResponseTimes}
+import io.github.dynamickafka.source.ahead.{Agents, Answer, Calm, ResponseTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -23,13 +23,15 @@ import io.github.dynamickafka.time.Clock
  * @param skipUnreachable whether to continue without unreachable clusters
  * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
  * @param maxAgeMs how old a response may be that was requested ahead of a trigger; 0: each trigger waits
+ * @param sleep sleeps for some milliseconds
  */
 private[source] final class ClusterStreams(
     open: (String, ClusterConfig) => ClusterStream,
     skipUnreachable: Boolean,
     failureTimeoutMs: Long,
     clock: Clock,
-    maxAgeMs: Long = 0L
+    maxAgeMs: Long = 0L,
+    sleep: Long => Unit = Thread.sleep(_)
 ) extends AutoCloseable {
   import ClusterStreams._
 
@@ -37,6 +39,11 @@ private[source] final class ClusterStreams(
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
+  private val calm = new Calm[Map[String, ClusterQuestion], Map[String, ClusterView]](
+    () => if (outages.ids.isEmpty) agents.calmUntil else Long.MinValue,
+    clock,
+    sleep
+  )
   private var toldLate = Set.empty[String]
   private var closing = Iterable.empty[CompletableFuture[Void]]
   private lazy val pool: ExecutorService = Executors.newCachedThreadPool { task =>
@@ -81,9 +88,13 @@ private[source] final class ClusterStreams(
       questions: Map[String, ClusterQuestion],
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] = {
-    outages.retainOffsets(questions.keySet)
     times.begin()
-    askAll(questions, superseded)
+    calm.answers(questions).orElse {
+      outages.retainOffsets(questions.keySet)
+      val views = askAll(questions, superseded)
+      views.foreach(calm.asked(questions, _))
+      views
+    }
   }
 
   /** As [[ask]], for some of its clusters: their responses are requested now. */

@@ -29,6 +29,8 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   @volatile private var responsive = Map.empty[TopicPartition, Int]
   // What questions that are asked ahead do not ask again: only retention moves it, and tasks notice that too.
   private val recent = TrieMap.empty[TopicPartition, Earliest]
+  // The last complete response, and whether the one before had the same latest offsets.
+  @volatile private var last: Option[Last] = None
 
   def apply(
       question: ClusterQuestion,
@@ -37,13 +39,53 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
   ): CompletableFuture[Listed] = {
     val known = question.known.iterator.map { case (topic, p, _) => new TopicPartition(topic, p) }.toSet
     val first = list(known -- unlistable -- silent.keySet, question.ahead)
-    val attempt = Attempt(question, silent, patience, responsive, first)
-    look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
-      val led = described.leaders
-      unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
-      listed(described, listings, silent)
+    quiet(question, first).thenCompose[Listed] {
+      case Some(same) => CompletableFuture.completedFuture(same)
+      case None =>
+        val attempt = Attempt(question, silent, patience, responsive, first)
+        look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
+          val led = described.leaders
+          unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
+          listed(described, listings, silent).thenApply[Listed](remember(question.topics, _))
+        }
     }
   }
+
+  private def remember(topics: Set[String], found: Listed): Listed = {
+    val isComplete = found.unanswered.isEmpty && topics == found.present.map(_.topic)
+    last = Option.when(isComplete)(
+      Last(topics, found, isQuiet = last.exists(_.listed.ends == found.ends), clock.monotonicMs())
+    )
+    found
+  }
+
+  /**
+   * The last response, without describing the topics again, if no latest offset has changed: the cluster has nothing to read,
+   * so nothing can be read from a topic that was recreated meanwhile. None for a cluster that had news last time, because
+   * it would have to be described afterwards.
+   */
+  private def quiet(question: ClusterQuestion, first: Listings): CompletableFuture[Option[Listed]] = {
+    val now = clock.monotonicMs()
+    last.filter(l =>
+      question.ahead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
+        l.listed.present == first.keySet
+    ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
+      val both = first.valuesIterator.flatMap(of => Seq(of._1, of._2)).toSeq
+      CompletableFuture.allOf(both: _*).handle[Unit]((_, _) => ())
+        .completeOnTimeout((), LookAgainMs, TimeUnit.MILLISECONDS).thenApply[Option[Listed]] { _ =>
+          val isSame = first.forall { case (tp, (end, earliest)) =>
+            succeeded(end) && succeeded(earliest) && l.listed.ends.get(tp).contains(end.join())
+          }
+          Option.when(isSame) {
+            val earliest = first.map { case (tp, of) => tp -> of._2.join() }
+            // The same object, so that it is known to have the same meaning.
+            if (earliest == l.listed.earliest) l.listed else l.listed.copy(earliest = earliest)
+          }
+        }
+    }
+  }
+
+  private def succeeded(answer: CompletableFuture[_]) = answer.isDone && !answer.isCompletedExceptionally
 
   private def look(
       attempt: Attempt,
@@ -89,7 +131,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     }
     val unanswered = states.collect { case (tp, Left(why)) => tp -> why }
     responsive = led.collect { case (tp, Some(node)) if !unanswered.contains(tp) => tp -> node }
-    def side(of: Listing => CompletableFuture[Long]) =
+    def side[A](of: Listing => CompletableFuture[A]) =
       Futures.allPresent(states.collect { case (tp, Right(both)) => tp -> of(both) })
     Futures.then2(side(_._1), side(_._2)) { (ends, earliest) =>
       Listed(
@@ -131,14 +173,16 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
     if (tps.isEmpty) Map.empty
     else {
       def listing(tps: Set[TopicPartition], spec: OffsetSpec) =
-        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[Long]]
+        if (tps.isEmpty) Map.empty[TopicPartition, CompletableFuture[ListedOffset]]
         else client.offsets(tps.iterator.map(_ -> spec).toMap, config.isolation)
       val now = clock.monotonicMs()
       val known = if (ahead)
         tps.flatMap(tp => recent.get(tp).filter(now - _.at < EarliestMs).map(tp -> _)).toMap
       else Map.empty[TopicPartition, Earliest]
       val ends = listing(tps, OffsetSpec.latest)
-      val listed = listing(tps -- known.keySet, OffsetSpec.earliest)
+      val listed = listing(tps -- known.keySet, OffsetSpec.earliest).map { case (tp, answer) =>
+        tp -> answer.thenApply[Long](_.offset)
+      }
       listed.foreach { case (tp, answer) =>
         answer.thenAccept(offset => recent.update(tp, Earliest(offset, now)))
       }
@@ -162,14 +206,20 @@ private[source] object PartitionListings {
   /** How long the earliest offset of a partition is used by questions that are asked ahead. */
   private val EarliestMs = 5000L
 
+  /** How long the description of topics is used whose latest offsets do not change. */
+  private val DescribedMs = 5000L
+
   /** @param at when it was listed, in monotonic milliseconds */
   private final case class Earliest(offset: Long, at: Long)
+
+  /** @param at when it arrived, in monotonic milliseconds */
+  private final case class Last(topics: Set[String], listed: Listed, isQuiet: Boolean, at: Long)
 
   /** @param ids the topic ids, where the broker gives them */
   private final case class Described(leaders: Map[TopicPartition, Option[Int]], ids: Map[String, String])
 
   /** The latest and the earliest offset of a partition. */
-  private type Listing = (CompletableFuture[Long], CompletableFuture[Long])
+  private type Listing = (CompletableFuture[ListedOffset], CompletableFuture[Long])
   private type Listings = Map[TopicPartition, Listing]
 
   /** @param before the first known leader of each partition: requests were sent to it */
@@ -193,7 +243,7 @@ private[source] object PartitionListings {
    */
   final case class Listed(
       present: Set[TopicPartition],
-      ends: Map[TopicPartition, Long],
+      ends: Map[TopicPartition, ListedOffset],
       earliest: Map[TopicPartition, Long],
       unanswered: Map[TopicPartition, String],
       silent: Map[TopicPartition, SilentLeader],

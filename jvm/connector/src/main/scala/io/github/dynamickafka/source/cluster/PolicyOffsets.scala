@@ -72,7 +72,7 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
       allPresent(client.offsets(
         times.map { case (tp, ms) => tp -> OffsetSpec.forTimestamp(ms) },
         config.isolation
-      ))
+      )).thenApply[Offsets](_.map { case (tp, found) => tp -> found.offset })
 
   private def committed(
       tps: Set[TopicPartition],

@@ -72,7 +72,7 @@ private[source] object SilentLeaders {
 
   private final case class Probe(
       client: ClusterClient,
-      answers: Map[TopicPartition, CompletableFuture[Long]],
+      answers: Map[TopicPartition, CompletableFuture[ListedOffset]],
       until: Long
   ) {
     def isDone: Boolean = answers.values.forall(_.isDone)

@@ -4,7 +4,8 @@ import io.github.dynamickafka.offset.{BudgetShare, OffsetRange}
 
 /**
  * Splits ranges for `maxRecordsPerPartition`, then for `minPartitions`, like Spark's Kafka source but over all
- * clusters. Pure. Ranges and their parts stay in order.
+ * clusters. Pure. Ranges and their parts stay in order. Only the first part of a range starts at a position of the query, so
+ * only its log has to be compared with a leader epoch: the other parts start at offsets that were found in the log as it is.
  *
  * @param minPartitions the minimum number of parts, if there are as many records; larger ranges are split into more
  *                      parts
@@ -33,7 +34,9 @@ private[source] final case class Splits(minPartitions: Option[Int], maxRecords: 
 
   private def split(range: OffsetRange, parts: Long): Seq[OffsetRange] = {
     def at(part: Long) = (BigInt(range.from) + BigInt(range.size) * part / parts).toLong
-    (0L until parts).map(part => range.copy(from = at(part), until = at(part + 1)))
+    (0L until parts).map(part =>
+      range.copy(from = at(part), until = at(part + 1), epoch = range.epoch.filter(_ => part == 0))
+    )
   }
 }
 

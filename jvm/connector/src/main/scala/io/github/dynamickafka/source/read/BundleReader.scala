@@ -126,7 +126,7 @@ private[source] final class BundleReader(
     check()
     // After this task has its own consumer, and before it waits for records. What follows a retried task may have been read.
     if (!retried) ahead.begin(bundle.next)
-    made.begin(bundle.bounds)
+    made.begin(bundle.bounds, bundle.epochs)
     made
   }
 

@@ -37,6 +37,7 @@ private[source] final case class LostEnd(partition: TopicPartition, at: Long, un
  * @param earliest the earliest available offset
  * @param end the latest offset, which is the offset after the last record
  * @param truncated whether the log was truncated below `at`, for example by an unclean leader election (KIP-320)
+ * @param diverges the offset from which on the log has other records than those that were read, if it is known
  */
 private[source] final case class LostOffsets(
     partition: TopicPartition,
@@ -44,10 +45,15 @@ private[source] final case class LostOffsets(
     until: Long,
     earliest: Long,
     end: Long,
-    truncated: Boolean
+    truncated: Boolean,
+    diverges: Option[Long] = None
 ) extends Lost {
 
-  /** The offset of the first available record; the end of the range if none of its records is available. */
+  /**
+   * The offset of the first available record; the end of the range if none of its records is available. Never below the
+   * range, also where the log diverges below it: the next range would find the same divergence again if the leader was
+   * elected after this range was logged, and repeat what this one has read.
+   */
   def resumeAt: Long =
     if (at < earliest) math.min(earliest, until)
     else if (at < end) at
@@ -58,6 +64,6 @@ private[source] final case class LostOffsets(
 
   override def in(cluster: String): Loss =
     if (at < earliest) Loss.Expired(cluster, partition.topic, partition.partition, at, earliest)
-    else if (truncated) Loss.Truncated(cluster, partition.topic, partition.partition, at)
+    else if (truncated) Loss.Truncated(cluster, partition.topic, partition.partition, at, diverges)
     else Loss.Recreated(cluster, partition.topic, partition.partition, at, end)
 }

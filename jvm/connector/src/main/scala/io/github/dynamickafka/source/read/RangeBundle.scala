@@ -46,6 +46,11 @@ private[source] final case class RangeBundle(
     new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
   }.toMap
 
+  /** The leader epochs that the logs of these partitions have to be compared with. */
+  def epochs: Map[TopicPartition, Int] = ranges.flatMap { case StreamRange(_, r) =>
+    r.epoch.map(epoch => new TopicPartition(r.topic, r.partition) -> epoch.toInt)
+  }.toMap
+
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum
 

@@ -5,11 +5,13 @@ import java.{util => ju}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 
 import org.apache.kafka.clients.consumer.{
   Consumer,
   ConsumerRecord,
   LogTruncationException,
+  OffsetAndMetadata,
   OffsetOutOfRangeException
 }
 import org.apache.kafka.common.TopicPartition
@@ -55,11 +57,17 @@ private[source] final class RangeConsumer(
   def prefetched(starts: Map[TopicPartition, Long]): Int =
     rests.count { case (tp, rest) => starts.get(tp).contains(rest.at) }
 
-  /** @param ranges the start offset (inclusive) and end offset (exclusive) by partition */
-  def begin(ranges: Map[TopicPartition, (Long, Long)]): Unit = {
+  /**
+   * @param ranges the start offset (inclusive) and end offset (exclusive) by partition
+   * @param epochs the leader epochs of start offsets that are compared with the log before it is read (KIP-320): records that
+   *               were fetched before are from the log as it was, and are dropped
+   */
+  def begin(ranges: Map[TopicPartition, (Long, Long)], epochs: Map[TopicPartition, Int] = Map.empty): Unit = {
     end()
     consumer.resume(consumer.paused)
-    rests.filterInPlace((tp, rest) => ranges.get(tp).exists(_._1 == rest.at))
+    rests.filterInPlace((tp, rest) => ranges.get(tp).exists(_._1 == rest.at) && !epochs.contains(tp))
+    // The client drops what it has fetched of partitions that it is no longer assigned.
+    if (partitions.exists(epochs.contains)) consumer.assign((partitions -- epochs.keySet).asJava)
     if (partitions != ranges.keySet) {
       consumer.assign(ranges.keySet.asJava)
       positions.filterInPlace((tp, _) => ranges.contains(tp))
@@ -68,6 +76,7 @@ private[source] final class RangeConsumer(
       open += tp -> until
       rests.remove(tp) match {
         case Some(rest) => take(tp, rest.records)
+        case None if epochs.contains(tp) => seek(tp, from, Some(epochs(tp)))
         case None => if (!positions.get(tp).contains(from)) seek(tp, from)
       }
       closeIfRead(tp)
@@ -79,8 +88,13 @@ private[source] final class RangeConsumer(
    *
    * @param goOn called between waits of at most `waitMs`; false ends them
    */
-  def prefetch(ranges: Map[TopicPartition, (Long, Long)], waitMs: Long, goOn: () => Boolean): Unit = {
-    begin(ranges)
+  def prefetch(
+      ranges: Map[TopicPartition, (Long, Long)],
+      epochs: Map[TopicPartition, Int],
+      waitMs: Long,
+      goOn: () => Boolean
+  ): Unit = {
+    begin(ranges, epochs)
     while (ready.isEmpty && open.nonEmpty && goOn()) poll(waitMs)
     // The whole list, of which the slice is the part within the range; until now, nothing of the range was returned.
     ready.foreach(slice => rests(slice.partition) = Rest(ranges(slice.partition)._1, slice.records))
@@ -172,8 +186,9 @@ private[source] final class RangeConsumer(
     consumer.pause(ju.Set.of(tp))
   }
 
-  private def seek(tp: TopicPartition, offset: Long): Unit = {
-    consumer.seek(tp, offset)
+  private def seek(tp: TopicPartition, offset: Long, epoch: Option[Int] = None): Unit = {
+    if (epoch.isEmpty) consumer.seek(tp, offset)
+    else consumer.seek(tp, new OffsetAndMetadata(offset, epoch.map(Int.box).toJava, ""))
     positions(tp) = offset
   }
 
@@ -182,6 +197,12 @@ private[source] final class RangeConsumer(
     if (asked.nonEmpty) {
       val earliest = consumer.beginningOffsets(asked.asJava)
       val ends = consumer.endOffsets(asked.asJava)
+      val diverges = e match {
+        case cut: LogTruncationException => cut.divergentOffsets.asScala.map { case (tp, at) =>
+            tp -> at.offset
+          }
+        case _ => Map.empty[TopicPartition, Long]
+      }
       asked.foreach { tp =>
         val loss = LostOffsets(
           tp,
@@ -189,7 +210,8 @@ private[source] final class RangeConsumer(
           open(tp),
           earliest.get(tp),
           ends.get(tp),
-          e.isInstanceOf[LogTruncationException]
+          e.isInstanceOf[LogTruncationException],
+          diverges.get(tp)
         )
         if (!loss.isBack) lost(loss)
         // Also to the same offset: a seek resets the validation against the truncated log.

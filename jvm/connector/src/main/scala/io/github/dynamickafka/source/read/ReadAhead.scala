@@ -62,7 +62,12 @@ private[source] final class ReadAhead(pool: ConsumerPool, threads: Executor, clo
       val consumer = pool.acquire(bundle.consumer, bundle.starts)
       var sound = false
       try {
-        consumer.prefetch(bundle.bounds, PollMs, () => !wanted && clock.monotonicMs() < untilMs)
+        consumer.prefetch(
+          bundle.bounds,
+          bundle.epochs,
+          PollMs,
+          () => !wanted && clock.monotonicMs() < untilMs
+        )
         sound = true
       } finally if (sound) pool.release(consumer) else pool.discard(consumer)
     }

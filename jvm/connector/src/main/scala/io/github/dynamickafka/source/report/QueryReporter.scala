@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
-import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerPlanner, TriggerSnapshot}
+import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -30,6 +30,8 @@ private[source] final class QueryReporter(
     feed: TopologyFeed,
     clock: Clock
 ) {
+  import QueryReporter._
+
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val tally = new CommitCounter
   private val startedAt = clock.monotonicMs()
@@ -46,6 +48,8 @@ private[source] final class QueryReporter(
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
   private var answeredAt = Map.empty[String, Long]
+  private var shown: Option[Shown] = None
+  private val lags = new Lags
 
   def commitCounts: CommitCounts = tally.total
 
@@ -54,7 +58,6 @@ private[source] final class QueryReporter(
 
   /** @param start the start offset of the next batch, without records that were deferred */
   def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
-    answeredAt ++= streams.times.requestedAt
     looked = Some(look)
     if (!beginning.contains(start)) reached(start)
     show()
@@ -87,13 +90,21 @@ private[source] final class QueryReporter(
 
   private def show(): Unit = looked.foreach { look =>
     val at = consumed.getOrElse(CompositeOffset.empty)
-    val lags = SourceMetrics.lags(at, TriggerPlanner.ends(look.views))
+    val next = Shown(look, at, read, streams.times.requestedAt, streams.unreachable)
+    if (!shown.exists(_.isSame(next))) {
+      shown = Some(next)
+      show(look, at)
+    }
+  }
+
+  private def show(look: TriggerSnapshot, at: CompositeOffset): Unit = {
+    val ofPartitions = lags.of(at, look.ends)
     val ids = look.topology.clusters.keySet.toSet ++ look.transition.clusters.keySet
-    answeredAt = answeredAt.filter { case (id, _) => ids.contains(id) }
+    answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
     gauges.show(GaugeValues(
       SortedMap.from(ids.map { id =>
         id -> ClusterGauges(
-          lags.getOrElse(id, Nil).sum,
+          ofPartitions.getOrElse(id, Nil).sum,
           read.getOrElse(id, 0L),
           answeredAt.getOrElse(id, startedAt),
           state(id, at)
@@ -113,4 +124,21 @@ private[source] final class QueryReporter(
   private def safely(step: => Unit): Unit =
     try step
     catch { case NonFatal(e) => log.warn("Failed to update the gauges or group offsets of the query", e) }
+}
+
+private object QueryReporter {
+
+  /** What the gauges show. */
+  private final case class Shown(
+      look: TriggerSnapshot,
+      at: CompositeOffset,
+      read: Map[String, Long],
+      requestedAt: Map[String, Long],
+      unreachable: Set[String]
+  ) {
+
+    /** Whether these are the same objects, as in most triggers of an idle query. */
+    def isSame(other: Shown): Boolean = (look eq other.look) && (at eq other.at) && (read eq other.read) &&
+      (requestedAt eq other.requestedAt) && unreachable == other.unreachable
+  }
 }

@@ -5,7 +5,7 @@ import java.{util => ju}
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.cluster.CommitCounts
 
 /**
@@ -16,13 +16,13 @@ private[source] object SourceMetrics {
 
   /**
    * @param consumed the offset after the batch, without records that were deferred
-   * @param ends the last known latest offsets, by cluster
+   * @param lags the lag of each partition, by cluster
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
    */
   def apply(
       consumed: CompositeOffset,
-      ends: SortedMap[String, Positions],
+      lags: SortedMap[String, Seq[Long]],
       clusters: Set[String],
       unreachable: Set[String],
       metadataAgeMs: Long,
@@ -32,7 +32,6 @@ private[source] object SourceMetrics {
       lostRecords: Long,
       responseAgesMs: Map[String, Long] = Map.empty
   ): ju.Map[String, String] = {
-    val lags = SourceMetrics.lags(consumed, ends)
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
       "minOffsetsBehindLatest" -> all.minOption.getOrElse(0L).toString,
@@ -54,12 +53,4 @@ private[source] object SourceMetrics {
     val ages = clusters.map(id => s"snapshotAgeMs.$id" -> responseAgesMs.getOrElse(id, -1L).toString)
     (general ++ byCluster ++ ages).asJava
   }
-
-  /** The lag of each partition behind its last known latest offset, by cluster. */
-  def lags(consumed: CompositeOffset, ends: SortedMap[String, Positions]): SortedMap[String, Seq[Long]] =
-    consumed.clusters.map { case (id, positions) =>
-      id -> positions.iterator.map { case (topic, p, at) =>
-        ends.get(id).flatMap(_.get(topic, p)).fold(0L)(end => math.max(0L, end - at))
-      }.toSeq
-    }
 }

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.trigger
 
-import scala.collection.immutable.SortedMap
-
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
@@ -14,7 +12,6 @@ import io.github.dynamickafka.offset.{
   CompositeOffsetJson,
   Loss,
   NextOffset,
-  Positions,
   Reconcile,
   RenamedTopic,
   ReplacedCluster,
@@ -102,7 +99,9 @@ private[source] final class TriggerPlanner(
     val questions = before.fold(questionsOf(transition, topology, complete))(_.questions)
     val views = pinned.orElse(streams.ask(questions, moved))
     views.flatMap { answers =>
-      val found = unlisted.map(_ -> ClusterView.Unreachable).toMap[String, ClusterView] ++ answers
+      val found =
+        if (unlisted.isEmpty) answers
+        else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
       before.filter(_.isSettled(found)).map(l => Some(l.look)).getOrElse {
         val next = NextOffset(start, transition, found, options.replacedClusters)
         val sure = if (pinned.isDefined) Some((found, next))
@@ -174,7 +173,7 @@ private[source] final class TriggerPlanner(
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
-      .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _))) => id -> kafkaId }
+      .collect { case (id, Right(ClusterIdentity(Some(kafkaId), _, _, _))) => id -> kafkaId }
     views.map {
       case (id, view: ClusterView.Reachable) => id -> view.copy(kafkaId = ids.get(id).orElse(view.kafkaId))
       case other => other
@@ -271,9 +270,10 @@ private[source] object TriggerPlanner {
         Doubts(look.transition, look.advance).isEmpty && questions.valuesIterator.forall(!_.afterwards)
 
     /** Whether the responses are the same objects, so that they mean the same. */
-    def isSettled(views: Map[String, ClusterView]): Boolean =
-      views.size == look.views.size &&
-        views.forall { case (id, view) => look.views.get(id).exists(_ eq view) }
+    def isSettled(views: Map[String, ClusterView]): Boolean = (views eq look.views) ||
+      views.size == look.views.size && views.forall { case (id, view) =>
+        look.views.get(id).exists(_ eq view)
+      }
   }
 
   /** @param afterwards whether the metadata of the cluster have changed */
@@ -293,7 +293,4 @@ private[source] object TriggerPlanner {
 
   private def missing(views: Map[String, ClusterView]): Map[String, Set[String]] =
     views.collect { case (id, view: ClusterView.Reachable) if view.missing.nonEmpty => id -> view.missing }
-
-  def ends(views: Map[String, ClusterView]): SortedMap[String, Positions] =
-    SortedMap.from(views.collect { case (id, view: ClusterView.Reachable) => id -> view.ends })
 }

@@ -51,6 +51,24 @@ class DeferralSuite extends AnyFunSuite {
     assert(decided.of(end, end).isEmpty && decided.of(start, end.copy(entered = at("b" -> 3L))).isEmpty)
   }
 
+  test("deferred ranges are compared with the leader epoch that their position had, also across elections") {
+    def elected(of: CompositeOffset, epoch: Long) = of.copy(identities = of.identities.map {
+      case (id, known) =>
+        id -> known.copy(epochs = Positions.from(Seq(("t", 0, epoch))))
+    })
+    val (from, until) = (elected(start, 3L), elected(end, 4L))
+    val ranges = OffsetRange.between(from, until).filter(_._1 == "b")
+    val deferrals = Deferrals.none.added(0L, Deferral(from, until, ranges))
+    assert(deferrals.reached(until).identity("b").epochs == Positions.from(Seq(("t", 0, 3L))))
+    assert(deferrals.reached(until).identity("a") == until.identity("a"))
+    val seen = view("b", 9).copy(epochs = Positions.from(Seq(("t", 0, 4L))))
+    val next = after(topology("a", "b"), Map("b" -> seen), from = until, deferrals = deferrals)
+    assert(reads(until, next).toSeq == Seq("b" -> Seq(OffsetRange("t", 0, 3, 9, epoch = Some(3L)))))
+    assert(next.identity("b").epochs == Positions.from(Seq(("t", 0, 4L))))
+    val away = after(topology("a", "b"), Map.empty, from = until, deferrals = deferrals)
+    assert(away.identity("b").epochs == Positions.from(Seq(("t", 0, 3L))), "the cluster is still unreachable")
+  }
+
   test("only what is deferred of a topic is left out") {
     val two = SortedMap("b" -> Seq(OffsetRange("t", 0, 3, 9), OffsetRange("t", 1, 0, 4)))
     assert(deferral.rest(two).toMap == Map("b" -> Seq(OffsetRange("t", 1, 0, 4))))

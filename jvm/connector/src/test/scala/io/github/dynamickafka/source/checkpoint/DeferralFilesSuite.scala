@@ -61,6 +61,14 @@ class DeferralFilesSuite extends AnyFunSuite {
     )
   }
 
+  test("ranges keep the leader epochs that their logs are compared with") {
+    val elected = deferral.copy(ranges =
+      deferral.ranges.map { case (id, all) => id -> all.map(r => r.copy(epoch = Some(r.from))) }
+    )
+    assert(sorted(DeferralJson.read(DeferralJson.write(elected), "file")) == sorted(elected))
+    assert(DeferralJson.write(elected).contains(""""2":[7,8,7]"""))
+  }
+
   test("another version, or a damaged file, is refused with its name") {
     def message(text: String) =
       intercept[DynamicKafkaRuntimeException](DeferralJson.read(text, "/deferred/7.json")).getMessage

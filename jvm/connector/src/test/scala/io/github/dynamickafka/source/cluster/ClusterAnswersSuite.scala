@@ -65,6 +65,21 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(ask(readCommitted, reads(0 -> 16L)).ends.get("t", 0).contains(10L), "the log was truncated")
   }
 
+  test("the leader epoch is that of the response that the latest offset is from") {
+    val kafka = ScriptedCluster.led(1, 1)
+    assert(ask(stream(kafka, long), reads(0 -> 4L)).epochs.isEmpty, "the broker gives none")
+    kafka.epochs = Map(("t", 0) -> 3L, ("t", 1) -> 5L)
+    val group = config(600000, inGroup)
+    kafka.committed = Map(("t", 0) -> 16L, ("t", 1) -> 4L)
+    kafka.onResolve = () => {
+      kafka.ends = kafka.ends.updated(("t", 0), 20L)
+      kafka.epochs = Map(("t", 0) -> 4L, ("t", 1) -> 6L)
+    }
+    val view = ask(stream(kafka, group), enters(committed))
+    assert(view.ends == Positions.from(Seq(("t", 0, 20L), ("t", 1, 10L))))
+    assert(view.epochs == Positions.from(Seq(("t", 0, 4L), ("t", 1, 5L))))
+  }
+
   test("a start by time is never out of range, but an exact one is") {
     val kafka = ScriptedCluster.led(1)
     kafka.byTime = Map(("t", 0) -> 12L)
@@ -169,6 +184,34 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     kafka.earliest = Map(("t", 0) -> 4L)
     time.advanceMs(5001)
     assert(earliest(ahead).contains(4L) && kafka.earliestListings.get == 3)
+  }
+
+  test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
+    val kafka = ScriptedCluster.led(1)
+    val time = new ManualClock
+    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val ahead = reads(0 -> 10L).copy(ahead = true)
+    def descriptionsOf(questions: ClusterQuestion*): Int = {
+      val before = kafka.descriptions.get
+      questions.foreach(ask(cluster, _))
+      kafka.descriptions.get - before
+    }
+    assert(descriptionsOf(ahead, ahead) == 2, "the second one tells that it is quiet")
+    assert(descriptionsOf(ahead, ahead, ahead) == 0)
+    assert(ask(cluster, ahead) eq ask(cluster, ahead))
+    assert(descriptionsOf(ahead.copy(ahead = false), ahead.copy(topics = Set("t", "u"))) > 2, "others")
+    assert(descriptionsOf(ahead, ahead) == 2)
+    kafka.ends = Map(("t", 0) -> 11L)
+    assert(descriptionsOf(ahead, ahead) == 2 && ask(cluster, ahead).ends.get("t", 0).contains(11L))
+    assert(descriptionsOf(ahead) == 0)
+    time.advanceMs(5001)
+    assert(descriptionsOf(ahead) == 1, "old")
+    kafka.leaders = Map(("t", 0) -> Some(1), ("t", 1) -> Some(1))
+    kafka.ends += ("t", 1) -> 10L
+    time.advanceMs(5001)
+    assert(ask(cluster, ahead).ends.get("t", 1).contains(10L), "a new partition")
+    kafka.leaders = Map.empty
+    assert(ask(cluster, ahead).missing == Set("t"), "a topic that was deleted")
   }
 
   private def streams(

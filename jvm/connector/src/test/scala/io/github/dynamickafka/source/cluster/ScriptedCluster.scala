@@ -31,6 +31,9 @@ final class ScriptedCluster {
   @volatile var ends: Map[(String, Int), Long] = Map.empty
   @volatile var stable: Map[(String, Int), Long] = Map.empty
   @volatile var earliest: Map[(String, Int), Long] = Map.empty
+
+  /** The leader epochs; a broker may give none. */
+  @volatile var epochs: Map[(String, Int), Long] = Map.empty
   @volatile var byTime: Map[(String, Int), Long] = Map.empty
   @volatile var committed: Map[(String, Int), Long] = Map.empty
 
@@ -45,6 +48,9 @@ final class ScriptedCluster {
 
   /** Clients whose users did not take the failure of pending requests while the client was closing. */
   val stuck = new AtomicInteger
+
+  /** All requests for the description of a topic. */
+  val descriptions = new AtomicInteger
 
   /** All requests for the latest offset of a partition. */
   val listings = new AtomicInteger
@@ -66,6 +72,7 @@ final class ScriptedCluster {
       topics.iterator.map(topic => topic -> described(topic)).toMap
 
     private def described(topic: String): CompletableFuture[TopicAnswer] = {
+      descriptions.incrementAndGet()
       val found = leaders.collect { case ((`topic`, p), node) => p -> node }
       if (!describes(number)) pending(new CompletableFuture[TopicAnswer])
       else if (found.isEmpty) CompletableFuture.failedFuture(new UnknownTopicOrPartitionException(topic))
@@ -80,7 +87,7 @@ final class ScriptedCluster {
     override def offsets(
         specs: Map[TopicPartition, OffsetSpec],
         isolation: IsolationLevel
-    ): Map[TopicPartition, CompletableFuture[Long]] = specs.map { case (tp, spec) =>
+    ): Map[TopicPartition, CompletableFuture[ListedOffset]] = specs.map { case (tp, spec) =>
       val key = (tp.topic, tp.partition)
       if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
       if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) earliestListings.incrementAndGet()
@@ -93,8 +100,9 @@ final class ScriptedCluster {
         case _ =>
           if (isolation == IsolationLevel.READ_COMMITTED) stable.getOrElse(key, ends(key)) else ends(key)
       }
-      tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(value)
-             else pending(new CompletableFuture[Long]))
+      def listed = ListedOffset(value, epochs.get(key))
+      tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(listed)
+             else pending(new CompletableFuture[ListedOffset]))
     }
 
     override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = {

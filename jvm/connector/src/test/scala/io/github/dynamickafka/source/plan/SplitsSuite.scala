@@ -44,6 +44,13 @@ class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
     }
   }
 
+  test("only the first part of a range has its leader epoch") {
+    val range = OffsetRange("t", 0, 10L, 40L, epoch = Some(3L))
+    val parts = Splits(None, Some(10L))(Seq(Seq(range))).flatten
+    assert(parts.map(p => p.from -> p.epoch) == Seq(10L -> Some(3L), 20L -> None, 30L -> None))
+    assert(Splits(Some(1), Some(100L))(Seq(Seq(range))) == Seq(Seq(range)))
+  }
+
   test("the largest range over all clusters is split, not one of each") {
     val ranges = Seq(Seq(OffsetRange("t", 0, 0L, 1000L)), Seq(OffsetRange("t", 0, 0L, 10L)))
     assert(Splits(Some(5), None)(ranges).map(_.size) == Seq(4, 1))

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.{
   ConsumerRecord,
   LogTruncationException,
   MockConsumer,
+  OffsetAndMetadata,
   OffsetOutOfRangeException,
   OffsetResetStrategy
 }
@@ -155,6 +156,66 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(losses == Set(LostOffsets(p0, 3L, 5L, 0L, 5L, true)))
   }
 
+  /** As Kafka's: a position with an epoch is compared with the log, which diverges at this offset, before it is read. */
+  private class Comparing(diverges: Long) extends Client {
+    val compared = mutable.Buffer.empty[(TopicPartition, Long, Int)]
+    override def seek(tp: TopicPartition, to: OffsetAndMetadata): Unit = {
+      super.seek(tp, to)
+      val epoch = to.leaderEpoch.orElseThrow()
+      compared += ((tp, to.offset, epoch))
+      if (to.offset > diverges)
+        setPollException(
+          new LogTruncationException(
+            ju.Map.of(tp, Long.box(to.offset)),
+            ju.Map.of(tp, new OffsetAndMetadata(diverges, ju.Optional.of(Int.box(epoch)), ""))
+          )
+        )
+    }
+  }
+
+  test(
+    "a start with a leader epoch is compared with the log; where that diverges, the range is read from its start"
+  ) {
+    val client = new Comparing(diverges = 2L)
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 9L)
+    bounds(client, p1, 0L, 9L)
+    c.begin(Map(p0 -> (3L -> 5L), p1 -> (4L -> 5L)), Map(p0 -> 7))
+    add(client, p1, 4L)
+    val losses = mutable.Buffer.empty[Lost]
+    client.schedulePollTask(() => ())
+    client.schedulePollTask(() => add(client, p0, 3L, 4L))
+    val found = Iterator.continually(c.next(60000L, lost => { losses += lost; () }, () => ()))
+      .takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
+    assert(client.compared.toSeq == Seq((p0, 3L, 7)))
+    assert(losses.toSeq == Seq(LostOffsets(p0, 3L, 5L, 0L, 9L, truncated = true, diverges = Some(2L))))
+    assert(found.toSet == Set(1 -> 4L, 0 -> 3L, 0 -> 4L))
+    val text = losses.head.in("blue").text
+    assert(text.contains("offset 3") && text.contains("from offset 2 on"), text)
+  }
+
+  test("records that were fetched before are dropped if their log has to be compared, others are not") {
+    val client = new Comparing(diverges = 9L)
+    val c = new RangeConsumer(settings, client)
+    val both = Map(p0 -> (0L -> 2L), p1 -> (0L -> 2L))
+    both.keys.foreach(bounds(client, _, 0L, 9L))
+    c.begin(both)
+    both.keys.foreach(add(client, _, 0L, 1L, 2L, 3L))
+    assert(drain(c).size == 4 && c.holdsRecords)
+    c.begin(Map(p0 -> (2L -> 4L), p1 -> (2L -> 4L)), Map(p0 -> 7))
+    assert(client.compared.toSeq == Seq((p0, 2L, 7)))
+    assert(
+      c.next(0L, noLoss, () => ()).toSeq.flatMap(offsets) == Seq(1 -> 2L, 1 -> 3L),
+      "p1 is not fetched again"
+    )
+    add(client, p0, 2L, 3L)
+    assert(drain(c) == Seq(0 -> 2L, 0 -> 3L))
+    // The own position of the consumer is compared as well, also before the records are fetched ahead.
+    client.schedulePollTask(() => add(client, p0, 4L))
+    c.prefetch(Map(p0 -> (4L -> 5L)), Map(p0 -> 8), 1L, () => true)
+    assert(client.compared.toSeq == Seq((p0, 2L, 7), (p0, 4L, 8)))
+  }
+
   test("an error about one partition after a poll loses no record of another") {
     val client = new Client {
       var cut = true
@@ -227,17 +288,17 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     bounds(client, p0, 0L, 10L)
     client.schedulePollTask(() => ())
     client.schedulePollTask(() => add(client, p0, 0L, 1L, 2L, 3L, 4L))
-    c.prefetch(Map(p0 -> (0L -> 3L)), 1L, () => true)
+    c.prefetch(Map(p0 -> (0L -> 3L)), Map.empty, 1L, () => true)
     assert(client.polls == 2, "the first poll returned nothing")
     assert(c.prefetched(Map(p0 -> 0L)) == 1 && c.prefetched(Map(p0 -> 3L)) == 0)
     c.begin(Map(p0 -> (0L -> 3L)))
     assert(drain(c) == (0L until 3L).map(0 -> _) && client.polls == 2)
     c.begin(Map(p0 -> (3L -> 5L)))
     assert(drain(c) == Seq(0 -> 3L, 0 -> 4L) && client.polls == 2)
-    c.prefetch(Map(p0 -> (5L -> 6L)), 1L, () => false)
+    c.prefetch(Map(p0 -> (5L -> 6L)), Map.empty, 1L, () => false)
     assert(!c.holdsRecords && client.polls == 2, "it is not waited for")
     add(client, p0, 5L)
-    c.prefetch(Map(p0 -> (5L -> 6L)), 1L, () => true)
+    c.prefetch(Map(p0 -> (5L -> 6L)), Map.empty, 1L, () => true)
     c.begin(Map(p0 -> (2L -> 4L)))
     add(client, p0, 2L, 3L)
     assert(drain(c) == Seq(0 -> 2L, 0 -> 3L), "a repeated batch")

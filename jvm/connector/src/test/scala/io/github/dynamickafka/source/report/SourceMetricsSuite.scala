@@ -21,7 +21,7 @@ class SourceMetricsSuite extends AnyFunSuite with TimeLimit {
     val ends = SortedMap("blue" -> positions(("t", 0, 7L), ("u", 0, 3L)))
     val metrics = SourceMetrics(
       consumed,
-      ends,
+      Lags.of(consumed, ends),
       Set("blue", "new"),
       Set("new"),
       12L,
@@ -50,5 +50,15 @@ class SourceMetricsSuite extends AnyFunSuite with TimeLimit {
         0L
       )
     assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
+  }
+
+  test("lags are computed once for the same objects") {
+    val lags = new Lags
+    val consumed = CompositeOffset(clusters = SortedMap("blue" -> positions(("t", 0, 5L))))
+    val ends = SortedMap("blue" -> positions(("t", 0, 7L)))
+    val first = lags.of(consumed, ends)
+    assert(first == SortedMap("blue" -> Seq(2L)) && (lags.of(consumed, ends) eq first))
+    assert(lags.of(consumed, SortedMap("blue" -> positions(("t", 0, 9L)))) == SortedMap("blue" -> Seq(4L)))
+    assert(lags.of(CompositeOffset.empty, ends).isEmpty)
   }
 }

@@ -54,6 +54,14 @@ private[simulation] object Defect {
     }
   }
 
+  /** A log that was cut and has grown past the position is read on. */
+  case object EpochsAreIgnored extends Defect("leader epochs are ignored") {
+    override def view(view: ClusterView): ClusterView = view match {
+      case found: ClusterView.Reachable => found.copy(epochs = Positions.empty)
+      case other => other
+    }
+  }
+
   /** A log that ends below the position is read again from its beginning. */
   case object CutIsRecreated extends Defect("every truncation counts as a recreation") {
     override def next(planned: Planned): NextOffset = {
@@ -126,6 +134,7 @@ private[simulation] object Defect {
     ReplayByName,
     ByName,
     CutIsRecreated,
+    EpochsAreIgnored,
     EndsAreOlder,
     DrainWaits,
     DeferralStaysEffective,

@@ -68,17 +68,6 @@ private[simulation] final class SimulatedQuery(
   private def before(batch: Int): CompositeOffset =
     if (batch == 0) CompositeOffset.empty else offsets(batch - 1)
 
-  /** The position in the log that is there now; 0 if the query has none, or one in another topic. */
-  def position(id: String, name: String, partition: Int): Long = {
-    val kept = logged.retained.get(id).flatMap(_.topics.get(name))
-    val known = logged.identity(id).topics.get(name).orElse(kept.flatMap(_.id))
-    if (known != world.topic(id, name).map(_.id)) 0L
-    else deferrals.reached(logged).position(id).get(
-      name,
-      partition
-    ).orElse(kept.flatMap(_.offsets.get(partition))).getOrElse(0L)
-  }
-
   def restart(): Unit = {
     limits = newLimits()
     ahead.clear()
@@ -163,7 +152,8 @@ private[simulation] final class SimulatedQuery(
         }.foldLeft(Positions.empty)(_ ++ _),
         missing = work.topics -- topics.map(_._1),
         topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
-        kafkaId = Some(world.clusters(id).id)
+        kafkaId = Some(world.clusters(id).id),
+        epochs = of(_.epoch)
       )
     }
 
@@ -194,7 +184,7 @@ private[simulation] final class SimulatedQuery(
   private def run(crash: Crash.Value, replay: Boolean): Unit = {
     val batch = committed + 1
     val (start, end) = (before(batch), offsets(batch))
-    val whole = OffsetRange.between(start, end)
+    val whole = if (replay) OffsetRange.between(start, end) else OffsetRange.beforeLogging(start, end)
     val decided = if (defect.readsDeferrals) deferrals.of(start, end) else None
     val ranges = decided.fold(whole)(_.rest(whole))
     val away = ranges.filter { case (id, _) => world.down(id) }
@@ -227,24 +217,50 @@ private[simulation] final class SimulatedQuery(
       ranges: SortedMap[String, Seq[OffsetRange]],
       replay: Boolean
   ): Unit = {
-    val rows = ranges.toVector.flatMap { case (id, of) =>
-      of.flatMap(read(id, end.identity(id), _, replay))
+    val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
+      of.map(read(id, end.identity(id), _, replay))
+    }.foldLeft((Vector.empty[Long], Set.empty[Long])) { case ((all, others), (more, replaced)) =>
+      (all ++ more, others ++ replaced)
     }
     batches.get(batch) match {
       case None => batches += batch -> rows
       case Some(first) =>
-        val foreign = rows.filterNot(first.toSet).filterNot(excused)
+        val foreign = rows.filterNot(first.toSet).filterNot(excused).filterNot(replaced)
         if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
     }
   }
 
-  /** What a task returns: as `Replay` and `RangeConsumer` do, it looks whether the log is that of the range. */
-  private def read(id: String, logged: ClusterIdentity, range: OffsetRange, replay: Boolean): Vector[Long] =
+  /**
+   * What a task returns: as `Replay` and `RangeConsumer` do, it looks whether the log is that of the range.
+   *
+   * @return the records, and those of them that a leader has written who was elected after the range was logged: the next
+   *         batch finds them
+   */
+  private def read(
+      id: String,
+      logged: ClusterIdentity,
+      range: OffsetRange,
+      replay: Boolean
+  ): (Vector[Long], Vector[Long]) =
     world.topic(id, range.topic).filter { topic =>
       !replay || !defect.comparesReplays || (
         !ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id)) &&
           !ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
       )
     }.filter(_.logs.size > range.partition)
-      .fold(Vector.empty[Long])(_.logs(range.partition).read(range.from, range.until))
+      .fold((Vector.empty[Long], Vector.empty[Long])) { topic =>
+        val log = topic.logs(range.partition)
+        range.epoch.map(log.endOf).filter(_ < range.from).foreach(truncated(topic, log, range, _))
+        val later = logged.epochs.get(range.topic, range.partition).map(log.endOf)
+        (
+          log.read(range.from, range.until),
+          later.fold(Vector.empty[Long])(at => log.read(math.max(at, range.from), range.until))
+        )
+      }
+
+  /** The log diverges below the range: this is declared as a loss, and the range is read. */
+  private def truncated(topic: ModelTopic, log: ModelLog, range: OffsetRange, diverges: Long): Unit = {
+    if (!world.isDamaged(topic.id)) falseLosses :+= s"$range diverges at $diverges: $log"
+    excused ++= log.read(diverges, range.from)
+  }
 }

@@ -42,11 +42,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
       (log, p) <- topic.logs.zipWithIndex
     } yield (id, name, p, LogId(topic.id, p), log)
 
-  /**
-   * @param position the next offset that the query reads of the log of this cluster id, topic and partition
-   * @param excused called with records that the query need not deliver
-   */
-  def change(position: (String, String, Int) => Long, excused: Set[Long] => Unit): Unit = {
+  def change(): Unit = {
     now += random.nextInt(1000)
     random.nextInt(24) match {
       case 0 | 1 | 2 =>
@@ -57,7 +53,12 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         tell(s"down $down")
       case 4 => at(random)(topic => topic.copy(logs = topic.logs :+ ModelLog()))
       case 5 => at(random)(damage(_, _.expire(1 + random.nextInt(4))))
-      case 6 => at(random)(damage(_, _.cut(1 + random.nextInt(4))))
+      case 6 | 12 =>
+        at(random)(damage(_, _.cut(1 + random.nextInt(4))))
+        // Often grown past the positions again.
+        if (chance(50)) (1 to 3).foreach(_ => produce())
+      case 13 =>
+        at(random)(topic => topic.copy(logs = topic.logs.map(log => if (chance(60)) log.elect else log)))
       case 7 =>
         val (id, name) = any()
         clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics - name))
@@ -66,14 +67,17 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         val (id, name) = any()
         create(id, name)
         // Often grown past the positions in the former topic.
-        if (chance(50)) (1 to 3).foreach(_ => produce(position, excused))
+        if (chance(50)) (1 to 3).foreach(_ => produce())
       case 10 if chance(30) =>
         val id = ids(random.nextInt(ids.size))
         clusters = clusters.updated(id, newCluster())
         tell(s"replace $id")
-      case _ => produce(position, excused)
+      case _ => produce()
     }
   }
+
+  /** A log that was cut is compared when there is something to read. */
+  def produceEverywhere(): Unit = produce(least = 1)
 
   /** Everything exists, responds, and is in the metadata. */
   def settle(draining: Boolean): Unit = {
@@ -89,16 +93,10 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     tell(s"settle, draining $draining")
   }
 
-  /** A record at an offset that was read before the log was cut looks like the former record. */
-  private def produce(position: (String, String, Int) => Long, excused: Set[Long] => Unit): Unit =
+  private def produce(least: Int = 0): Unit =
     clusters = clusters.map { case (id, cluster) =>
       id -> cluster.copy(topics = cluster.topics.map { case (name, topic) =>
-        name -> topic.copy(logs = topic.logs.zipWithIndex.map { case (log, p) =>
-          val more = Seq.fill(random.nextInt(4))(number())
-          val hidden = math.max(0L, position(id, name, p) - log.end).toInt
-          excused(more.take(hidden).toSet)
-          log.append(more)
-        })
+        name -> topic.copy(logs = topic.logs.map(_.append(Seq.fill(least + random.nextInt(4))(number()))))
       })
     }
 

@@ -1,0 +1,64 @@
+package io.github.dynamickafka.source.ahead
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+/** Queries that rest while there is nothing to read and nothing to ask. */
+class CalmSuite extends AnyFunSuite with TimeLimit {
+
+  private final class Query {
+    val clock = new ManualClock
+    var until = Long.MinValue
+    var rests = Vector.empty[Long]
+    private val calm = new Calm[String, String](
+      () => until,
+      clock,
+      ms => {
+        rests :+= ms
+        clock.advanceMs(ms)
+      }
+    )
+    def asked(questions: String): Unit = calm.asked(questions, s"views of $questions")
+    def answers(questions: String): Option[String] = calm.answers(questions)
+
+    clock.advanceMs(1000)
+  }
+
+  private val same = "questions"
+
+  test("a trigger that asks the same rests, and finds the same") {
+    val q = new Query
+    q.asked(same)
+    q.until = 1100
+    q.clock.advanceMs(10)
+    assert(q.answers(same).contains("views of questions") && q.rests == Vector(15L))
+    assert(q.answers(new String(same)).isEmpty, "equal questions of another transition are not the same")
+  }
+
+  test("the rest ends when a cluster is to be asked, and then it is asked") {
+    val q = new Query
+    q.asked(same)
+    q.until = 1017
+    q.clock.advanceMs(10)
+    assert(q.answers(same).isEmpty && q.rests == Vector(7L))
+    assert(q.answers(same).isEmpty && q.rests.size == 1)
+  }
+
+  test("no rest after a batch: another source of the query may have more records") {
+    val q = new Query
+    q.asked(same)
+    q.until = 5000
+    q.clock.advanceMs(60)
+    assert(q.answers(same).isDefined && q.rests.isEmpty)
+    q.clock.advanceMs(10)
+    assert(q.answers(same).isDefined && q.rests == Vector(15L), "two triggers in a row without a batch")
+  }
+
+  test("nothing is known before a trigger has asked") {
+    val q = new Query
+    q.until = 5000
+    assert(q.answers(same).isEmpty && q.rests.isEmpty)
+  }
+}

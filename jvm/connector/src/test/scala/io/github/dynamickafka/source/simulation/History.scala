@@ -1,0 +1,82 @@
+package io.github.dynamickafka.source.simulation
+
+import scala.util.Random
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
+
+/**
+ * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,
+ * recreated and cut, and grow past the positions again; leaders are elected; the metadata changes; the driver is killed at each
+ * step of a trigger; batches of unreachable clusters are deferred. Afterwards everything is made available, and the delivered
+ * records are compared with what Kafka has.
+ */
+private object History {
+  private val Steps = 25
+  // More triggers than any history needs to come to rest.
+  private val MostTriggers = 400
+
+  /** What is wrong in a history, with its seed and its steps. */
+  def failure(seed: Long): Option[String] =
+    // The steps are recorded the second time only.
+    wrong(seed, Defect.None).flatMap(_ => run(seed, Defect.None, recording = true)).map {
+      case (what, steps) =>
+        s"DYNAMIC_KAFKA_SEED=$seed: $what\n${steps.mkString("\n")}"
+    }
+
+  /** What is wrong in a history of a query with this defect. */
+  def wrong(seed: Long, defect: Defect): Option[String] = run(seed, defect, recording = false).map(_._1)
+
+  private def run(seed: Long, defect: Defect, recording: Boolean): Option[(String, Seq[String])] = {
+    val random = new Random(seed)
+    val world = new World(random, recording)
+    val query = new SimulatedQuery(
+      world,
+      drainRemoved = random.nextBoolean(),
+      if (random.nextInt(4) == 0) ReplacedClusterPolicy.Latest else ReplacedClusterPolicy.Earliest,
+      if (random.nextInt(4) == 0) OffsetsPolicy.Latest else OffsetsPolicy.Earliest,
+      ofCluster = Option.when(random.nextInt(8) == 0)(2L),
+      Deferring(random.nextInt(Deferring.maxId)),
+      defect
+    )
+    val wrong =
+      try {
+        (1 to Steps).foreach { _ =>
+          if (world.chance(60)) world.change()
+          val limit =
+            if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
+          val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
+          query.trigger(limit, crash)
+        }
+        settled(world, query)
+      } catch { case NonFatal(e) => Seq(e.toString) }
+    wrong.headOption.map(_ => (wrong.mkString("; "), world.history))
+  }
+
+  private def settled(world: World, query: SimulatedQuery): Seq[String] = {
+    query.respondInTime()
+    world.settle(draining = false)
+    val restsFirst = comesToRest(query)
+    world.produceEverywhere()
+    val rests = restsFirst && comesToRest(query)
+    val records = query.delivered
+    val there = world.logs.flatMap(_._5.records).toSet
+    val lost = there -- records -- query.excused
+    val twice = records.diff(records.distinct).filterNot(query.repeated)
+    world.settle(draining = true)
+    val drains = comesToRest(query) && query.logged.draining.isEmpty && query.logged.clusters.isEmpty
+    Seq(
+      Option.when(!rests)("the query does not come to rest"),
+      Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
+      Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
+      query.falseLosses.headOption.map(first => s"not true: $first"),
+      Option.when(rests && !drains)(s"does not drain: ${query.logged.json}")
+    ).flatten
+  }
+
+  private def comesToRest(query: SimulatedQuery): Boolean =
+    Iterator.iterate(0)(idle => if (query.trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1)
+      .take(MostTriggers).exists(_ == 2)
+}

@@ -1,0 +1,32 @@
+package io.github.dynamickafka.source.simulation
+
+import java.util.concurrent.atomic.AtomicLong
+import java.util.stream.LongStream
+
+/**
+ * Runs histories on all cores, beyond what a suite has time for: `make simulation HISTORIES=1000000 SEED=n`. Prints each
+ * that is wrong, and fails if there is one.
+ */
+object RunHistories {
+  private val ReportEvery = 100000L
+
+  /** @param args the number of histories, and the seed of the first one; the others follow */
+  def main(args: Array[String]): Unit = {
+    val Array(histories, first) = args.map(_.toLong)
+    val run, wrong = new AtomicLong
+    val begin = System.nanoTime
+    def report(): Unit = {
+      val seconds = (System.nanoTime - begin) / 1000000000L
+      println(s"${run.get} histories from seed $first in $seconds s: ${wrong.get} failed")
+    }
+    LongStream.range(first, first + histories).parallel().forEach { seed =>
+      History.failure(seed).foreach { what =>
+        wrong.incrementAndGet()
+        println(what)
+      }
+      if (run.incrementAndGet() % ReportEvery == 0) report()
+    }
+    report()
+    if (wrong.get > 0) sys.exit(1)
+  }
+}
