@@ -38,6 +38,8 @@ class Sizes:
     idle_clusters: int = 64
     idle_partitions: int = 16
     idle_s: float = 30
+    idle_warm: int = 10
+    """Periods of `idle_s` before the measured one, at most."""
     faults: tuple[str, ...] = ("frozen", "leaderless", "slow")
     fault_s: float = 60
     """How long a query is observed without the fault, and with it."""
@@ -81,6 +83,7 @@ SMOKE = Sizes(
     idle_clusters=2,
     idle_partitions=2,
     idle_s=0.5,
+    idle_warm=1,
     faults=("slow",),
     fault_s=1,
     slow_answer_ms=50,
