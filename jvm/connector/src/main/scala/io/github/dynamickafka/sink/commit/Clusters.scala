@@ -22,8 +22,13 @@ private[sink] final class Clusters(
   private var current = Map.empty[String, ProducerProperties]
   private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
 
-  /** Sets the clusters of the metadata. */
-  def set(properties: Map[String, ProducerProperties]): Unit = synchronized { current = properties }
+  /** Sets the clusters of the metadata. The connections to others are closed. */
+  def set(properties: Map[String, ProducerProperties]): Unit = synchronized {
+    current = properties
+    val (stay, gone) = admins.partition { case (id, _) => properties.contains(id) }
+    admins = stay
+    gone.values.foreach(_._2.close())
+  }
 
   /** Adds the clusters of a decision that are not in the metadata. */
   def remember(entry: JournalEntry): Unit = synchronized {

@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.producer
 
 import java.util.concurrent.atomic.AtomicReference
 
-import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.InterruptException
 
@@ -15,22 +15,28 @@ import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
  * @param told called with the first failure, for tasks that do not call [[check]]
  */
 private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
-  private val first = new AtomicReference[Throwable]
+  private val first = new AtomicReference[SendFailures.Failure]
 
   /** The callback for all records of a cluster. */
   def callback(settings: ProducerSettings): Callback = (metadata, e) =>
     if (e != null) {
-      val error = SendFailures.error(settings, metadata.topic, e)
-      if (first.compareAndSet(null, error)) told(error)
+      // Recorded as it is: the producer catches what a callback throws, so that a failure to describe it would lose it.
+      val failure = new SendFailures.Failure(settings, metadata, e)
+      if (first.compareAndSet(null, failure)) told(failure.error)
     }
 
   def check(): Unit = {
     val failure = first.get
-    if (failure != null) throw failure
+    if (failure != null) throw failure.error
   }
 }
 
 private[sink] object SendFailures {
+
+  private final class Failure(settings: ProducerSettings, metadata: RecordMetadata, e: Exception) {
+    lazy val error: Throwable =
+      SendFailures.error(settings, Option(metadata).fold("not known")(_.topic), e)
+  }
 
   /** Converts an exception of the client to an error with cluster and topic. */
   def guarded[A](settings: ProducerSettings, topic: String)(body: => A): A =

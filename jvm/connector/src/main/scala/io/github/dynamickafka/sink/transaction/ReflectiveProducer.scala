@@ -78,9 +78,11 @@ private[transaction] object ReflectiveProducer {
     try Right(new Insides)
     catch { case NonFatal(e) => Left(e.toString) }
 
-  def problem: Option[String] = AppInfoParser.getVersion match {
+  def problem: Option[String] = problem(AppInfoParser.getVersion)
+
+  private def problem(version: String): Option[String] = version match {
     case KnownVersion() => insides.left.toOption.map(why =>
-        s"the internals of Kafka client ${AppInfoParser.getVersion} are not as expected: $why"
+        s"the internals of Kafka client $version are not as expected: $why"
       )
     case other =>
       Some(
@@ -88,7 +90,9 @@ private[transaction] object ReflectiveProducer {
       )
   }
 
-  def create(settings: ProducerSettings): ReflectiveProducer = {
+  /** @param version of the client on the class path, which on an executor may be another one than on the driver */
+  def create(settings: ProducerSettings, version: String = AppInfoParser.getVersion): ReflectiveProducer = {
+    for (why <- problem(version)) throw new IllegalStateException(why)
     val transactional = settings.and(ProducerConfig.TRANSACTIONAL_ID_CONFIG -> NoId)
     new ReflectiveProducer(
       new KafkaProducer(transactional.forProducer),

@@ -75,9 +75,14 @@ private[sink] final class TransactionalSender(
       open.map { case (cluster, lane) => cluster -> (clock.monotonicMs() - lane.beganMs) }.toMap,
       clock.currentTimeMillis()
     )
-    // Nothing can fail from here on, so abort() knows all open transactions.
-    prepared = open.values.map { lane =>
+    val lanes = open.values.toSeq
+    // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
+    val handles = lanes.map { lane =>
       val handle = lane.producer.prepare()
+      lane.handle = Some(handle)
+      handle
+    }
+    prepared = lanes.zip(handles).map { case (lane, handle) =>
       pool.release(lane.settings, lane.producer)
       Prepared(
         lane.settings.cluster,
@@ -88,7 +93,7 @@ private[sink] final class TransactionalSender(
         lane.rows,
         lane.topics.toSeq.sorted
       )
-    }.toSeq
+    }
     open.clear()
     TaskTransactions(prepared, attempt.retried, attempt.partition, withheld.toMap, ages)
   }
@@ -109,7 +114,9 @@ private[sink] final class TransactionalSender(
 
   private def abort(lane: Lane): Unit =
     try {
-      lane.producer.abort()
+      lane.handle.fold(lane.producer.abort())(
+        lane.producer.abort(attempt.transactionalId(lane.settings.cluster), _)
+      )
       pool.release(lane.settings, lane.producer)
     } catch {
       case NonFatal(e) =>
@@ -163,6 +170,9 @@ private[sink] object TransactionalSender {
       val beganMs: Long
   ) {
     var rows = 0L
+
+    /** Set when the producer is detached from its transaction. */
+    var handle: Option[ResumableProducer.Handle] = None
     val topics: mutable.Set[String] = mutable.HashSet.empty
   }
 }

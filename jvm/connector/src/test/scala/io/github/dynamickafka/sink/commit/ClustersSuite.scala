@@ -65,6 +65,16 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.requests == Seq("blue connect 2000", "blue close", "blue connect 2000"))
   }
 
+  test("the admin client of a cluster that leaves the metadata is closed") {
+    val scene = new Scene()
+    scene.clusters.set(Map("blue" -> properties("blue"), "red" -> properties("red")))
+    Seq("blue", "red").foreach(scene.clusters.admin)
+    scene.clusters.set(Map("red" -> properties("red")))
+    assert(scene.kafka.requests == Seq("blue connect 2000", "red connect 2000", "blue close"))
+    scene.clusters.close()
+    assert(scene.kafka.requests.count(_.endsWith("close")) == 2)
+  }
+
   test("a request takes as long as the option says, and at most 15 seconds") {
     assert(new Scene(14999L).clusters.maxTransactionTimeoutMs("blue").contains(14999L))
     assert(new Scene(60000L).clusters.maxTransactionTimeoutMs("blue").contains(15000L))

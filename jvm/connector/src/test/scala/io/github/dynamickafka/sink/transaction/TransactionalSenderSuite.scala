@@ -15,7 +15,11 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     val clock = new ManualClock
     var begun = Vector.empty[String]
 
-    private val pool = new TransactionPool(settings => new Silent(settings.cluster), 60000L, clock)
+    /** How transactions were ended. */
+    var ended = Vector.empty[String]
+    var failsAt = Set.empty[String]
+
+    val pool = new TransactionPool(settings => new Silent(settings.cluster), 60000L, clock)
 
     val sender = new TransactionalSender(
       id => new ProducerSettings(id, Map("bootstrap.servers" -> "x:1")),
@@ -38,11 +42,14 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
       }
       override def send(record: Record, callback: Callback): Unit = ()
       override def flush(): Unit = clock.advanceMs(20L)
-      override def prepare(): ResumableProducer.Handle = ResumableProducer.Handle(7L, 3)
+      override def prepare(): ResumableProducer.Handle =
+        if (failsAt(cluster)) throw new IllegalStateException("no transaction is open")
+        else ResumableProducer.Handle(7L, 3)
       override def partitions(topic: String): Int = 1
-      override def abort(): Unit = ()
+      override def abort(): Unit = ended :+= s"abort of $cluster"
       override def commit(id: String, handle: ResumableProducer.Handle): Unit = ()
-      override def abort(id: String, handle: ResumableProducer.Handle): Unit = ()
+      override def abort(id: String, handle: ResumableProducer.Handle): Unit =
+        ended :+= s"abort of prepared $id"
       override def kill(): Unit = ()
     }
   }
@@ -54,6 +61,28 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     assert(scene.begun == Seq("id-blue", "id-green"))
     assert(told.prepared.map(t => (t.cluster, t.transactionalId, t.rows)) ==
       Seq(("blue", "id-blue", 2L), ("green", "id-green", 1L)))
+  }
+
+  test(
+    "a transaction that cannot be prepared: no producer is given back with a transaction, and all are aborted"
+  ) {
+    val scene = new Scene
+    scene.failsAt = Set("green")
+    Seq("blue", "green", "red").foreach(scene.send)
+    intercept[IllegalStateException](scene.commit())
+    assert(scene.pool.size == 0 && scene.ended.isEmpty)
+    scene.sender.abort()
+    assert(scene.ended == Seq("abort of prepared id-blue", "abort of green", "abort of red"))
+    assert(scene.pool.size == 3)
+    scene.sender.close()
+    assert(scene.ended.size == 3)
+  }
+
+  test("an executor with another version of Kafka's client refuses to open a transaction") {
+    val settings = new ProducerSettings("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))
+    val e = intercept[IllegalStateException](ReflectiveProducer.create(settings, version = "4.0.1"))
+    assert(e.getMessage.contains("has version 4.0.1") && e.getMessage.contains("requires 3.9"))
+    ReflectiveProducer.create(settings, version = "3.9.1").kill()
   }
 
   test(
