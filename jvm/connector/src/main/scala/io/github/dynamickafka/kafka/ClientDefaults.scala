@@ -32,6 +32,9 @@ private[dynamickafka] object ClientDefaults {
    */
   val reconnect: (String, String) = "reconnect.backoff.ms" -> "500"
 
+  /** Kafka's default, without which the client would warn of the other one. */
+  private val longestReconnect = "reconnect.backoff.max.ms" -> "1000"
+
   val consumerFetch: Seq[(String, String)] = Seq(
     "fetch.max.wait.ms" -> "10",
     "max.partition.fetch.bytes" -> (8 * 1024 * 1024).toString,
@@ -59,13 +62,19 @@ private[dynamickafka] object ClientDefaults {
    * `clusterRequestTimeoutMs` limits how long a trigger waits on the driver.
    */
   def consumer(chosen: Map[String, String]): Map[String, String] =
-    consumerFetch.toMap + reconnect ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    reconnects(chosen) ++ consumerFetch ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsConsumer(name)
     }
 
+  /** Neither of them if the user sets one: Kafka then derives the other one. */
+  private def reconnects(chosen: Map[String, String]): Map[String, String] = {
+    val both = Map(reconnect, longestReconnect)
+    if (both.keys.exists(chosen.contains)) Map.empty else both
+  }
+
   /** Uses Kafka's timeouts, for the same reason as [[consumer]]. */
   def producer(chosen: Map[String, String]): Map[String, String] =
-    producerBatches.toMap + reconnect ++ providers(chosen) ++ chosen.filter { case (name, _) =>
+    reconnects(chosen) ++ producerBatches ++ providers(chosen) ++ chosen.filter { case (name, _) =>
       KafkaProperties.suitsProducer(name)
     }
 

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClusterFailure, Redaction}
+import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock
@@ -184,13 +184,17 @@ private[source] final class ClusterStream(
     } catch { case NonFatal(e) => CompletableFuture.failedFuture(e) }
 
   /** Later requests use a new client. */
-  private def renew(used: ClusterAdmin): Unit = synchronized {
-    if (admin.contains(used)) {
-      admin = None
-      kafkaId = None
-      used.abandon()
-      used.retire()
+  private def renew(used: ClusterAdmin): Unit = {
+    val isReplaced = synchronized {
+      val isCurrent = admin.contains(used)
+      if (isCurrent) {
+        admin = None
+        kafkaId = None
+        used.abandon()
+      }
+      isCurrent
     }
+    if (isReplaced) ClientCloser.close(() => used.retire())
   }
 }
 

@@ -8,6 +8,7 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
+import io.github.dynamickafka.kafka.ClientCloser
 import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
@@ -43,10 +44,14 @@ private[source] final class SilentLeaders(
   /** Sets the silent partitions after the response to a trigger. */
   def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }
 
-  override def close(): Unit = synchronized {
-    isClosed = true
-    probe.foreach(_.client.close())
-    probe = None
+  override def close(): Unit = {
+    val last = synchronized {
+      isClosed = true
+      val running = probe
+      probe = None
+      running
+    }
+    last.foreach(_.client.close())
   }
 
   private def begin(now: Long): Unit =
@@ -57,7 +62,7 @@ private[source] final class SilentLeaders(
     } catch { case NonFatal(_) => pause(now) }
 
   private def end(running: Probe, now: Long): Unit = {
-    running.client.close()
+    ClientCloser.close(running.client)
     probe = None
     pause(now)
   }

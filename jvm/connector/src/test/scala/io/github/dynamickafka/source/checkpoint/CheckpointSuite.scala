@@ -23,7 +23,9 @@ class CheckpointSuite extends SourceTest {
       val zeros = (0 until 11).map(p => s""""$p":0""").mkString(",")
       def identity(id: String) = {
         val known = s.results.logged.identity(id)
-        s""""$id":{"cluster":"${known.kafkaId.get}","topics":{"$topic":"${known.topics(topic)}"}}"""
+        s""""$id":{"cluster":"${known.kafkaId.get}","topics":{"$topic":"${known.topics(
+            topic
+          )}"},"epochs":{"$topic":0}}"""
       }
       assert(
         s.results.loggedText ==

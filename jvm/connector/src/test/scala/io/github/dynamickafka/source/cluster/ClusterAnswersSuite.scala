@@ -186,6 +186,17 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(earliest(ahead).contains(4L) && kafka.earliestListings.get == 3)
   }
 
+  test("a client that is replaced closes while another request to it is pending") {
+    val kafka = ScriptedCluster.led(1)
+    kafka.describes = _ != 1
+    // An attempt takes five seconds.
+    val cluster = stream(kafka, config(20000))
+    val both = Seq.fill(2)(cluster.ask(reads(0 -> 4L), pool))
+    both.foreach(answer => assert(answer.get(60, TimeUnit.SECONDS).ends.get("t", 0).contains(10L)))
+    eventually(assert(kafka.closed.get == 1 && kafka.opened.get == 2))
+    assert(kafka.stuck.get == 0)
+  }
+
   test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
