@@ -103,6 +103,8 @@ private[source] final class DynamicMicroBatchStream(
 
   private def resolveInitial(): InitialOffset = {
     val _ = feed.first()
+    // Before the clusters are asked: it may change meanwhile.
+    val topology = feed.current()
     currentConfigs().checkEnding()
     val look =
       step.look(
@@ -123,7 +125,7 @@ private[source] final class DynamicMicroBatchStream(
     val initial = InitialOffset(offset, unresolved, look.unansweredTopics)
     memory.remember(look.topology, offset)
     memory.writeInitial(initial)
-    initialLook = Some(InitialLook(feed.current(), offset, look))
+    initialLook = Some(InitialLook(topology, offset, look))
     log.info("The query starts at {}", offset.json)
     initial
   }

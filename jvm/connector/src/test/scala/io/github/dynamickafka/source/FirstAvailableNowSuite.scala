@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source
 
 import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
@@ -24,7 +25,8 @@ class FirstAvailableNowSuite extends SourceTest {
     val service = new EntryService
     service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t")))
     private val source = SparkKafkaSource.find()
-    private val options = Options.parse()
+    // All cluster ids lead to the one scripted cluster.
+    private val options = Options.parse("allowDuplicateClusters" -> "true")
     val watcher = MetadataWatcher(
       service,
       Subscription.Ids(Seq("orders")),
@@ -87,6 +89,20 @@ class FirstAvailableNowSuite extends SourceTest {
         _.clusters("blue").properties("bootstrap.servers") == "b:2"
       )))
       assert(r.next(start).position("blue").get("t", 0).contains(15L))
+    }
+  }
+
+  test("clusters are asked again if the metadata change while the first ones are asked") {
+    run { r =>
+      r.kafka.delayMs = 3000L
+      val start = CompletableFuture.supplyAsync(() => r.begin())
+      eventually(assert(r.kafka.descriptions.get > 0))
+      r.service.streams =
+        Map("orders" -> Seq(Entry.at("blue", "b:1", "t"), Entry.at("green", "g:1", "t")))
+      eventually(assert(r.watcher.current.topology.exists(_.clusters.contains("green"))))
+      assert(!start.isDone)
+      val end = r.next(start.join())
+      assert(end.clusters.keySet == Set("blue", "green"))
     }
   }
 }

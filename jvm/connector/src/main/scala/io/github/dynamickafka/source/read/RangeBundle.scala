@@ -21,8 +21,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * The offset ranges that a consumer reads from a cluster, at most one per partition. A task reads one bundle, or several
- * as a [[SharedTask]].
+ * Offset ranges of topic partitions of one Kafka cluster, one range per partition, for one consumer. A task reads one bundle,
+ * or several as a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
  * @param next bundles of tasks that are likely to start on the same executor after this one, for [[ReadAhead]]; they name
