@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from datetime import datetime, timezone
 from pathlib import Path
 
 from demo.batches import Batches
@@ -98,8 +99,8 @@ class Demo:
 
         self.event("the producer stops; the query reads the remaining orders")
         self.producer.stop()
-        reports = self.query.reports + 1
-        self.wait_until("the query is idle", lambda: self.query.reports > reports and self.query.idle)
+        stopped = datetime.now(timezone.utc)
+        self.wait_until("the query is idle", lambda: self.query.idle(since=stopped))
         self.query.stop()
         self.batches.refresh()
 
@@ -151,8 +152,8 @@ class Demo:
         self.producer.stop()
         self.wait_until("every shipment is read", lambda: self.batches.numbers() >= self.producer.numbers())
         # A duplicate could follow.
-        reports = self.query.reports + 4
-        self.wait_until("the queries are idle", lambda: self.query.reports > reports and self.query.idle)
+        reports, read = self.query.reports + 4, datetime.now(timezone.utc)
+        self.wait_until("the queries are idle", lambda: self.query.reports > reports and self.query.idle(read))
         self.query.stop()
         self.batches.refresh()
 

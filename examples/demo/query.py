@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO, Any
 
@@ -95,13 +96,9 @@ class Query:
                 self._line = ""
                 self.reports += 1
 
-    @property
-    def idle(self) -> bool:
-        """Whether the last trigger of each query found nothing to read."""
-        return bool(self._last) and all(
-            last["numInputRows"] == 0 and last["sources"][0]["metrics"].get("pendingRecords") == "0"
-            for last in self._last.values()
-        )
+    def idle(self, since: datetime) -> bool:
+        """Whether the last trigger of each query found nothing to read that was written before `since`."""
+        return bool(self._last) and all(found_nothing(progress, since) for progress in self._last.values())
 
     @property
     def batch(self) -> int | None:
@@ -137,3 +134,26 @@ class Query:
         if self._progress is not None:
             self._progress.close()
             self._progress = None
+
+
+def found_nothing(progress: dict[str, Any], since: datetime) -> bool:
+    """Whether a trigger found nothing to read in offsets that were requested after a time.
+
+    A trigger may use offsets that were requested before it (`clusterSnapshotMaxAgeMs`): it misses later records.
+
+    Args:
+        progress: The progress of a query with one source.
+        since: A time, with its zone.
+    """
+    metrics = progress["sources"][0]["metrics"]
+    ages = [int(value) for name, value in metrics.items() if name.startswith("snapshotAgeMs.")]
+    # Python 3.10 does not know the suffix Z.
+    begun = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
+    return (
+        progress["numInputRows"] == 0
+        and metrics.get("pendingRecords") == "0"
+        # -1: a cluster has not responded yet.
+        and min(ages, default=-1) >= 0
+        # The ages are those of a later moment, so the offsets were requested at this time or later.
+        and begun - timedelta(milliseconds=max(ages)) > since
+    )

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.harness.waiting import until
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "examples"))
 
+from demo.query import found_nothing  # noqa: E402
 from demo.verdict import Order, compare  # noqa: E402
 
 ORDERS = [Order("blue", 0, 0, 0), Order("blue", 1, 0, 1), Order("green", 0, 0, 2)]
@@ -51,6 +53,26 @@ def test_verdict_compares_the_whole_order(changed: Order) -> None:
     assert not verdict.passed
     assert (verdict.lost, verdict.unknown) == ([ORDERS[1]], [changed])
     assert verdict.details(at_most=1) == [f"lost: {ORDERS[1]}"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "pending", "ages", "expected"),
+    [
+        (0, "0", {"blue": "400", "green": "20"}, True),
+        (0, "0", {"blue": "600", "green": "20"}, False),
+        (0, "0", {"blue": "-1", "green": "20"}, False),
+        (0, "0", {}, False),
+        (0, "7", {"blue": "20"}, False),
+        (7, "0", {"blue": "20"}, False),
+    ],
+    ids=["idle", "older offsets", "no response", "no cluster", "pending", "a batch"],
+)
+def test_a_query_is_idle_by_offsets_of_later_than_the_last_order(
+    rows: int, pending: str, ages: dict[str, str], expected: bool
+) -> None:
+    metrics = {"pendingRecords": pending} | {f"snapshotAgeMs.{cluster}": age for cluster, age in ages.items()}
+    progress = {"timestamp": "2026-11-22T20:00:00.500Z", "numInputRows": rows, "sources": [{"metrics": metrics}]}
+    assert found_nothing(progress, since=datetime(2026, 11, 22, 20, tzinfo=timezone.utc)) is expected
 
 
 def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
