@@ -16,7 +16,7 @@ from tests.harness.metadata import MetadataFile
 from tests.harness.query import Query
 from tests.harness.waiting import until
 
-from .layout import Event, Layout
+from .layout import CLUSTERS, Event, Layout
 from .losses import FLUSH_S, Losses, finished
 from .nodes import NodeFaults
 
@@ -29,6 +29,8 @@ OPTIONS = {
     "clusterRequestTimeoutMs": "15000",
     "streamMetadataDiscoveryFailureThreshold": "100000",
     "maxOffsetsPerTrigger": "400",
+    # Several clusters leave between two answers of the service, also while the driver is dead.
+    "maxRemovedClustersPerChange": str(len(CLUSTERS)),
 }
 # How long to wait until a frozen broker is noticed: if it froze while a task was reading from it, the query reports
 # nothing before it thaws.
