@@ -31,6 +31,7 @@ import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
+  KnownEnds,
   Limits,
   LossPolicy,
   LostRecords,
@@ -78,6 +79,7 @@ private[source] final class DynamicMicroBatchStream(
   private var pinned: Option[Map[String, ClusterView]] = None
   private var initialLook: Option[InitialLook] = None
   private var last: Option[TriggerSnapshot] = None
+  private val ends = new KnownEnds
   private var made: Option[Made] = None
   private val lags = new Lags
   private var read: Option[(String, CompositeOffset)] = None
@@ -155,9 +157,10 @@ private[source] final class DynamicMicroBatchStream(
     if (availableNow) pinned = Some(look.views)
     val isUnchanged = last.exists(_ eq look) && made.exists(m => (m.start eq start) && (m.end eq start)) &&
       look.advance.spans.forall(_.lag == 0L)
-    val before = last
     last = Some(look)
-    watch.looked(reached, look)
+    val before = ends.current
+    ends.update(look)
+    watch.looked(reached, look, ends.current)
     judgeUnanswered(look, waits = !availableNow)
     if (isUnchanged) start else next(start, reached, look, before, limit)
   }
@@ -166,7 +169,7 @@ private[source] final class DynamicMicroBatchStream(
       start: CompositeOffset,
       reached: CompositeOffset,
       look: TriggerSnapshot,
-      before: Option[TriggerSnapshot],
+      before: SortedMap[String, Positions],
       limit: ReadLimit
   ): CompositeOffset = {
     val next = deferred.resumed(start, look.advance.offset(granted(look, limit)))
@@ -175,7 +178,7 @@ private[source] final class DynamicMicroBatchStream(
     val ranges = OffsetRange.beforeLogging(start, end)
     memory.remember(look.topology, next)
     if (end ne start) {
-      lost.add(reached, look.advance, before.fold(NoEnds)(_.ends))
+      lost.add(reached, look.advance, before)
       OffsetChangeText.describe(start, end).foreach(text => log.info(text))
     }
     made = Some(Made(start, end, ranges))
@@ -237,7 +240,7 @@ private[source] final class DynamicMicroBatchStream(
     val reached = deferred.reached(at)
     SourceMetrics(
       reached,
-      lags.of(reached, last.fold(NoEnds)(_.ends)),
+      lags.of(reached, ends.current),
       last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,
@@ -301,8 +304,6 @@ private[source] object DynamicMicroBatchStream {
       end: CompositeOffset,
       ranges: SortedMap[String, Seq[OffsetRange]]
   )
-
-  private val NoEnds = SortedMap.empty[String, Positions]
 
   /**
    * What determined the start offset of batch 0 in this run.

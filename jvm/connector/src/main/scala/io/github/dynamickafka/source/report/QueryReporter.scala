@@ -44,6 +44,7 @@ private[source] final class QueryReporter(
 
   private var beginning: Option[CompositeOffset] = None
   private var looked: Option[TriggerSnapshot] = None
+  private var ends = SortedMap.empty[String, Positions]
   private var consumed: Option[CompositeOffset] = None
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
@@ -56,12 +57,17 @@ private[source] final class QueryReporter(
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = beginning = Some(at)
 
-  /** @param start the start offset of the next batch, without records that were deferred */
-  def looked(start: CompositeOffset, look: TriggerSnapshot): Unit = safely {
-    looked = Some(look)
-    if (!beginning.contains(start)) reached(start)
-    show()
-  }
+  /**
+   * @param start the start offset of the next batch, without records that were deferred
+   * @param known the latest offsets that are known, by cluster
+   */
+  def looked(start: CompositeOffset, look: TriggerSnapshot, known: SortedMap[String, Positions]): Unit =
+    safely {
+      looked = Some(look)
+      ends = known
+      if (!beginning.contains(start)) reached(start)
+      show()
+    }
 
   /** Sets the ranges of the batch that ends here. */
   def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit =
@@ -98,7 +104,7 @@ private[source] final class QueryReporter(
   }
 
   private def show(look: TriggerSnapshot, at: CompositeOffset): Unit = {
-    val ofPartitions = lags.of(at, look.ends)
+    val ofPartitions = lags.of(at, ends)
     val ids = look.topology.clusters.keySet.toSet ++ look.transition.clusters.keySet
     answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
     gauges.show(GaugeValues(

@@ -6,8 +6,8 @@ import io.github.dynamickafka.offset.{CompositeOffset, Loss, NextOffset, OffsetR
 
 /**
  * The records that the query has given up since it was started: `failOnDataLoss=false`, `unreachableReplayPolicy=skip`,
- * `replacedClusterPolicy`. As far as the driver knows their number: of a log that is gone it knows the end that the last
- * trigger found. Used only by the thread of the query.
+ * `replacedClusterPolicy`. As far as the driver knows their number: of a log that is gone it knows the last
+ * end that was found. Used only by the thread of the query.
  */
 private[source] final class LostRecords {
   private var count = 0L
@@ -21,7 +21,7 @@ private[source] final class LostRecords {
    * Called when the next offset is final: each loss is in one offset.
    *
    * @param start the positions before
-   * @param ends the latest offsets that the last trigger found, by cluster
+   * @param ends the latest offsets that were known before this trigger, by cluster
    */
   def add(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Unit =
     count += LostRecords.of(start, next, ends)

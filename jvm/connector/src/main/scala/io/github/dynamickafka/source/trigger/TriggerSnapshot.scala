@@ -1,8 +1,6 @@
 package io.github.dynamickafka.source.trigger
 
-import scala.collection.immutable.SortedMap
-
-import io.github.dynamickafka.offset.{ClusterView, NextOffset, Positions, Transition}
+import io.github.dynamickafka.offset.{ClusterView, NextOffset, Transition}
 import io.github.dynamickafka.topology.Topology
 
 /**
@@ -17,10 +15,6 @@ private[source] final case class TriggerSnapshot(
     views: Map[String, ClusterView],
     advance: NextOffset
 ) {
-
-  /** The latest offsets of the clusters that have responded. */
-  lazy val ends: SortedMap[String, Positions] =
-    SortedMap.from(views.collect { case (id, view: ClusterView.Reachable) => id -> view.ends })
 
   /** The topics, by cluster, that have partitions without an answer. */
   def unansweredTopics: Map[String, Set[String]] = views.collect {
