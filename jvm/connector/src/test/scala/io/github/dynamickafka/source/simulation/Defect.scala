@@ -1,6 +1,9 @@
 package io.github.dynamickafka.source.simulation
 
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.source.trigger.Limits
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
@@ -23,9 +26,17 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def resumesDeferred: Boolean = true
   def readsDeferrals: Boolean = true
   def defersDecided: Boolean = false
+  def endsAtLogEnd: Boolean = true
+
+  /** The number of records to read of each span, if it is not that of the product. */
+  def granted: Option[Defect.Granting] = Option.empty
 }
 
 private[simulation] object Defect {
+
+  /** Spans, the limit of a trigger, the limits of clusters and the number of the trigger to the numbers of records. */
+  type Granting = (IndexedSeq[Span], ReadLimit, String => Option[Long], Int) => IndexedSeq[Long]
+
   case object None extends Defect("nothing")
 
   /** A partition that Kafka no longer has is carried without a start offset. */
@@ -44,6 +55,34 @@ private[simulation] object Defect {
   /** A logged batch is read again from whatever log has the name now. */
   case object ReplayByName extends Defect("a logged range is read from another log of the same name") {
     override def comparesReplays = false
+  }
+
+  /** A task waits for records that its range has and the log has not. */
+  case object WaitsBeyondEnd extends Defect("a task waits at the end of a log for the rest of its range") {
+    override def endsAtLogEnd = false
+  }
+
+  /** A partition without an answer is taken for one that the topic no longer has. */
+  case object UnansweredIsGone extends Defect("a partition without an answer counts as gone") {
+    override def view(view: ClusterView): ClusterView = view match {
+      case found: ClusterView.Reachable => found.copy(unanswered = Map.empty)
+      case other => other
+    }
+  }
+
+  /** The limits of a cluster and of all clusters take turns together. */
+  case object OneTurn extends Defect("limits of a cluster and of all clusters rotate by one turn") {
+    override def granted: Option[Granting] = Some { (spans, limit, ofCluster, turn) =>
+      val within = spans.indices.groupBy(spans(_).cluster).toSeq.flatMap { case (id, of) =>
+        val lags = of.map(spans(_).lag)
+        of.zip(ofCluster(id).fold(lags)(rotated(lags, _, turn)))
+      }.toMap
+      val lags = spans.indices.map(within)
+      Limits.budget(limit).fold(lags)(rotated(lags, _, turn))
+    }
+
+    private def rotated(lags: IndexedSeq[Long], budget: Long, turn: Int) =
+      BudgetShare(lags, budget, i => Math.floorMod(i - turn, lags.size).toLong)
   }
 
   /** Positions have no identity. */
@@ -132,6 +171,9 @@ private[simulation] object Defect {
   val all: Seq[Defect] = Seq(
     VanishedIsCarried,
     ReplayByName,
+    WaitsBeyondEnd,
+    UnansweredIsGone,
+    OneTurn,
     ByName,
     CutIsRecreated,
     EpochsAreIgnored,

@@ -9,7 +9,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,
- * recreated and cut, and grow past the positions again; leaders are elected; the metadata changes; the driver is killed at each
+ * recreated and cut, and grow past the positions again; leaders are elected, and partitions have none for a time; the metadata changes; the driver is killed at each
  * step of a trigger; batches of unreachable clusters are deferred. Afterwards everything is made available, and the delivered
  * records are compared with what Kafka has.
  */
@@ -60,6 +60,7 @@ private object History {
     world.settle(draining = false)
     val restsFirst = comesToRest(query)
     world.produceEverywhere()
+    val serves = servesAll(world, query)
     val rests = restsFirst && comesToRest(query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
@@ -69,11 +70,27 @@ private object History {
     val drains = comesToRest(query) && query.logged.draining.isEmpty && query.logged.clusters.isEmpty
     Seq(
       Option.when(!rests)("the query does not come to rest"),
+      Option.when(restsFirst && !serves)("limits starve a partition"),
       Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
       query.falseLosses.headOption.map(first => s"not true: $first"),
       Option.when(rests && !drains)(s"does not drain: ${query.logged.json}")
     ).flatten
+  }
+
+  /** Whether each partition is served in turn if there are always more records than the limits let through. */
+  private def servesAll(world: World, query: SimulatedQuery): Boolean = !query.isLimited || {
+    val before = query.logged
+    val partitions = before.clusters.valuesIterator.map(_.size).sum
+    (0 to partitions + 1).foreach { _ =>
+      world.produceEverywhere()
+      query.trigger(ReadLimit.maxRows(2), Crash.Never)
+    }
+    before.clusters.forall { case (id, positions) =>
+      positions.iterator.forall { case (topic, p, at) =>
+        query.logged.position(id).get(topic, p).exists(_ > at)
+      }
+    }
   }
 
   private def comesToRest(query: SimulatedQuery): Boolean =

@@ -61,6 +61,9 @@ private[simulation] final class SimulatedQuery(
     ending = (_, _) => None
   )
 
+  /** Whether cluster a has a limit of its own. */
+  def isLimited: Boolean = ofCluster.isDefined
+
   def delivered: Vector[Long] = batches.toVector.sortBy(_._1).flatMap(_._2)
 
   def logged: CompositeOffset = offsets.lastOption.getOrElse(CompositeOffset.empty)
@@ -73,7 +76,8 @@ private[simulation] final class SimulatedQuery(
     ahead.clear()
   }
 
-  private def newLimits() = new Limits(id => ofCluster.filter(_ => id == "a"))
+  private def newLimits() = new Limits(ofClusters)
+  private def ofClusters(id: String) = ofCluster.filter(_ => id == "a")
 
   /** From now on, clusters respond in time: a query is at rest if two triggers in a row find nothing to do. */
   def respondInTime(): Unit = ahead.isPrompt = true
@@ -116,7 +120,10 @@ private[simulation] final class SimulatedQuery(
     val certain = if (doubtful.isEmpty) first else NextOffset(reached, transition, views, ifReplaced)
     val advance = defect.next(Planned(transition, views, certain))
     advance.losses.foreach(judge(reached, _))
-    val computed = advance.offset(limits.grant(advance.spans, limit, world.now, wait = false))
+    val granted = defect.granted.fold(limits.grant(advance.spans, limit, world.now, wait = false))(
+      _(advance.spans, limit, ofClusters, offsets.size)
+    )
+    val computed = advance.offset(granted)
     val end = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
     if (end.sameAs(start)) start
     else {
@@ -140,7 +147,8 @@ private[simulation] final class SimulatedQuery(
       val topics = work.topics.toSeq.flatMap(name => world.topic(id, name).map(name -> _))
       def of(f: ModelLog => Long) = Positions.from(for {
         (name, topic) <- topics
-        (log, p) <- topic.logs.zipWithIndex if work.only.get(name).forall(_(p))
+        (log, p) <- topic.logs.zipWithIndex
+        if work.only.get(name).forall(_(p)) && world.hasLeader(id, name, p)
       } yield (name, p, f(log)))
       val ends = of(_.end)
       ClusterView.Reachable(
@@ -151,6 +159,10 @@ private[simulation] final class SimulatedQuery(
           case _ => Positions.empty
         }.foldLeft(Positions.empty)(_ ++ _),
         missing = work.topics -- topics.map(_._1),
+        unanswered = (for {
+          (name, topic) <- topics
+          p <- topic.logs.indices if work.only.get(name).forall(_(p)) && !world.hasLeader(id, name, p)
+        } yield (name, p) -> "no leader").toMap,
         topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
         kafkaId = Some(world.clusters(id).id),
         epochs = of(_.epoch)
@@ -198,12 +210,20 @@ private[simulation] final class SimulatedQuery(
         world.tell(s"batch $batch defers $away")
       }
       if (crash == Crash.AfterDeferring) restart()
-      else {
+      else if (!(ranges -- away.keySet).forall { case (id, of) => of.forall(readable(id, _)) }) {
+        // The task waits, and fails.
+        world.tell(s"batch $batch waits for leaders, or for records")
+        restart()
+      } else {
         read(batch, end, ranges -- away.keySet, replay)
         if (crash == Crash.BeforeCommitting) restart() else committed = batch
       }
     }
   }
+
+  private def readable(id: String, range: OffsetRange): Boolean =
+    world.hasLeader(id, range.topic, range.partition) && (defect.endsAtLogEnd ||
+      world.topic(id, range.topic).flatMap(_.logs.lift(range.partition)).forall(_.end >= range.until))
 
   private def defers(batch: Int, decided: Option[Deferral]): Boolean = deferring match {
     case Deferring.Off => false

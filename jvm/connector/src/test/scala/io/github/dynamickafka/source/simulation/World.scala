@@ -18,6 +18,9 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   var clusters: Map[String, ModelCluster] = ids.map(id => id -> newCluster()).toMap
   var topology: Topology = anyTopology()
   var down = Set.empty[String]
+
+  /** (cluster id, topic, partition) of partitions that have no leader: they exist, but do not respond. */
+  var leaderless = Set.empty[(String, String, Int)]
   var now = 1000000L
 
   /** The ids of topics of which records were lost. */
@@ -35,6 +38,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
 
   def topic(id: String, name: String): Option[ModelTopic] = clusters(id).topics.get(name)
 
+  def hasLeader(id: String, name: String, p: Int): Boolean = !leaderless((id, name, p))
+
   def logs: Seq[(String, String, Int, LogId, ModelLog)] =
     for {
       id <- ids
@@ -44,7 +49,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
 
   def change(): Unit = {
     now += random.nextInt(1000)
-    random.nextInt(24) match {
+    random.nextInt(26) match {
       case 0 | 1 | 2 =>
         topology = anyTopology()
         tell(s"topology $topology")
@@ -59,6 +64,9 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         if (chance(50)) (1 to 3).foreach(_ => produce())
       case 13 =>
         at(random)(topic => topic.copy(logs = topic.logs.map(log => if (chance(60)) log.elect else log)))
+      case 14 | 15 =>
+        leaderless = logs.collect { case (id, name, p, _, _) if chance(25) => (id, name, p) }.toSet
+        tell(s"leaderless $leaderless")
       case 7 =>
         val (id, name) = any()
         clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics - name))
@@ -82,6 +90,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   /** Everything exists, responds, and is in the metadata. */
   def settle(draining: Boolean): Unit = {
     down = Set.empty
+    leaderless = Set.empty
     for (id <- ids; name <- names if topic(id, name).isEmpty) create(id, name)
     topology = Topology(SortedMap.from(ids.map(id =>
       id -> TopologyCluster(
