@@ -85,8 +85,8 @@ private[dynamickafka] object OptionsDoc {
         |compressed as in Kafka, and up to `max.poll.records` records that it returned to the task: 20000 records of 1 KB
         |are 20 MB. A task that reads several partitions buffers this amount for each partition, up to `fetch.max.bytes`
         |(50 MiB by Kafka's default) per fetch; a larger record batch is fetched nevertheless. Executors keep at most 64
-        |idle consumers (`spark.kafka.consumer.cache.capacity`), with their buffers, for five minutes
-        |(`spark.kafka.consumer.cache.timeout`). With large records, many partitions or little memory, lower
+        |idle consumers (`spark.kafka.consumer.cache.capacity`) for five minutes (`spark.kafka.consumer.cache.timeout`), with
+        |buffers of together about a tenth of the heap. With large records, many partitions or little memory, lower
         |`max.partition.fetch.bytes` and `max.poll.records`.
         |
         |The producers of the sink, whose tasks write many records at a time, use these defaults:

@@ -56,6 +56,9 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
 
   def size: Int = synchronized(idle.size)
 
+  /** The idle clients. The caller must not use what is not thread-safe. */
+  def clients: Seq[C] = synchronized(idle).map(_.client)
+
   /** Closes the clients that have been idle for too long. */
   def sweep(): Unit = {
     val over = synchronized {

@@ -16,12 +16,15 @@ import io.github.dynamickafka.time.Clock
  *
  * @param capacity idle consumers that are kept at most
  * @param idleMs how long an idle consumer is kept, in milliseconds
+ * @param maxBytes most memory, in bytes, for what idle consumers have fetched for later tasks, about: one that is given back
+ *                 beyond it stays connected, and fetches again
  */
 private[source] final class ConsumerPool(
     open: ConsumerSettings => RangeConsumer,
     capacity: Int,
     idleMs: Long,
-    clock: Clock
+    clock: Clock,
+    maxBytes: Long = Long.MaxValue
 ) {
   private val log = LoggerFactory.getLogger(classOf[ConsumerPool])
   private val idle = new IdlePool[RangeConsumer](capacity, idleMs, clock, discard)
@@ -45,6 +48,8 @@ private[source] final class ConsumerPool(
 
   def release(consumer: RangeConsumer): Unit = {
     consumer.end()
+    val bytes = consumer.measure()
+    if (bytes > 0L && idle.clients.iterator.map(_.heldBytes).sum > maxBytes - bytes) consumer.forget()
     idle.put(consumer)
   }
 
@@ -79,7 +84,10 @@ private[source] object ConsumerPool {
         ),
       conf.getInt("spark.kafka.consumer.cache.capacity", 64),
       conf.getTimeAsMs("spark.kafka.consumer.cache.timeout", "5m"),
-      Clock.System
+      Clock.System,
+      Runtime.getRuntime.maxMemory / HeapShare
     )
   }
+
+  private val HeapShare = 10
 }

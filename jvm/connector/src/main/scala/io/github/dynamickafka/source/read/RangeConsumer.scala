@@ -9,6 +9,7 @@ import scala.jdk.OptionConverters._
 
 import org.apache.kafka.clients.consumer.{
   Consumer,
+  ConsumerConfig,
   ConsumerRecord,
   LogTruncationException,
   OffsetAndMetadata,
@@ -47,6 +48,9 @@ private[source] final class RangeConsumer(
   // The end offsets of ranges that are not completely fetched yet.
   private val open = mutable.Map.empty[TopicPartition, Long]
   private val ready = mutable.Queue.empty[Slice]
+  // The size of one record of a partition in bytes, of the last poll that returned any.
+  private val sizes = mutable.Map.empty[TopicPartition, Long]
+  @volatile private var measured = 0L
 
   def partitions: Set[TopicPartition] = consumer.assignment.asScala.toSet
 
@@ -56,6 +60,40 @@ private[source] final class RangeConsumer(
   /** The number of partitions of which there are prefetched records from these offsets on. */
   def prefetched(starts: Map[TopicPartition, Long]): Int =
     rests.count { case (tp, rest) => starts.get(tp).contains(rest.at) }
+
+  /** The result of the last [[measure]], in bytes. Thread-safe. */
+  def heldBytes: Long = measured
+
+  /**
+   * Estimates the memory, in bytes, of what was fetched beyond the last range: records that are kept for the next one, and
+   * the client's buffers, whose size Kafka does not tell: no more than is left of the log, and than it may fetch.
+   */
+  def measure(): Long = {
+    val kept = rests.valuesIterator.map(_.records.asScala.iterator.map(sizeOf(_)).sum).sum
+    val buffered = sizes.iterator.map { case (tp, size) =>
+      math.min(
+        limit(ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG),
+        size * consumer.currentLag(tp).orElse(0L)
+      )
+    }.sum
+    measured = kept + math.min(limit(ConsumerConfig.FETCH_MAX_BYTES_CONFIG), buffered)
+    measured
+  }
+
+  /** Drops everything that was fetched. The consumer stays connected. */
+  def forget(): Unit = {
+    end()
+    rests.clear()
+    positions.clear()
+    sizes.clear()
+    consumer.resume(consumer.paused)
+    // The client drops its buffers of partitions that it is no longer assigned.
+    consumer.assign(ju.Set.of())
+    measured = 0L
+  }
+
+  private def limit(property: String): Long =
+    settings.properties.get(property).flatMap(_.trim.toLongOption).getOrElse(FetchLimits(property))
 
   /**
    * @param ranges the start offset (inclusive) and end offset (exclusive) by partition
@@ -71,6 +109,7 @@ private[source] final class RangeConsumer(
     if (partitions != ranges.keySet) {
       consumer.assign(ranges.keySet.asJava)
       positions.filterInPlace((tp, _) => ranges.contains(tp))
+      sizes.filterInPlace((tp, _) => ranges.contains(tp))
     }
     ranges.foreach { case (tp, (from, until)) =>
       open += tp -> until
@@ -157,6 +196,7 @@ private[source] final class RangeConsumer(
       val found = records.records(tp)
       if (!found.isEmpty) {
         positions(tp) = found.get(found.size - 1).offset + 1
+        sizes(tp) = sizeOf(found.get(0))
         take(tp, found)
       }
     }
@@ -249,6 +289,18 @@ private[source] object RangeConsumer {
 
   /** Records from offset `at` that were fetched beyond the end of a range. */
   private final case class Rest(at: Long, records: Records)
+
+  /** Kafka's defaults. */
+  private val FetchLimits = Map(
+    ConsumerConfig.MAX_PARTITION_FETCH_BYTES_CONFIG -> ConsumerConfig.DEFAULT_MAX_PARTITION_FETCH_BYTES.toLong,
+    ConsumerConfig.FETCH_MAX_BYTES_CONFIG -> ConsumerConfig.DEFAULT_FETCH_MAX_BYTES.toLong
+  )
+
+  /** Bytes of a record object without key and value. */
+  private val RecordOverhead = 150L
+
+  private def sizeOf(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long =
+    RecordOverhead + math.max(0, record.serializedKeySize) + math.max(0, record.serializedValueSize)
 
   /** The interval between two checks whether the task must end. */
   private val WaitMs = 1000L

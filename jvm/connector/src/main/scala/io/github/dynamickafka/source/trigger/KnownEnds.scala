@@ -30,7 +30,8 @@ private[source] object KnownEnds {
   ): SortedMap[String, Positions] =
     SortedMap.from(views.flatMap {
       case (id, view: ClusterView.Reachable) =>
-        val unanswered = known.getOrElse(id, Positions.empty).filter((t, p) => view.unanswered.contains((t, p)))
+        val unanswered =
+          known.getOrElse(id, Positions.empty).filter((t, p) => view.unanswered.contains((t, p)))
         Some(id -> (unanswered ++ view.ends))
       case (id, ClusterView.Unreachable | ClusterView.Pending) => known.get(id).map(id -> _)
     })

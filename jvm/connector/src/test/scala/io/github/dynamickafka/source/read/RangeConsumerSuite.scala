@@ -14,6 +14,8 @@ import org.apache.kafka.clients.consumer.{
   OffsetOutOfRangeException,
   OffsetResetStrategy
 }
+import org.apache.kafka.common.header.internals.RecordHeaders
+import org.apache.kafka.common.record.TimestampType
 import org.apache.kafka.common.{PartitionInfo, TopicPartition}
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -39,6 +41,20 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
   private def add(client: Client, tp: TopicPartition, offsets: Long*): Unit = offsets.foreach { offset =>
     client.addRecord(new ConsumerRecord(tp.topic, tp.partition, offset, null, Array[Byte](offset.toByte)))
   }
+
+  private def sized(tp: TopicPartition, offset: Long, bytes: Int) = new ConsumerRecord(
+    tp.topic,
+    tp.partition,
+    offset,
+    0L,
+    TimestampType.CREATE_TIME,
+    ConsumerRecord.NULL_SIZE,
+    bytes,
+    null: Array[Byte],
+    new Array[Byte](bytes),
+    new RecordHeaders,
+    ju.Optional.empty[Integer]
+  )
 
   private def bounds(client: Client, tp: TopicPartition, first: Long, end: Long): Unit = {
     client.updateBeginningOffsets(ju.Map.of(tp, Long.box(first)))
@@ -360,6 +376,60 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     assert(pool.acquire(settings, Map(p0 -> 6L)) eq readers(2))
     assert(pool.acquire(settings, Map(p0 -> 2L)) eq readers(0))
     assert(pool.acquire(settings, Map(p0 -> 9L)) eq readers(1))
+  }
+
+  test(
+    "what a consumer holds: records beyond its range, and buffers of what is left of the log, within the limits"
+  ) {
+    def reads(size: Int, end: Long, limits: (String, String)*) = {
+      val client = new Client
+      val c = new RangeConsumer(
+        new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1") ++ limits),
+        client
+      )
+      bounds(client, p0, 0L, end)
+      c.begin(Map(p0 -> (0L -> 1L)))
+      (0 until 3).foreach(i => client.addRecord(sized(p0, i.toLong, size)))
+      assert(drain(c) == Seq(0 -> 0L))
+      c
+    }
+    val atEnd = reads(10000, 3L)
+    assert(atEnd.measure() == 2 * (10000 + 150) && atEnd.heldBytes == atEnd.measure())
+    val lags = reads(10000, 1003L)
+    assert(lags.measure() == 2 * 10150 + (1 << 20), "1 MiB is Kafka's max.partition.fetch.bytes")
+    assert(reads(10000, 13L, "max.partition.fetch.bytes" -> "8388608").measure() == (2 + 10) * 10150)
+    assert(reads(10000, 1003L, "fetch.max.bytes" -> "5000").measure() == 2 * 10150 + 5000)
+    lags.forget()
+    assert(lags.heldBytes == 0L && lags.measure() == 0L && !lags.holdsRecords && lags.partitions.isEmpty)
+  }
+
+  test(
+    "the pool: consumers whose records do not fit into its memory are kept without them, and read them again"
+  ) {
+    val pool =
+      new ConsumerPool(
+        _ => fail("none is opened"),
+        capacity = 9,
+        idleMs = 100L,
+        new ManualClock,
+        maxBytes = 25000L
+      )
+    val used = Seq(p0, p1).map { tp =>
+      val client = new Client
+      val c = new RangeConsumer(settings, client)
+      bounds(client, tp, 0L, 3L)
+      c.begin(Map(tp -> (0L -> 1L)))
+      (0 until 3).foreach(i => client.addRecord(sized(tp, i.toLong, 10000)))
+      assert(drain(c).size == 1 && c.holdsRecords)
+      pool.release(c)
+      c -> client
+    }
+    assert(pool.size == 2 && used.map(_._1.holdsRecords) == Seq(true, false))
+    val (again, client) = used(1)
+    assert(pool.acquire(settings, Map(p1 -> 1L)) eq again)
+    again.begin(Map(p1 -> (1L -> 3L)))
+    (1 until 3).foreach(i => client.addRecord(sized(p1, i.toLong, 10000)))
+    assert(drain(again) == Seq(1 -> 1L, 1 -> 2L))
   }
 
   test("the text of settings contains no secret") {
