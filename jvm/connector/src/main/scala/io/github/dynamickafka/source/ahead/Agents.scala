@@ -101,8 +101,8 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
 private[source] object Agents {
   private val LongestPauseMs = 500L
 
-  /** Limits the questions of an idle query to 200 per second, as long as each cluster is asked twice a second. */
-  private val PauseOfClusterMs = 5L
+  /** Limits the questions of an idle query to 125 per second, as long as each cluster is asked twice a second. */
+  private val PauseOfClusterMs = 8L
 
   trait Rules[Q, A] {
 

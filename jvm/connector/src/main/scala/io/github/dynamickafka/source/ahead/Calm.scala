@@ -16,14 +16,19 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
   private var last: Option[(Q, V)] = None
   private var endedAt = Long.MinValue
 
+  /** Since when there has been no batch. */
+  private var idleSince = Long.MinValue
+
   /** What the last trigger found, if this one asks the same: the same object of questions. */
   def answers(questions: Q): Option[V] =
     last.filter(_._1 eq questions).map(_._2).filter { _ =>
       val begun = clock.monotonicMs()
-      val restMs = math.min(RestMs, until() - begun)
+      val isIdle = begun - endedAt <= IdleMs
+      if (!isIdle) idleSince = begun
+      val restMs = math.min(restOf(begun - idleSince), until() - begun)
       val isCalm = restMs > 0
       // After a batch, which other sources of the query may have more to read for, it does not rest.
-      if (isCalm && begun - endedAt <= IdleMs) sleep(restMs)
+      if (isCalm && isIdle) sleep(restMs)
       if (isCalm) endedAt = clock.monotonicMs()
       isCalm && endedAt < until()
     }
@@ -32,13 +37,19 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
   def asked(questions: Q, views: V): Unit = {
     last = Some((questions, views))
     endedAt = clock.monotonicMs()
+    if (idleSince == Long.MinValue) idleSince = endedAt
   }
 }
 
 private[source] object Calm {
 
-  /** A record that arrives meanwhile is found when its cluster is asked next, which the rest does not delay. */
+  /**
+   * A record that arrives meanwhile is found when its cluster is asked next, which the rest does not delay. It delays the
+   * other sources of a query: therefore it is short compared with the time without a record.
+   */
   private val RestMs = 15L
+  private val LongestRestMs = 100L
+  private def restOf(idleMs: Long): Long = math.min(LongestRestMs, math.max(RestMs, idleMs / 20))
 
   /** Longer than Spark waits between two triggers without records, shorter than a batch takes. */
   private val IdleMs = 40L

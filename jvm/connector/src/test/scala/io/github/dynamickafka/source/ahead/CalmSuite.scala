@@ -56,6 +56,33 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
     assert(q.answers(same).isDefined && q.rests == Vector(15L), "two triggers in a row without a batch")
   }
 
+  test("rests grow while there are no batches, to a twentieth of the time, and start again after one") {
+    val q = new Query
+    q.asked(same)
+    q.until = 50000
+    def triggers(n: Int): Unit = (1 to n).foreach { _ =>
+      q.clock.advanceMs(10)
+      assert(q.answers(same).isDefined)
+    }
+    triggers(100)
+    assert(q.rests.head == 15L && q.rests.last == 100L && q.rests == q.rests.sorted)
+    assert(q.rests.count(_ == 15L) == 13, "300 ms")
+  }
+
+  test("the next batch ends long rests") {
+    val q = new Query
+    q.asked(same)
+    q.until = 50000
+    (1 to 100).foreach { _ =>
+      q.clock.advanceMs(10)
+      q.answers(same)
+    }
+    q.clock.advanceMs(60)
+    assert(q.answers(same).isDefined)
+    q.clock.advanceMs(10)
+    assert(q.answers(same).isDefined && q.rests.last == 15L && q.rests(q.rests.size - 2) > 50L)
+  }
+
   test("nothing is known before a trigger has asked") {
     val q = new Query
     q.until = 5000
