@@ -52,16 +52,8 @@ private[sink] final case class WriterFactory(
     createWriter(partitionId, taskId, 0L)
 
   override def createWriter(partitionId: Int, taskId: Long, epochId: Long): DataWriter[InternalRow] =
-    exactlyOnce match {
-      case Some(t) if t.lastCommitted.contains(epochId) => new DiscardingWriter(partitionId)
-      case Some(t) if t.lastCommitted.exists(_ > epochId) =>
-        throw Errors.journalConflict(
-          t.journal,
-          s"according to the journal, batch ${t.lastCommitted.getOrElse(0L)} is written, but the query is at batch $epochId: " +
-            "a part of the checkpoint is older than the rest."
-        )
-      case _ => writer(partitionId, epochId)
-    }
+    if (exactlyOnce.exists(_.isWritten(epochId))) new DiscardingWriter(partitionId)
+    else writer(partitionId, epochId)
 
   private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
@@ -107,7 +99,20 @@ private[sink] object WriterFactory {
       lastCommitted: Option[Long],
       replay: Option[LostParts],
       journal: String
-  )
+  ) {
+
+    /** Whether the batch is written already. */
+    def isWritten(batch: Long): Boolean = {
+      lastCommitted.filter(_ > batch).foreach { last =>
+        throw Errors.journalConflict(
+          journal,
+          s"according to the journal, batch $last is written, but the query is at batch $batch: a part of the checkpoint is " +
+            "older than the rest."
+        )
+      }
+      lastCommitted.contains(batch)
+    }
+  }
 }
 
 /** Writes the rows of one task. */

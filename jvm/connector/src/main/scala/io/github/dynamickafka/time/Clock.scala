@@ -14,6 +14,9 @@ private[dynamickafka] trait Clock extends Serializable {
   /** Milliseconds since the epoch, which may jump: for times that outlive the process. */
   def currentTimeMillis(): Long
 
+  /** Blocks the calling thread for so many milliseconds. */
+  def pauseMs(ms: Long): Unit = Thread.sleep(ms)
+
   /** [[nanoTime]] in milliseconds. */
   final def monotonicMs(): Long = TimeUnit.NANOSECONDS.toMillis(nanoTime())
 }

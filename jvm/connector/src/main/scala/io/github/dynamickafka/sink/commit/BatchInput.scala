@@ -25,6 +25,11 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
       )
     )
   }
+
+  /** The files that only `now` has, for an error message; None if there are none. */
+  def additions(now: BatchInput): Option[String] =
+    Option((now.digests.keySet -- digests.keySet).toSeq.sorted.map(file => s"'$file'").mkString(", "))
+      .filter(_.nonEmpty)
 }
 
 private[sink] object BatchInput {

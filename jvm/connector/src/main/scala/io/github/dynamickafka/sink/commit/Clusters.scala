@@ -10,12 +10,14 @@ import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
  *
  * @param resolve returns the properties of a cluster that is not in the metadata, given its properties in the journal
  * @param connect creates the admin client of a cluster, given its properties and the time limit of a request
+ * @param threads on which several clusters are asked at once
  */
 private[sink] final class Clusters(
     resolve: (String, Map[String, String]) => ProducerProperties,
     requestTimeoutMs: Long,
     commitTimeoutMs: Long,
-    connect: (ProducerProperties, Long) => TransactionAdmin = new KafkaTransactionAdmin(_, _)
+    connect: (ProducerProperties, Long) => TransactionAdmin = new KafkaTransactionAdmin(_, _),
+    val threads: ExecutorService = Clusters.threads
 ) {
   import Clusters._
 

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.{Callable, ExecutionException, TimeUnit}
+import java.util.concurrent.{Callable, ExecutionException, ExecutorService, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -17,12 +17,14 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  *
  * @param settings the settings of the producers of a cluster; a commit waits at most for their `max.block.ms`
  * @param inspector queried after a failure
+ * @param threads on which transactions are ended
  */
 private[sink] final class Committer(
     settings: String => ProducerSettings,
     inspector: Inspector,
     pool: TransactionPool,
-    clock: Clock
+    clock: Clock,
+    threads: ExecutorService = Clusters.threads
 ) {
   import Committer._
 
@@ -56,9 +58,7 @@ private[sink] final class Committer(
       ofCluster.grouped(size)
     }
     val under =
-      lots.map(lot =>
-        Clusters.threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes])
-      )
+      lots.map(lot => threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes]))
     val outcomes =
       try under.flatMap(_.get()).toMap
       catch { case e: ExecutionException => throw e.getCause }
@@ -134,7 +134,7 @@ private[sink] final class Committer(
       case known: Outcome.Pending
           if !ClusterFailure.isRefused(known.cause) && clock.nanoTime() < deadlineNanos &&
             !Thread.interrupted() =>
-        Committer.pause(failures, deadlineNanos - clock.nanoTime())
+        Committer.pause(clock, failures, deadlineNanos)
         log.info(
           s"Transaction '${transaction.transactionalId}' is not ended yet, retrying: ${known.cause}"
         )
@@ -168,6 +168,8 @@ private[sink] object Committer {
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
 
   /** Between two attempts. Usually the client has waited already; if not, this prevents a busy loop. */
-  def pause(failures: Int, leftNanos: Long): Unit =
-    Thread.sleep(math.max(1L, math.min(Pauses.pauseMs(failures), TimeUnit.NANOSECONDS.toMillis(leftNanos))))
+  def pause(clock: Clock, failures: Int, deadlineNanos: Long): Unit = {
+    val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
+    clock.pauseMs(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
+  }
 }

@@ -39,7 +39,7 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
     val report = once(transactions, ids)
     if (!report.isIncomplete || report.isRefused || clock.nanoTime() >= deadlineNanos) report
     else {
-      Committer.pause(failures, deadlineNanos - clock.nanoTime())
+      Committer.pause(clock, failures, deadlineNanos)
       await(transactions, ids, deadlineNanos, failures + 1)
     }
   }

@@ -40,7 +40,7 @@ private[sink] final class TwoPhaseCommit(
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
   private val inspector = new Inspector(clusters, clock)
-  private val committer = new Committer(clusters.committing, inspector, pool, clock)
+  private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
   private val rollForward =
     new RollForward(inspector, committer, unknown, commitTimeoutMs, clock, end(_, _))
   private val leftovers = new Leftovers(name, claim, journal, clusters)
@@ -76,13 +76,15 @@ private[sink] final class TwoPhaseCommit(
       j.delete()
     }
     journal.foreach { j =>
-      j.newest().filterNot(_._2).foreach { case (entry, _) =>
+      val last = j.newest()
+      last.filterNot(_._2).foreach { case (entry, _) =>
         clusters.remember(entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
         repeating = rollForward(j, claim, entry, replayLost).filter(_ => !ofStreams || checkInput(j, entry))
       }
+      // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
       if (repeating.isEmpty)
-        j.newest().foreach { case (entry, _) =>
+        last.filter(_._2).orElse(j.newest().filter(_._2)).foreach { case (entry, _) =>
           clusters.remember(entry)
           // A job with this name has written its only batch.
           committed = Option.when(!ofStreams || checkInput(j, entry))(entry.batch)
@@ -110,9 +112,20 @@ private[sink] final class TwoPhaseCommit(
           "than the rest"
       )
     val repeated = last.contains(entry.batch)
+    val now = j.input(entry.batch)
     if (repeated)
-      entry.input.difference(j.input(entry.batch).getOrElse(BatchInput.Empty)).foreach(what =>
+      entry.input.difference(now.getOrElse(BatchInput.Empty)).foreach(what =>
         conflict(s"the query has planned another batch with this number: $what")
+      )
+    else
+      // Of two runs, one may defer a part of the batch while the other one decides all of it. The next batch has the part again.
+      now.flatMap(entry.input.additions).foreach(what =>
+        throw Errors.journalConflict(
+          j.path,
+          s"batch ${entry.batch} is written with all its records, but records of the batch are deferred: $what. Delete these " +
+            s"files, and in the offset log of the query the files of later batches, from 'offsets/${entry.batch + 1}' on: " +
+            "otherwise the next batch writes these records again"
+        )
       )
     repeated
   }

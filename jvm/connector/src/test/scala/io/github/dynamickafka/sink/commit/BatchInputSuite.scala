@@ -131,6 +131,33 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     assert(text.contains("delete that file"))
   }
 
+  test(
+    "a part of a finished batch was deferred after its decision: JOURNAL_CONFLICT, as the next batch repeats it"
+  ) {
+    val scene = decided()
+    scene.defer(4L, "ranges")
+    scene.plan(5L)
+    val text = conflict(scene)
+    assert(text.contains("but records of the batch are deferred: 'sources/0/dynamic-kafka/deferred/4.json'"))
+    assert(text.contains("offsets/5"))
+  }
+
+  test(
+    "the plan of a finished batch was edited, or its deferral deleted after its records were read: nothing"
+  ) {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.defer(4L, "ranges")
+    scene.kafka.put(ONGOING, one, two)
+    val first = scene.start("first")
+    first.begin()
+    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene.plan(5L)
+    scene.plan(4L, "v1 of edited positions")
+    scene.undefer(4L)
+    assert(scene.recovered("second").lastCommitted.isEmpty)
+  }
+
   test("a part of the batch was deferred before its decision: its rows are discarded") {
     val scene = new CommitScene
     scene.plan(4L)

@@ -60,6 +60,10 @@ private[sink] final class CommitScene {
     val _ = Files.writeString(deferred.resolve(s"$batch.json"), ranges)
   }
 
+  /** Deletes a deferral, as the source does when the records have been read. */
+  def undefer(batch: Long): Unit =
+    Files.delete(folder.resolve(s"checkpoint/sources/0/dynamic-kafka/deferred/$batch.json"))
+
   /** Replaces the folder of the journal by a file. */
   def breakJournal(): Unit = {
     val place = folder.resolve("checkpoint").resolve(Journal.Folder)

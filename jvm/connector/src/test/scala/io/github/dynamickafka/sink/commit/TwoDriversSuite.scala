@@ -116,6 +116,27 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("a driver that was paused decides at any step of the next start: the batch is visible once") {
+    kinds.foreach { kind =>
+      var decided = 0
+      atEachStep("b") { stepped =>
+        val query = new Query(kind)
+        val late = query.place.journal("a")
+        // It has checked its claim before.
+        val second = stepped.during(query.place.store) {
+          late.decide(CommitScene.entry(0L, 0, CommitScene.prepared("blue", 0)))
+          decided += 1
+        }(query.run("b", "second"))
+        val where = s"$kind, ${stepped.where}"
+        // Spark does not run the batch again if it has not failed.
+        assert(query.visible.size == 1 || second.isFailure, where)
+        assert(query.run("c", "third") == Success(()), where)
+        assert(query.visible.size == 1, where)
+      }
+      assert(decided >= 20, s"$kind")
+    }
+  }
+
   test("a request of a decision fails at any step: the batch is visible once after the next start") {
     kinds.foreach { kind =>
       atEachStep("a") { stepped =>
