@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ClusterRouting = Literal["key", "first", "all"]
+WriteFailover = Literal["none", "next"]
 DeliveryGuarantee = Literal["none", "at-least-once", "exactly-once"]
 
 
@@ -65,6 +66,15 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 cluster.
         """
         return self.set_option("clusterRouting", routing)
+
+    def set_write_failover(self, failover: WriteFailover) -> Self:
+        """Sets what happens to the records of a cluster that does not respond when a batch starts.
+
+        Args:
+            failover: ``none`` (default): the batch fails if it has records for the cluster. ``next``: the other
+                clusters of the stream get them; requires ``clusterRouting`` ``key`` or ``first``.
+        """
+        return self.set_option("writeFailover", failover)
 
     def set_delivery_guarantee(self, guarantee: DeliveryGuarantee) -> Self:
         """Sets the delivery guarantee.

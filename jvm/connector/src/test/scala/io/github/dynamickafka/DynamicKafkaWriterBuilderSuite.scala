@@ -22,6 +22,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
       .setKafkaMetadataService("file", Map("path" -> "streams.yaml"))
       .setStreamId("orders")
       .setClusterRouting("all")
+      .setWriteFailover("none")
       .setDeliveryGuarantee("exactly-once")
       .setTransactionalIdPrefix("shop")
       .setPartitioner("round-robin")
@@ -40,6 +41,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
         "metadataService.path" -> "streams.yaml",
         "streamId" -> "orders",
         "clusterRouting" -> "all",
+        "writeFailover" -> "none",
         "deliveryGuarantee" -> "exactly-once",
         "transactionalIdPrefix" -> "shop",
         "partitioner" -> "round-robin",

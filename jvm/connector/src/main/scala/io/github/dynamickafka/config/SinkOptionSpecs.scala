@@ -26,6 +26,18 @@ private[dynamickafka] object SinkOptionSpecs {
       "cluster in the metadata. `all`: every cluster. A value in the column `cluster` of a row takes precedence."
   )
 
+  val WriteFailover: OptionSpec[Boolean] = OptionSpec(
+    "writeFailover",
+    oneOf("none" -> false, "next" -> true),
+    Some(false),
+    "`none`",
+    "With `clusterRouting` `key` or `first`: what happens to a batch if a cluster does not respond, or refuses the " +
+      "credentials, when the batch starts. `none`: the batch fails if it has records for this cluster. `next`: its records " +
+      "go to the other writable clusters of the stream, and the cluster is asked again for a later batch. This moves keys " +
+      "to other clusters and back. Rows with a value in the column `cluster` are not affected, nor are outages in the " +
+      "middle of a batch."
+  )
+
   val Guarantee: OptionSpec[DeliveryGuarantee] = OptionSpec(
     "deliveryGuarantee",
     oneOf(
@@ -139,6 +151,7 @@ private[dynamickafka] object SinkOptionSpecs {
     MetadataService,
     StreamId,
     Routing,
+    WriteFailover,
     Guarantee,
     TransactionalIdPrefix,
     Partitioner,

@@ -3,6 +3,8 @@ package io.github.dynamickafka.config
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
  * and the delivery guarantee.
+ *
+ * @param failover `writeFailover=next`
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -10,6 +12,7 @@ private[dynamickafka] final case class SinkOptions(
     discovery: DiscoveryOptions,
     clusters: ClusterOptions,
     routing: ClusterRouting,
+    failover: Boolean,
     guarantee: DeliveryGuarantee,
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
