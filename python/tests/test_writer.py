@@ -39,6 +39,7 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         .set_stream_id("orders")
         .set_cluster_routing("all")
         .set_write_failover("none")
+        .set_cluster_distribution("auto")
         .set_delivery_guarantee("exactly-once")
         .set_transactional_id_prefix("shop")
         .set_partitioner("round-robin")
@@ -50,6 +51,7 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "streamId": "orders",
         "clusterRouting": "all",
         "writeFailover": "none",
+        "clusterDistribution": "auto",
         "deliveryGuarantee": "exactly-once",
         "transactionalIdPrefix": "shop",
         "partitioner": "round-robin",
@@ -108,6 +110,7 @@ def test_a_value_that_no_option_can_have(writer: Builder) -> None:
     for setter in (
         writer.set_cluster_routing,
         writer.set_write_failover,
+        writer.set_cluster_distribution,
         writer.set_delivery_guarantee,
         writer.set_transactional_id_prefix,
         writer.set_partitioner,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ClusterRouting = Literal["key", "first", "all"]
 WriteFailover = Literal["none", "next"]
+ClusterDistribution = Literal["auto", "off"]
 DeliveryGuarantee = Literal["none", "at-least-once", "exactly-once"]
 
 
@@ -75,6 +76,15 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 clusters of the stream get them; requires ``clusterRouting`` ``key`` or ``first``.
         """
         return self.set_option("writeFailover", failover)
+
+    def set_cluster_distribution(self, distribution: ClusterDistribution) -> Self:
+        """Sets whether Spark distributes rows to tasks by their target cluster, for fewer transactions.
+
+        Args:
+            distribution: ``auto``: with ``exactly-once``, if the rows have a column ``cluster`` that cannot be null.
+                It costs a shuffle. ``off`` (default).
+        """
+        return self.set_option("clusterDistribution", distribution)
 
     def set_delivery_guarantee(self, guarantee: DeliveryGuarantee) -> Self:
         """Sets the delivery guarantee.

@@ -26,6 +26,13 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
    */
   def setWriteFailover(failover: String): DynamicKafkaWriterBuilder = setOption(WriteFailover.name, failover)
 
+  /**
+   * @param distribution whether Spark distributes rows to tasks by their column `cluster`, for fewer transactions: `auto` or `off`
+   *                     (default)
+   */
+  def setClusterDistribution(distribution: String): DynamicKafkaWriterBuilder =
+    setOption(ClusterDistribution.name, distribution)
+
   /** @param guarantee `none`, `at-least-once` (default) or `exactly-once` */
   def setDeliveryGuarantee(guarantee: String): DynamicKafkaWriterBuilder =
     setOption(Guarantee.name, guarantee)

@@ -23,6 +23,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
       .setStreamId("orders")
       .setClusterRouting("all")
       .setWriteFailover("none")
+      .setClusterDistribution("auto")
       .setDeliveryGuarantee("exactly-once")
       .setTransactionalIdPrefix("shop")
       .setPartitioner("round-robin")
@@ -42,6 +43,7 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
         "streamId" -> "orders",
         "clusterRouting" -> "all",
         "writeFailover" -> "none",
+        "clusterDistribution" -> "auto",
         "deliveryGuarantee" -> "exactly-once",
         "transactionalIdPrefix" -> "shop",
         "partitioner" -> "round-robin",

@@ -38,6 +38,16 @@ private[dynamickafka] object SinkOptionSpecs {
       "middle of a batch."
   )
 
+  val ClusterDistribution: OptionSpec[Boolean] = OptionSpec(
+    "clusterDistribution",
+    oneOf("auto" -> true, "off" -> false),
+    Some(false),
+    "`off`",
+    "With `exactly-once`: whether Spark distributes the rows of a batch to tasks by their target cluster, so that a batch has " +
+      "about as many transactions as clusters, instead of one for each task and cluster. `auto`: if the rows have a column " +
+      "`cluster` that cannot be null. The cost is a shuffle, and fewer tasks that write."
+  )
+
   val Guarantee: OptionSpec[DeliveryGuarantee] = OptionSpec(
     "deliveryGuarantee",
     oneOf(
@@ -152,6 +162,7 @@ private[dynamickafka] object SinkOptionSpecs {
     StreamId,
     Routing,
     WriteFailover,
+    ClusterDistribution,
     Guarantee,
     TransactionalIdPrefix,
     Partitioner,

@@ -5,6 +5,7 @@ package io.github.dynamickafka.config
  * and the delivery guarantee.
  *
  * @param failover `writeFailover=next`
+ * @param distribution `clusterDistribution=auto`
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -13,6 +14,7 @@ private[dynamickafka] final case class SinkOptions(
     clusters: ClusterOptions,
     routing: ClusterRouting,
     failover: Boolean,
+    distribution: Boolean,
     guarantee: DeliveryGuarantee,
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],

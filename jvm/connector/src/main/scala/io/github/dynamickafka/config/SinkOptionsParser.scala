@@ -39,6 +39,7 @@ private[dynamickafka] object SinkOptionsParser {
       ),
       routing = raw.get(Routing),
       failover = failover(raw),
+      distribution = raw.get(ClusterDistribution),
       guarantee = guarantee,
       partitioner = raw.get(Partitioner),
       deadLetters = deadLetters(raw),

@@ -32,7 +32,8 @@ private[sink] final class WriteFailover(
     val held = failed.collect { case (id, f) if now - f.atMs < HoldMs => id -> false }
     val known = asked(streams, held, properties)
     // A stream without a cluster is worse than another question.
-    val again = streams.filter(_.open.forall(known.get(_).contains(false))).flatMap(_.open).filter(held.contains)
+    val again =
+      streams.filter(_.open.forall(known.get(_).contains(false))).flatMap(_.open).filter(held.contains)
     val all = if (again.isEmpty) known else asked(streams, known -- again, properties)
     val out = all.collect { case (id, false) => id }.toSet
     tell(before, all)

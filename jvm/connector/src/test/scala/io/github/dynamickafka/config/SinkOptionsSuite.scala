@@ -38,6 +38,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
         ),
         routing = ClusterRouting.Key,
         failover = false,
+        distribution = false,
         guarantee = DeliveryGuarantee.AtLeastOnce,
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
@@ -69,6 +70,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "metadataService.path" -> "streams.yaml",
       "clusterRouting" -> "First",
       "writeFailover" -> "next",
+      "clusterDistribution" -> "auto",
       "deliveryGuarantee" -> "EXACTLY-ONCE",
       "transactional-id-prefix" -> "shop",
       "partitioner" -> "Fixed",
@@ -87,7 +89,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "cluster.blue.kafka.compression.type" -> "lz4"
     )
     assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
-    assert(options.routing == ClusterRouting.First && options.failover)
+    assert(options.routing == ClusterRouting.First && options.failover && options.distribution)
     assert(options.partitioner == PartitionerChoice.Fixed)
     assert(options.guarantee == DeliveryGuarantee.ExactlyOnce)
     assert(options.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))

@@ -7,7 +7,9 @@ class FailoverSuite extends SinkTest {
   private val Next =
     Seq("writeFailover" -> "next", "clusterRequestTimeoutMs" -> "2000", "kafka.max.block.ms" -> "4000")
 
-  test("exactly-once: a batch is written without a frozen cluster, named in the progress, which later batches use again") {
+  test(
+    "exactly-once: a batch is written without a frozen cluster, named in the progress, which later batches use again"
+  ) {
     target { t =>
       scene { s =>
         val (from, topic) = (newTopicOn(2, blue), newTopicOn(2, green, red))
@@ -37,7 +39,9 @@ class FailoverSuite extends SinkTest {
     }
   }
 
-  test("first: the next cluster gets the records of a dead one; rows that name it fail; without the option all do") {
+  test(
+    "first: the next cluster gets the records of a dead one; rows that name it fail; without the option all do"
+  ) {
     target { t =>
       val topic = newTopicOn(1, blue)
       val dead = Entry("dead", Map("bootstrap.servers" -> "127.0.0.1:1"), Seq(topic))
@@ -51,8 +55,11 @@ class FailoverSuite extends SinkTest {
         rows(20, 30) -> (first :+ ("writeFailover" -> "none"))
       ).foreach { case (frame, options) =>
         val e = intercept[Exception](t.save(frame, options: _*))
-        assert(Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null)
-          .exists(c => String.valueOf(c.getMessage).contains("WRITE_FAILED")), e)
+        assert(
+          Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null)
+            .exists(c => String.valueOf(c.getMessage).contains("WRITE_FAILED")),
+          e
+        )
       }
       assert(values(blue, topic) == (0 until 10).map(_.toString))
     }

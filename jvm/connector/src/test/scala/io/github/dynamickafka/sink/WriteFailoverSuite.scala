@@ -73,7 +73,9 @@ class WriteFailoverSuite extends AnyFunSuite with TimeLimit {
     assert(s.batch() == Set("a", "b") && s.asked == Seq(Set("c", "d")))
   }
 
-  test("one that is left out is asked again after a while, so that not each batch waits for it, and then used again") {
+  test(
+    "one that is left out is asked again after a while, so that not each batch waits for it, and then used again"
+  ) {
     val s = new Scene(Key, Seq("a", "b", "c"))
     s.down = Set("b")
     assert(s.batch() == Set("b"))
