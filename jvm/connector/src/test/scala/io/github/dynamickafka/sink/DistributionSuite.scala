@@ -40,7 +40,9 @@ class DistributionSuite extends SinkTest {
   private def named(frame: DataFrame): DataFrame =
     frame.selectExpr("*", "if(cast(value as int) % 2 = 0, 'blue', 'green') as cluster")
 
-  test("auto: by the column, with exactly-once and if each row has a cluster; otherwise and by default not at all") {
+  test(
+    "auto: by the column, with exactly-once and if each row has a cluster; otherwise and by default not at all"
+  ) {
     target { t =>
       t.out(Entry("blue", blue, "t"))
       val each = named(rows(0, 1))
@@ -54,7 +56,9 @@ class DistributionSuite extends SinkTest {
     }
   }
 
-  test("a job has one transaction for each cluster instead of one for each task and cluster, and the same records") {
+  test(
+    "a job has one transaction for each cluster instead of one for each task and cluster, and the same records"
+  ) {
     target { t =>
       val topic = newTopicOn(2, blue, green)
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))
