@@ -167,7 +167,7 @@ private[sink] object Committer {
 
 /**
  * Which transactions one producer ends, one after the other. A transaction takes two round trips, and many transactions on a distant
- * cluster need many producers: 2,000 of them take 100 s with four producers and 50 ms to the cluster, and 12.5 s with sixteen.
+ * cluster need many producers: 2,000 of them take 50 s with four producers and 50 ms to the cluster, and 12.5 s with sixteen.
  * Pure.
  */
 private[commit] object Lots {
