@@ -38,6 +38,8 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         writer.set_kafka_metadata_service(FileMetadataService("streams.yaml"))
         .set_stream_id("orders")
         .set_cluster_routing("all")
+        .set_write_failover("none")
+        .set_cluster_distribution("auto")
         .set_delivery_guarantee("exactly-once")
         .set_transactional_id_prefix("shop")
         .set_partitioner("round-robin")
@@ -48,6 +50,8 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "metadataService.path": "streams.yaml",
         "streamId": "orders",
         "clusterRouting": "all",
+        "writeFailover": "none",
+        "clusterDistribution": "auto",
         "deliveryGuarantee": "exactly-once",
         "transactionalIdPrefix": "shop",
         "partitioner": "round-robin",
@@ -105,6 +109,8 @@ def test_an_invalid_stream_id(writer: Builder, stream: str) -> None:
 def test_a_value_that_no_option_can_have(writer: Builder) -> None:
     for setter in (
         writer.set_cluster_routing,
+        writer.set_write_failover,
+        writer.set_cluster_distribution,
         writer.set_delivery_guarantee,
         writer.set_transactional_id_prefix,
         writer.set_partitioner,

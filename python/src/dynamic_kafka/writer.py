@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 ClusterRouting = Literal["key", "first", "all"]
+WriteFailover = Literal["none", "next"]
+ClusterDistribution = Literal["auto", "off"]
 DeliveryGuarantee = Literal["none", "at-least-once", "exactly-once"]
 
 
@@ -65,6 +67,24 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 cluster.
         """
         return self.set_option("clusterRouting", routing)
+
+    def set_write_failover(self, failover: WriteFailover) -> Self:
+        """Sets what happens to the records of a cluster that does not respond when a batch starts.
+
+        Args:
+            failover: ``none`` (default): the batch fails if it has records for the cluster. ``next``: the other
+                clusters of the stream get them; requires ``clusterRouting`` ``key`` or ``first``.
+        """
+        return self.set_option("writeFailover", failover)
+
+    def set_cluster_distribution(self, distribution: ClusterDistribution) -> Self:
+        """Sets whether Spark distributes rows to tasks by their target cluster, for fewer transactions.
+
+        Args:
+            distribution: ``auto``: with ``exactly-once``, if the rows have a column ``cluster`` that cannot be null.
+                It costs a shuffle. ``off`` (default).
+        """
+        return self.set_option("clusterDistribution", distribution)
 
     def set_delivery_guarantee(self, guarantee: DeliveryGuarantee) -> Self:
         """Sets the delivery guarantee.

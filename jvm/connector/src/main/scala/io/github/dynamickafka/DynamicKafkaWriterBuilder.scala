@@ -20,6 +20,19 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
   /** @param routing which clusters of the stream a record is written to: `key` (default), `first` or `all` */
   def setClusterRouting(routing: String): DynamicKafkaWriterBuilder = setOption(Routing.name, routing)
 
+  /**
+   * @param failover what happens to records of a cluster that does not respond when a batch starts: `none` (default), or `next`:
+   *                 the other clusters of the stream get them
+   */
+  def setWriteFailover(failover: String): DynamicKafkaWriterBuilder = setOption(WriteFailover.name, failover)
+
+  /**
+   * @param distribution whether Spark distributes rows to tasks by their column `cluster`, for fewer transactions: `auto` or `off`
+   *                     (default)
+   */
+  def setClusterDistribution(distribution: String): DynamicKafkaWriterBuilder =
+    setOption(ClusterDistribution.name, distribution)
+
   /** @param guarantee `none`, `at-least-once` (default) or `exactly-once` */
   def setDeliveryGuarantee(guarantee: String): DynamicKafkaWriterBuilder =
     setOption(Guarantee.name, guarantee)

@@ -22,6 +22,8 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
       .setKafkaMetadataService("file", Map("path" -> "streams.yaml"))
       .setStreamId("orders")
       .setClusterRouting("all")
+      .setWriteFailover("none")
+      .setClusterDistribution("auto")
       .setDeliveryGuarantee("exactly-once")
       .setTransactionalIdPrefix("shop")
       .setPartitioner("round-robin")
@@ -40,6 +42,8 @@ class DynamicKafkaWriterBuilderSuite extends AnyFunSuite with TimeLimit {
         "metadataService.path" -> "streams.yaml",
         "streamId" -> "orders",
         "clusterRouting" -> "all",
+        "writeFailover" -> "none",
+        "clusterDistribution" -> "auto",
         "deliveryGuarantee" -> "exactly-once",
         "transactionalIdPrefix" -> "shop",
         "partitioner" -> "round-robin",

@@ -26,6 +26,28 @@ private[dynamickafka] object SinkOptionSpecs {
       "cluster in the metadata. `all`: every cluster. A value in the column `cluster` of a row takes precedence."
   )
 
+  val WriteFailover: OptionSpec[Boolean] = OptionSpec(
+    "writeFailover",
+    oneOf("none" -> false, "next" -> true),
+    Some(false),
+    "`none`",
+    "With `clusterRouting` `key` or `first`: what happens to a batch if a cluster does not respond, or refuses the " +
+      "credentials, when the batch starts. `none`: the batch fails if it has records for this cluster. `next`: its records " +
+      "go to the other writable clusters of the stream, and the cluster is asked again for a later batch. This moves keys " +
+      "to other clusters and back. Rows with a value in the column `cluster` are not affected, nor are outages in the " +
+      "middle of a batch."
+  )
+
+  val ClusterDistribution: OptionSpec[Boolean] = OptionSpec(
+    "clusterDistribution",
+    oneOf("auto" -> true, "off" -> false),
+    Some(false),
+    "`off`",
+    "With `exactly-once`: whether Spark distributes the rows of a batch to tasks by their target cluster, so that a batch has " +
+      "about as many transactions as clusters, instead of one for each task and cluster. `auto`: if the rows have a column " +
+      "`cluster` that cannot be null. The cost is a shuffle, and fewer tasks that write."
+  )
+
   val Guarantee: OptionSpec[DeliveryGuarantee] = OptionSpec(
     "deliveryGuarantee",
     oneOf(
@@ -139,6 +161,8 @@ private[dynamickafka] object SinkOptionSpecs {
     MetadataService,
     StreamId,
     Routing,
+    WriteFailover,
+    ClusterDistribution,
     Guarantee,
     TransactionalIdPrefix,
     Partitioner,

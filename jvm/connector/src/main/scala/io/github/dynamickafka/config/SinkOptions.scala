@@ -3,6 +3,9 @@ package io.github.dynamickafka.config
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
  * and the delivery guarantee.
+ *
+ * @param failover `writeFailover=next`
+ * @param distribution `clusterDistribution=auto`
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -10,6 +13,8 @@ private[dynamickafka] final case class SinkOptions(
     discovery: DiscoveryOptions,
     clusters: ClusterOptions,
     routing: ClusterRouting,
+    failover: Boolean,
+    distribution: Boolean,
     guarantee: DeliveryGuarantee,
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],

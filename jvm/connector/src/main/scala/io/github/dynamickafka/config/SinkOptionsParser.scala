@@ -38,6 +38,8 @@ private[dynamickafka] object SinkOptionsParser {
         table = table
       ),
       routing = raw.get(Routing),
+      failover = failover(raw),
+      distribution = raw.get(ClusterDistribution),
       guarantee = guarantee,
       partitioner = raw.get(Partitioner),
       deadLetters = deadLetters(raw),
@@ -56,6 +58,17 @@ private[dynamickafka] object SinkOptionsParser {
   private def withoutName(options: CaseInsensitiveStringMap) = new CaseInsensitiveStringMap(
     options.asCaseSensitiveMap.asScala.filterNot(_._1.equalsIgnoreCase("queryName")).asJava
   )
+
+  private def failover(raw: RawOptions): Boolean = {
+    if (raw.get(WriteFailover) && raw.get(Routing) == ClusterRouting.All)
+      throw Errors.invalidOption(
+        WriteFailover.name,
+        "next",
+        s"with '${Routing.name}=all' every cluster gets each record, so that no other one can get those of a cluster that is " +
+          "unreachable."
+      )
+    raw.get(WriteFailover)
+  }
 
   private def jobId(raw: RawOptions, guarantee: DeliveryGuarantee): Option[String] = {
     for (id <- raw.find(JobId) if guarantee != DeliveryGuarantee.ExactlyOnce)

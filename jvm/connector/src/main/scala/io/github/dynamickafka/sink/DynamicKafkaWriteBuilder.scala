@@ -1,5 +1,7 @@
 package io.github.dynamickafka.sink
 
+import org.apache.spark.sql.connector.distributions.{Distribution, Distributions}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, SortOrder}
 import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
@@ -17,11 +19,28 @@ private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
 
   override def truncate(): WriteBuilder = this
 
-  override def build(): Write = new Write {
-    override def description(): String = sink.toString
-    override def toBatch: BatchWrite = new JobWrite(sink)
-    override def toStreaming: StreamingWrite = new QueryWrite(sink)
-  }
+  override def build(): Write = sink.distribution.fold(new SinkWrite(sink))(new DistributedWrite(sink, _))
+}
+
+private[sink] class SinkWrite(sink: QuerySink) extends Write {
+  override def description(): String = sink.toString
+  override def toBatch: BatchWrite = new JobWrite(sink)
+  override def toStreaming: StreamingWrite = new QueryWrite(sink)
+}
+
+/**
+ * A task gets the rows of one cluster, or of a few. Not strictly: adaptive execution may split the rows of a large cluster, each part
+ * with its own transaction.
+ *
+ * @param column the column with the cluster, whose rows Spark can distribute, unlike those that a hash routes
+ */
+private[sink] final class DistributedWrite(sink: QuerySink, column: String)
+    extends SinkWrite(sink)
+    with RequiresDistributionAndOrdering {
+  override def requiredDistribution(): Distribution =
+    Distributions.clustered(Array[Expression](Expressions.column(column)))
+  override def distributionStrictlyRequired(): Boolean = false
+  override def requiredOrdering(): Array[SortOrder] = Array.empty
 }
 
 /** The messages of successful tasks; those of other tasks are null. */

@@ -25,6 +25,9 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
 
   def isExactlyOnce: Boolean = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
+  /** The column by which Spark distributes the rows to tasks, if it does. */
+  def distribution: Option[String] = columns.clusterOfEach.filter(_ => options.distribution && isExactlyOnce)
+
   /** The run of the streaming query, from its first batch to its termination. */
   def streaming(): SinkRun = synchronized {
     run.getOrElse {

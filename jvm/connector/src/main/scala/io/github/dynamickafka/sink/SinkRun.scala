@@ -90,10 +90,19 @@ private[sink] final class SinkRun(
     clock
   )
   private val timeouts = new TransactionTimeouts(clusters)
+  private val failover = Option.when(options.failover)(
+    new WriteFailover(
+      options.routing,
+      ids => clusters.each(ids)(id => id -> clusters.problem(id, WriteFailover.limitMs(options))).toMap,
+      clock
+    )
+  )
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
+  private var connected: Option[(WriteTopology, Map[String, ProducerProperties])] = None
+  private var isRecovered = false
   private var startedNanos = 0L
   private var deciding = Seq.empty[Prepared]
   private val gauges = new SinkGauges(
@@ -109,20 +118,25 @@ private[sink] final class SinkRun(
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
-    val topology = current()
-    val next = plan.filter(_.topology eq topology).getOrElse {
-      val properties = connect(topology)
-      // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
-      if (exactlyOnce && plan.isEmpty) recover()
-      newPlan(topology, properties)
-    }
+    val known = current()
+    val properties = connected.filter(_._1 eq known).fold(connect(known))(_._2)
+    connected = Some(known -> properties)
+    // Before anything else is asked of a cluster: what is decided does not depend on the clusters of the next batch.
+    if (exactlyOnce && !isRecovered) recover()
+    val topology = responding(known, properties)
+    val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
     val open = Option.when(exactlyOnce && ofStreams)(new OpenTransactions)
     open.foreach(spark.register)
-    gauges.begin(topology.clusters.keySet.toSet, open, id => Option.when(exactlyOnce)(next.timeoutMs(id)))
+    gauges.begin(
+      topology.clusters.keySet.toSet,
+      open,
+      id => Option.when(exactlyOnce)(next.timeoutMs(id)),
+      next.leftOut.size
+    )
     WriterFactory(
       columns,
       topology.streams,
@@ -150,6 +164,19 @@ private[sink] final class SinkRun(
       if (!isDone) gauges.recovering(entry.transactions)
     }
     commits.recover()
+    isRecovered = true
+  }
+
+  /** The topology of the batch, without clusters that do not respond now. */
+  private def responding(known: WriteTopology, properties: Map[String, ProducerProperties]): WriteTopology = {
+    // A part of a batch that is written again goes where it went before.
+    val repeated = if (exactlyOnce) commits.replay.map(_.leftOut) else None
+    val topology = known.without(
+      repeated.orElse(failover.map(_.notResponding(known, properties))).getOrElse(Set.empty)
+    )
+    clusters.leaveOut(topology.leftOut)
+    if (exactlyOnce && plan.exists(p => !p.leftOut.subsetOf(topology.leftOut))) commits.sweepAgain()
+    topology
   }
 
   def commit(batch: Long, reports: Seq[TaskReport]): Unit =
@@ -158,7 +185,7 @@ private[sink] final class SinkRun(
       if (exactlyOnce) {
         val second = stalled.found()
         deciding = messages.flatMap(_.prepared)
-        commits.commit(batch, messages, startedNanos, p.timeoutMs, second)
+        commits.commit(batch, messages, startedNanos, p.timeoutMs, second, p.leftOut)
         // Spark may have reported one only now.
         idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
@@ -190,7 +217,7 @@ private[sink] final class SinkRun(
       "commitMs" -> last.fold(0L)(_.commitMs).toString,
       "metadataAgeMs" -> state.ageMs.toString,
       "metadataFailures" -> state.consecutiveFailures.toString
-    )
+    ) ++ failover.map(_ => "leftOutClusters" -> plan.fold("")(_.leftOut.toSeq.sorted.mkString(",")))
   }
 
   override def close(): Unit = {
@@ -210,7 +237,7 @@ private[sink] final class SinkRun(
 
   /** Sets the clusters of the topology, without a request to any of them. */
   private def connect(topology: WriteTopology): Map[String, ProducerProperties] = {
-    if (plan.isEmpty && exactlyOnce)
+    if (connected.isEmpty && exactlyOnce)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
     for (d <- options.deadLetters; id <- d.cluster if !known(id))
@@ -257,4 +284,6 @@ private[sink] final case class SinkPlan(
     topology: WriteTopology,
     producers: Map[String, ProducerSettings],
     timeoutMs: String => Long
-)
+) {
+  def leftOut: Set[String] = topology.leftOut
+}

@@ -12,7 +12,15 @@ import scala.collection.immutable.SortedMap
 private[dynamickafka] final case class WriteTopology(
     streams: SortedMap[String, WriteStream],
     clusters: SortedMap[String, WriteCluster]
-)
+) {
+
+  /** The clusters that at least one stream leaves out. */
+  def leftOut: Set[String] = streams.values.flatMap(_.leftOut).toSet
+
+  /** Routes to none of these clusters where a stream has others; see [[WriteStream.without]]. */
+  def without(ids: Set[String]): WriteTopology =
+    if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })
+}
 
 private[dynamickafka] object WriteTopology {
   val empty: WriteTopology = WriteTopology(SortedMap.empty, SortedMap.empty)
@@ -23,13 +31,29 @@ private[dynamickafka] final case class WriteCluster(id: String, properties: Map[
   override def toString: String = s"WriteCluster($id, ${properties.getOrElse("bootstrap.servers", "")})"
 }
 
-/** @param clusters in the order of the metadata, which `clusterRouting=first` uses */
-private[dynamickafka] final case class WriteStream(id: String, clusters: Seq[WriteEntry]) {
+/**
+ * @param clusters in the order of the metadata, which `clusterRouting=first` uses
+ * @param leftOut clusters that take writes, but only of rows that name them
+ */
+private[dynamickafka] final case class WriteStream(
+    id: String,
+    clusters: Seq[WriteEntry],
+    leftOut: Set[String] = Set.empty
+) {
+
+  /** The ids of the clusters that take writes, in the order of the metadata. */
+  def open: Seq[String] = clusters.filter(_.closed.isEmpty).map(_.cluster)
 
   /** Sorted by cluster id, so that the order of the metadata does not affect routing by key. */
-  val writable: IndexedSeq[WriteEntry] = clusters.filter(_.closed.isEmpty).sortBy(_.cluster).toIndexedSeq
+  val writable: IndexedSeq[WriteEntry] = clusters.filter(isRouted).sortBy(_.cluster).toIndexedSeq
 
-  val first: Option[WriteEntry] = clusters.find(_.closed.isEmpty)
+  val first: Option[WriteEntry] = clusters.find(isRouted)
+
+  /** Routes to none of these clusters, unless no other one takes writes: then the write fails with the reason. */
+  def without(ids: Set[String]): WriteStream =
+    copy(leftOut = if (open.forall(ids)) Set.empty else open.filter(ids).toSet)
+
+  private def isRouted(entry: WriteEntry) = entry.closed.isEmpty && !leftOut(entry.cluster)
 
   def entry(cluster: String): Option[WriteEntry] = clusters.find(_.cluster == cluster)
 }

@@ -37,6 +37,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
           table = SinkOptionSpecs.table
         ),
         routing = ClusterRouting.Key,
+        failover = false,
+        distribution = false,
         guarantee = DeliveryGuarantee.AtLeastOnce,
         partitioner = PartitionerChoice.Default,
         deadLetters = None,
@@ -52,6 +54,13 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     }
   }
 
+  test("writeFailover with clusterRouting=all is refused, because no other cluster can get the records") {
+    val e = refused(parse("clusterRouting" -> "all", "writeFailover" -> "next"))
+    assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("'clusterRouting=all'"))
+    assert(parse("writeFailover" -> "next").failover)
+    assert(!parse("clusterRouting" -> "all", "writeFailover" -> "none").failover)
+  }
+
   test("no two options are spellings of the same option") {
     assert(SinkOptionSpecs.table.all.map(_.key).distinct.size == SinkOptionSpecs.table.all.size)
   }
@@ -60,6 +69,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     val options = parse(
       "metadataService.path" -> "streams.yaml",
       "clusterRouting" -> "First",
+      "writeFailover" -> "next",
+      "clusterDistribution" -> "auto",
       "deliveryGuarantee" -> "EXACTLY-ONCE",
       "transactional-id-prefix" -> "shop",
       "partitioner" -> "Fixed",
@@ -78,7 +89,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
       "cluster.blue.kafka.compression.type" -> "lz4"
     )
     assert(options.service == ServiceOptions("file", Map("path" -> "streams.yaml")))
-    assert(options.routing == ClusterRouting.First && options.partitioner == PartitionerChoice.Fixed)
+    assert(options.routing == ClusterRouting.First && options.failover && options.distribution)
+    assert(options.partitioner == PartitionerChoice.Fixed)
     assert(options.guarantee == DeliveryGuarantee.ExactlyOnce)
     assert(options.deadLetters.contains(DeadLetterOptions("rejected", Some("blue"))))
     assert(options.transactions == TransactionOptions(

@@ -2,8 +2,10 @@ package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Executors, ThreadFactory}
 
+import scala.util.control.NonFatal
+
 import io.github.dynamickafka.config.ProducerProperties
-import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction}
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
@@ -21,6 +23,7 @@ private[sink] final class Clusters(
 ) {
   import Clusters._
 
+  private var avoided = Set.empty[String]
   private var current = Map.empty[String, ProducerProperties]
   private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
 
@@ -39,7 +42,22 @@ private[sink] final class Clusters(
     }
   }
 
-  def ids: Seq[String] = synchronized(current.keys.toSeq.sorted)
+  /** Without those that are left out. */
+  def ids: Seq[String] = synchronized(current.keys.filterNot(avoided).toSeq.sorted)
+
+  /** Sets which clusters are not asked for leftovers, because they do not respond. */
+  def leaveOut(ids: Set[String]): Unit = synchronized { avoided = ids }
+
+  /** Why a cluster does not respond within this time limit; None: it does. */
+  def problem(id: String, timeoutMs: Long): Option[Throwable] =
+    try {
+      admin(id).respond(timeoutMs)
+      None
+    } catch {
+      case NonFatal(e) =>
+        if (ClusterFailure.isRefused(e)) disconnect(id)
+        Some(ClusterFailure(id, properties(id).client, e))
+    }
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 

@@ -16,6 +16,7 @@ import io.github.dynamickafka.sink.transaction.Prepared
  * @param input what Spark had planned for the batch, so that another plan with the same number is recognized
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
+ * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
  */
 private[sink] final case class JournalEntry(
     queryId: String,
@@ -26,7 +27,8 @@ private[sink] final case class JournalEntry(
     round: Int,
     input: BatchInput,
     transactions: Seq[Prepared],
-    clusters: Map[String, JournalCluster]
+    clusters: Map[String, JournalCluster],
+    leftOut: Set[String] = Set.empty
 ) {
 
   /** Kafka's id of a cluster at the decision. */
@@ -39,7 +41,7 @@ private[sink] final case class JournalEntry(
  */
 private[sink] final case class JournalCluster(kafkaId: Option[String], properties: Map[String, String])
 
-/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error. */
+/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that most have no `leftOut`. */
 private[sink] object JournalJson {
   val Version = 2
   private val mapper = new ObjectMapper
@@ -69,6 +71,10 @@ private[sink] object JournalJson {
       val properties = node.putObject("properties")
       cluster.properties.toSeq.sorted.foreach { case (name, value) => properties.put(name, value) }
     }
+    if (entry.leftOut.nonEmpty) {
+      val leftOut = root.putArray("leftOut")
+      entry.leftOut.toSeq.sorted.foreach(leftOut.add)
+    }
     mapper.writeValueAsString(root)
   }
 
@@ -97,7 +103,8 @@ private[sink] object JournalJson {
             Option(e.getValue.get("kafkaId")).map(_.asText),
             texts(field(e.getValue, "properties"))
           )
-        }.toMap
+        }.toMap,
+        Option(root.get("leftOut")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
       )
     } catch {
       case NonFatal(e) => throw Errors.journalConflict(where, s"it cannot be read: ${e.getMessage}", e)

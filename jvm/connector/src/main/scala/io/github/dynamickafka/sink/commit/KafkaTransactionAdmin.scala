@@ -7,10 +7,20 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.admin.{Admin, ListTransactionsOptions, TransactionListing, TransactionState}
+import org.apache.kafka.clients.admin.{
+  Admin,
+  DescribeClusterOptions,
+  ListTransactionsOptions,
+  TransactionListing,
+  TransactionState
+}
 import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
+import org.apache.kafka.common.errors.{
+  AuthorizationException,
+  TimeoutException,
+  TransactionalIdNotFoundException
+}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
@@ -36,6 +46,16 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
         .flatMap(config => Option(config.get("transaction.max.timeout.ms")))
         .flatMap(_.value.toLongOption)
     catch { case _: AuthorizationException => None }
+  }
+
+  /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
+  override def respond(timeoutMs: Long): Unit = {
+    def ask(): Unit = {
+      val options = new DescribeClusterOptions().timeoutMs(math.max(1L, timeoutMs / 2).toInt)
+      val _ = get(admin.describeCluster(options).clusterId())
+    }
+    try ask()
+    catch { case _: TimeoutException => ask() }
   }
 
   override def look(transactionalIds: Seq[String]): Seen = {

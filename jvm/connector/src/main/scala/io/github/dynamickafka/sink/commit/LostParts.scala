@@ -8,12 +8,14 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions}
  *
  * @param lost the number of records of the aborted parts, by (task, cluster)
  * @param kept the number of records of the committed parts, by (task, cluster)
+ * @param leftOut the clusters that were left out of the batch
  */
 private[sink] final case class LostParts(
     batch: Long,
     round: Int,
     lost: Map[(Int, String), Long],
-    kept: Map[(Int, String), Long]
+    kept: Map[(Int, String), Long],
+    leftOut: Set[String] = Set.empty
 ) {
   def writes(partition: Int, cluster: String): Boolean = lost.contains((partition, cluster))
 
@@ -38,6 +40,12 @@ private[sink] object LostParts {
     val last = rounds.last
     def places(ts: Seq[Prepared]) = ts.map(t => (t.partition, t.cluster) -> t.rows).toMap
     val gone = places(lost)
-    LostParts(last.batch, last.round + 1, gone, places(rounds.flatMap(_.transactions)) -- gone.keySet)
+    LostParts(
+      last.batch,
+      last.round + 1,
+      gone,
+      places(rounds.flatMap(_.transactions)) -- gone.keySet,
+      last.leftOut
+    )
   }
 }

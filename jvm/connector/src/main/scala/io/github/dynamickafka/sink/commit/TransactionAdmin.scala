@@ -1,9 +1,16 @@
 package io.github.dynamickafka.sink.commit
 
+import scala.annotation.unused
+
 import org.apache.kafka.clients.admin.TransactionDescription
 
 /** The driver's requests about transactions to one cluster. Waits for the responses. */
 private[sink] trait TransactionAdmin {
+
+  /** Fails if the cluster does not answer a question, about nothing in particular, within the time limit. */
+  def respond(@unused timeoutMs: Long): Unit = {
+    val _ = look(Nil)
+  }
 
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTimeoutMs(): Option[Long]

@@ -63,6 +63,12 @@ private[sink] final class TwoPhaseCommit(
   /** The parts of the next batch that must be written, if not the whole batch. */
   def replay: Option[LostParts] = repeating
 
+  /** A cluster that was not asked for leftovers responds again. */
+  def sweepAgain(): Unit = {
+    sweeps = TwoPhaseCommit.Sweeps
+    ownSweeps = TwoPhaseCommit.Sweeps
+  }
+
   /** Called before the first batch: completes or aborts the transactions of earlier runs. */
   def recover(): Unit = {
     earlier.foreach { j =>
@@ -134,13 +140,15 @@ private[sink] final class TwoPhaseCommit(
    * @param startedNanos the time when the tasks of the batch were started, in nanoseconds: no transaction is older
    * @param timeoutMs `transaction.timeout.ms` of a cluster
    * @param secondAttempts whether any task had a second attempt, also one that was not accepted
+   * @param leftOut the clusters that are left out of the batch
    */
   def commit(
       batch: Long,
       tasks: Seq[TaskTransactions],
       startedNanos: Long,
       timeoutMs: String => Long,
-      secondAttempts: Boolean = false
+      secondAttempts: Boolean = false,
+      leftOut: Set[String] = Set.empty
   ): Unit =
     if (!committed.contains(batch)) {
       val from = clock.nanoTime()
@@ -164,7 +172,8 @@ private[sink] final class TwoPhaseCommit(
           planned,
           transactions,
           transactions.map(_.cluster).distinct
-            .map(id => id -> JournalCluster(kafkaIds.get(id), clusters.safe(id))).toMap
+            .map(id => id -> JournalCluster(kafkaIds.get(id), clusters.safe(id))).toMap,
+          leftOut
         )
         journal.foreach { j =>
           j.checkClaim(claim)

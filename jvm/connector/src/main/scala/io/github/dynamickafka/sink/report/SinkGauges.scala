@@ -34,9 +34,16 @@ private[sink] final class SinkGauges(
    * @param clusters the clusters of the metadata
    * @param open what the finished tasks have left open
    * @param timeoutMs `transaction.timeout.ms` of a cluster; None: it has no transactions
+   * @param leftOut how many clusters are left out of the batch
    */
-  def begin(clusters: Set[String], open: Option[OpenTransactions], timeoutMs: String => Option[Long]): Unit =
+  def begin(
+      clusters: Set[String],
+      open: Option[OpenTransactions],
+      timeoutMs: String => Option[Long],
+      leftOut: Int = 0
+  ): Unit =
     change(_.copy(
+      leftOut = leftOut,
       clusters = clusters,
       pending = Map.empty,
       open = open,
@@ -73,6 +80,7 @@ private[sink] final class SinkGauges(
 
   private def ofQuery: Map[String, () => Long] = Map(
     "kafkaClustersCount" -> (() => values.clusters.size.toLong),
+    "leftOutClusters" -> (() => values.leftOut.toLong),
     "recordsWritten" -> (() => values.written.valuesIterator.map(_.records).sum),
     "bytesWritten" -> (() => values.written.valuesIterator.map(_.bytes).sum),
     "openTransactions" -> (() => values.ids.iterator.map(values.opened).sum),
@@ -111,6 +119,7 @@ private[sink] object SinkGauges {
 
   /**
    * @param clusters in the metadata
+   * @param leftOut how many clusters are left out of the batch
    * @param written since the query started, in finished batches
    * @param committed the number of transactions since the query started
    * @param pending transactions that are decided and not committed, by cluster
@@ -118,6 +127,7 @@ private[sink] object SinkGauges {
    */
   private final case class Values(
       clusters: Set[String] = Set.empty,
+      leftOut: Int = 0,
       written: Map[String, Written] = Map.empty,
       committed: Long = 0L,
       open: Option[OpenTransactions] = None,

@@ -10,8 +10,10 @@ import io.github.dynamickafka.error.Errors
 /**
  * The indices of the columns that the sink reads. Other columns are ignored, as in Spark's Kafka sink.
  */
-private[dynamickafka] final class InputColumns private (indices: Map[String, (Int, DataType)])
-    extends Serializable {
+private[dynamickafka] final class InputColumns private (
+    indices: Map[String, (Int, DataType)],
+    nullable: Set[String]
+) extends Serializable {
   import InputColumns._
 
   private val value = indices(Value)
@@ -24,6 +26,9 @@ private[dynamickafka] final class InputColumns private (indices: Map[String, (In
   private val cluster = indices.get(Cluster).map(_._1)
 
   def hasStream: Boolean = stream.isDefined
+
+  /** The column with the cluster, if each row has one. */
+  def clusterOfEach: Option[String] = cluster.map(_ => Cluster).filterNot(nullable)
 
   private[sink] def read(row: InternalRow): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)
@@ -127,7 +132,7 @@ private[dynamickafka] object InputColumns {
         Value,
         s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
       )
-    new InputColumns(found)
+    new InputColumns(found, found.collect { case (name, (i, _)) if schema(i).nullable => name }.toSet)
   }
 
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType]

@@ -86,6 +86,7 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
 
   test("a replay writes what is lost, and knows the committed parts of all rounds") {
     val first = round(0, prepared(0), prepared(0, "b"), prepared(1), prepared(1, "b"))
+    assert(LostParts.next(Seq(first.copy(leftOut = Set("c"))), Seq(prepared(1))).leftOut == Set("c"))
     val replay = LostParts.next(Seq(first), Seq(prepared(0, "b"), prepared(1)))
     assert(replay.batch == 4 && replay.round == 1)
     assert(replay.writes(0, "b") && replay.writes(1, "a") && !replay.writes(0, "a") && !replay.writes(1, "b"))

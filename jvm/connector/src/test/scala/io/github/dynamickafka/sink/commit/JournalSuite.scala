@@ -59,6 +59,7 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       clusters <- Gen.mapOf(Gen.zip(text, Gen.zip(Gen.option(text), Gen.mapOf(Gen.zip(text, text)))))
       input <- Gen.mapOf(Gen.zip(text, text))
       generation <- Gen.chooseNum(1L, Long.MaxValue)
+      leftOut <- Gen.listOf(text)
     } yield JournalEntry(
       "q",
       "r",
@@ -68,7 +69,8 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
       round,
       BatchInput(input),
       transactions,
-      clusters.map { case (id, (kafkaId, known)) => id -> JournalCluster(kafkaId, known) }
+      clusters.map { case (id, (kafkaId, known)) => id -> JournalCluster(kafkaId, known) },
+      leftOut.toSet
     )
     check(forAll(entries)(e => JournalJson.read(JournalJson.write(e), "here") == e))
   }

@@ -71,6 +71,42 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     assert(of.kafka.requests.count(_ == "green list") == before)
   }
 
+  test("a cluster that is left out is not asked, and asked again when it responds") {
+    val of = new CommitScene
+    (0L to 9L).foreach(of.plan(_))
+    val query = of.recovered("first")
+    def batch(number: Long) = {
+      val accepted = prepared("blue", number.toInt)
+      of.kafka.put(ONGOING, accepted)
+      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs)
+    }
+    val left = prepared("green", 2, "old")
+    of.kafka.put(ONGOING, left)
+    of.clusters.leaveOut(Set("green"))
+    val before = of.kafka.requests.count(_ == "green list")
+    (0L to 5L).foreach(batch)
+    assert(of.kafka.requests.count(_ == "green list") == before && ids(of).isEmpty)
+    of.clusters.leaveOut(Set.empty)
+    query.sweepAgain()
+    batch(6L)
+    assert(ids(of) == Set(left.transactionalId))
+  }
+
+  test("the decision has the clusters that are left out") {
+    val of = new CommitScene
+    of.plan(0L)
+    val accepted = prepared("blue", 0)
+    of.kafka.put(ONGOING, accepted)
+    of.recovered("first").commit(
+      0L,
+      tasks(accepted),
+      of.clock.nanoTime(),
+      TransactionTimeoutMs,
+      leftOut = Set("green")
+    )
+    assert(of.journal.newest().map(_._1.leftOut).contains(Set("green")))
+  }
+
   test("a broker that does not list its transactions does not hide those of the others") {
     val asked = Map[Integer, Int](Integer.valueOf(2) -> 20, Integer.valueOf(1) -> 10, Integer.valueOf(3) -> 0)
     val (listed, failed) = KafkaTransactionAdmin.answers(asked, 100 / (_: Int))

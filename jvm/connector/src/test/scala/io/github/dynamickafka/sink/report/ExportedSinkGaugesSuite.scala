@@ -26,6 +26,7 @@ class ExportedSinkGaugesSuite extends SinkTest {
   )
   private val ofQuery = Set(
     "kafkaClustersCount",
+    "leftOutClusters",
     "recordsWritten",
     "bytesWritten",
     "openTransactions",

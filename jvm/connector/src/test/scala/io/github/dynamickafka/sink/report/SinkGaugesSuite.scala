@@ -44,6 +44,15 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     Ages(openMs.toMap, atMs)
   )
 
+  test("clusters that are left out count from batch to batch") {
+    val q = new Query
+    def begin(leftOut: Int) = {
+      q.gauges.begin(Set("blue", "green"), None, _ => None, leftOut)
+      q.values("total.leftOutClusters")
+    }
+    assert(Seq(0, 1, 0).map(begin) == Seq(0L, 1L, 0L))
+  }
+
   test(
     "transactions are open when their task has finished, pending from the decision on, and then committed"
   ) {

@@ -123,6 +123,27 @@ class RouterSuite extends AnyFunSuite with TimeLimit {
     assert(refused(r.route(row("k", cluster = Some("z")))).ownCluster.isEmpty)
   }
 
+  test(
+    "a cluster that is left out gets only rows that name it, and its keys go to others; all left out means none"
+  ) {
+    val stream =
+      WriteStream("s", Seq(entry("a", "t"), entry("b", "t"), closed(entry("z", "t")), entry("c", "t")))
+    def clusters(without: Set[String], routing: ClusterRouting) = {
+      val r = new Router(Map("s" -> stream.without(without)), routing, Some("s"), turn = 0L)
+      keys.map(k => to(r.route(row(k))).head._1)
+    }
+    val three = clusters(Set.empty, ClusterRouting.Key)
+    val two = clusters(Set("a"), ClusterRouting.Key)
+    assert(three.zip(two).forall { case (before, now) => now != "a" && (before == "a" || now == before) })
+    assert(clusters(Set("a"), ClusterRouting.First).distinct == Seq("b"))
+    assert(clusters(Set("a", "b"), ClusterRouting.First).distinct == Seq("c"))
+    Seq(ClusterRouting.Key, ClusterRouting.First).foreach { routing =>
+      assert(clusters(Set("a", "b", "c"), routing) == clusters(Set.empty, routing))
+    }
+    val r = new Router(Map("s" -> stream.without(Set("a"))), ClusterRouting.Key, Some("s"), turn = 0L)
+    assert(to(r.route(row("k", cluster = Some("a")))) == Seq("a" -> "t"))
+  }
+
   test("topic: that of the row if it belongs to the stream there, else the stream's only topic") {
     val r = router(ClusterRouting.First, entry("a", "t", "u"))
     assert(to(r.route(row(topic = Some("u")))) == Seq("a" -> "u"))
