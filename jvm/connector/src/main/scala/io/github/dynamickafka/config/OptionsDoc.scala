@@ -105,7 +105,8 @@ private[dynamickafka] object OptionsDoc {
         |
         |References such as `$${file:/etc/secrets/blue.properties:password}` are resolved by the Kafka clients: if a property
         |contains a reference and `config.providers` is not set, it is set to Kafka's providers `file`, `env` and `dir`. The
-        |admin clients of the driver do not register JMX beans unless `kafka.auto.include.jmx.reporter` is `true`.
+        |admin clients of the driver do not register JMX beans unless `kafka.auto.include.jmx.reporter` is `true`, or, with a Kafka
+        |client from 4.0 on, `kafka.metric.reporters` contains `org.apache.kafka.common.metrics.JmxReporter`.
         |
         |`kafka.group.id` is a prefix: the consumers of each cluster append the cluster id and a hash that changes with the
         |properties of the cluster. `committed` and `commitOffsets` use exactly the group that is set.
