@@ -1,6 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
+import java.{util => ju}
+
 import scala.util.control.NonFatal
+
+import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.sink.transaction.Prepared
@@ -45,11 +49,17 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   }
 
   private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
-    try Right(clusters.admin(id).look(transactions.map(_.transactionalId)))
-    catch {
+    try {
+      val seen = clusters.admin(id).look(transactions.map(_.transactionalId))
+      clusters.responded(id)
+      Right(seen)
+    } catch {
       case NonFatal(e) if ClusterFailure.isRefused(e) =>
         clusters.disconnect(id)
         Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
+        clusters.tooSlow(id)
+        Left(e)
       case NonFatal(e) => Left(e)
     }
 }

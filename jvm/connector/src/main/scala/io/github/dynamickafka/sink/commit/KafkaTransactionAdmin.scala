@@ -28,6 +28,13 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
 
+  /**
+   * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
+   * asks the next coordinator.
+   */
+  private val lookMs = properties.admin.get("request.timeout.ms").flatMap(_.trim.toLongOption)
+    .fold(timeoutMs)(request => math.min(timeoutMs, 2 * request))
+
   override def maxTimeoutMs(): Option[Long] = guarded("broker settings") {
     val node = get(admin.describeCluster().nodes()).asScala.head
     val broker = new ConfigResource(ConfigResource.Type.BROKER, node.idString)
@@ -42,10 +49,10 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     val cluster = admin.describeCluster().clusterId()
     val told = admin.describeTransactions(transactionalIds.asJava)
     val known = transactionalIds.flatMap { id =>
-      try Some(id -> get(told.description(id)))
+      try Some(id -> get(told.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    Seen(Option(get(cluster)).filter(_.nonEmpty), known.toMap)
+    Seen(Option(get(cluster, lookMs)).filter(_.nonEmpty), known.toMap)
   }
 
   override def open(matching: String => Boolean): Seq[String] = {
@@ -71,8 +78,8 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def close(): Unit = admin.close(Duration.ZERO)
 
-  private def get[A](future: KafkaFuture[A]): A =
-    try future.get(timeoutMs, TimeUnit.MILLISECONDS)
+  private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
+    try future.get(limitMs, TimeUnit.MILLISECONDS)
     catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
 
   private def guarded[A](what: String)(body: => A): A =

@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.commit
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.testkit.KafkaCluster
@@ -11,8 +11,10 @@ import io.github.dynamickafka.time.Clock
 
 /** Transactions with one record each, their id, on a cluster with the id `blue`. */
 private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
-  private val properties = CommitScene.properties("blue", Map("bootstrap.servers" -> cluster.bootstrapServers))
-  val settings = new ProducerSettings("blue", properties.client)
+  private val properties =
+    CommitScene.properties("blue", Map("bootstrap.servers" -> cluster.bootstrapServers))
+  val settings: ProducerSettings = new ProducerSettings("blue", properties.client)
+    .and(TransactionTimeLimits.ofTasks(properties.client).toSeq :+ ("transaction.timeout.ms" -> "900000"): _*)
   val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
   clusters.set(Map("blue" -> properties))
   val inspector = new Inspector(clusters, Clock.System)
