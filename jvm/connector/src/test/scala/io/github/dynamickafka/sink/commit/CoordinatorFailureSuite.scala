@@ -55,7 +55,10 @@ class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with Befor
     } finally scene.clusters.close()
   }
 
-  test("a coordinator that is frozen before a batch is prepared: prepared by the next one within 15 s", TestAll) {
+  test(
+    "a coordinator that is frozen before a batch is prepared: prepared by the next one within 15 s",
+    TestAll
+  ) {
     val topic = newTopicOnThree()
     val scene = new PreparedScene(three, topic)
     try {
@@ -73,7 +76,10 @@ class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with Befor
     } finally scene.clusters.close()
   }
 
-  test("each batch of a query takes less than 15 s while a broker is frozen, and all records are there once, in order", TestAll) {
+  test(
+    "each batch of a query takes less than 15 s while a broker is frozen, and all records are there once, in order",
+    TestAll
+  ) {
     continues(_.freeze(), _.thaw())
   }
 
@@ -94,6 +100,8 @@ class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with Befor
     val node = three.node(three.leader("__transaction_state", 0).get)
     begin(node)
     val slow = lines.batches(5)
+    val commits = lines.query.recentProgress.map(_.sink.metrics.get("commitMs")).takeRight(8).mkString(", ")
+    info(s"ms from the end of the tasks to the last commit: $commits")
     end(node)
     val after = lines.batches(2)
     info(s"during the failure: ${slow.mkString(", ")} ms; afterwards: ${after.mkString(", ")} ms")
