@@ -4,6 +4,7 @@ import java.{util => ju}
 
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ClusterFailure
@@ -22,7 +23,8 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
       transactions.map(t =>
         t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
       ),
-      seen.collect { case (id, Right(Seen(Some(kafkaId), _))) => id -> kafkaId }
+      seen.collect { case (id, Right(Seen(Some(kafkaId), _, _))) => id -> kafkaId },
+      seen.collect { case (id, Right(told)) => id -> told.inSyncWritten }
     )
   }
 
@@ -50,7 +52,8 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
 
   private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
     try {
-      val seen = clusters.admin(id).look(transactions.map(_.transactionalId))
+      val seen =
+        clusters.admin(id).look(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet)
       clusters.responded(id)
       Right(seen)
     } catch {
@@ -66,8 +69,15 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
 
 private[sink] object Inspector {
 
-  /** @param kafkaIds Kafka's id of each cluster that has one, by cluster id */
-  final case class Report(outcomes: Seq[(Prepared, Outcome)], kafkaIds: Map[String, String]) {
+  /**
+   * @param kafkaIds Kafka's id of each cluster that has one, by cluster id
+   * @param inSync the number of replicas in sync of each partition of the transactions, by cluster id
+   */
+  final case class Report(
+      outcomes: Seq[(Prepared, Outcome)],
+      kafkaIds: Map[String, String],
+      inSync: Map[String, Map[TopicPartition, Int]]
+  ) {
 
     def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
 

@@ -7,10 +7,20 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.admin.{Admin, ListTransactionsOptions, TransactionListing, TransactionState}
-import org.apache.kafka.common.KafkaFuture
+import org.apache.kafka.clients.admin.{
+  Admin,
+  ListTransactionsOptions,
+  TopicDescription,
+  TransactionListing,
+  TransactionState
+}
 import org.apache.kafka.common.config.ConfigResource
-import org.apache.kafka.common.errors.{AuthorizationException, TransactionalIdNotFoundException}
+import org.apache.kafka.common.errors.{
+  AuthorizationException,
+  TransactionalIdNotFoundException,
+  UnknownTopicOrPartitionException
+}
+import org.apache.kafka.common.{KafkaFuture, TopicPartition}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
@@ -45,14 +55,33 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     catch { case _: AuthorizationException => None }
   }
 
-  override def look(transactionalIds: Seq[String]): Seen = {
+  override def look(transactionalIds: Seq[String], topics: Set[String]): Seen = {
     val cluster = admin.describeCluster().clusterId()
+    val described = admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap
     val told = admin.describeTransactions(transactionalIds.asJava)
     val known = transactionalIds.flatMap { id =>
       try Some(id -> get(told.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    Seen(Option(get(cluster, lookMs)).filter(_.nonEmpty), known.toMap)
+    Seen(Option(get(cluster, lookMs)).filter(_.nonEmpty), known.toMap, described.flatMap((inSync _).tupled))
+  }
+
+  private def inSync(topic: String, asked: KafkaFuture[TopicDescription]): Map[TopicPartition, Int] =
+    try
+      get(asked, lookMs).partitions.asScala.map { p =>
+        val hasLeader = Option(p.leader).exists(!_.isEmpty)
+        new TopicPartition(topic, p.partition) -> (if (hasLeader) math.max(1, p.isr.size) else 0)
+      }.toMap
+    // Without the topic, there is nothing to be seen there.
+    catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => Map.empty }
+
+  override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] = {
+    val asked = admin.describeProducers(partitions.asJava)
+    partitions.map { partition =>
+      val open = get(asked.partitionResult(partition)).activeProducers.asScala
+        .filter(_.currentTransactionStartOffset.isPresent).map(_.producerId)
+      partition -> open.toSet
+    }.toMap
   }
 
   override def open(matching: String => Boolean): Seq[String] = {

@@ -7,6 +7,7 @@ import java.{util => ju}
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
 
@@ -65,6 +66,19 @@ private[transaction] final class ReflectiveProducer(
     insides.findCoordinator(manager, transactionalId)
   }
 
+  override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit = {
+    begin(transactionalId)
+    val now = insides.opened(manager).producerId
+    if (now != producerId) {
+      producer.abortTransaction()
+      throw new IllegalStateException(
+        s"the producer id of transaction '$transactionalId' is $now instead of $producerId"
+      )
+    }
+    partitions.foreach(insides.add(manager, _))
+    producer.commitTransaction()
+  }
+
   // With a timeout of zero, because a regular close aborts an open transaction.
   override def kill(): Unit = producer.close(Duration.ZERO)
 }
@@ -121,6 +135,7 @@ private[transaction] object ReflectiveProducer {
     // Only in Kafka 4.0 and later.
     private val features =
       Option.when(declares("isTransactionV2Enabled"))(open(managerClass, "latestFinalizedFeaturesEpoch"))
+    private val addition = method(managerClass, "maybeAddPartition", classOf[TopicPartition])
     private val bookkeeping = open(managerClass, "txnPartitionMap")
     private val reset = method(bookkeeping.getType, "reset")
     private val partitions = Seq(
@@ -168,6 +183,11 @@ private[transaction] object ReflectiveProducer {
      */
     def findCoordinator(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
       val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
+    }
+
+    /** Adds a partition to the open transaction, as a record for it would do. */
+    def add(manager: AnyRef, partition: TopicPartition): Unit = {
+      val _ = addition.invoke(manager, partition)
     }
 
     private def clear(manager: AnyRef, transactionalId: String): Unit = {

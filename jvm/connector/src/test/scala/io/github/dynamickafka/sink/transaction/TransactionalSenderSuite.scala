@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.transaction
 
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
@@ -35,6 +36,7 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     def commit(): TaskTransactions = sender.commit().asInstanceOf[TaskTransactions]
 
     private final class Silent(cluster: String) extends ResumableProducer {
+      override def complete(id: String, producerId: Long, partitions: Set[TopicPartition]): Unit = ()
       override def begin(transactionalId: String): Unit = {
         begun :+= transactionalId
         // A coordinator that is slow to answer may have begun the transaction before.
