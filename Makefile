@@ -40,7 +40,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
-.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line smoke-line \
+.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line test-clients smoke-line \
   test-stores soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
@@ -63,13 +63,13 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory test-stores simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-clients test-stores simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
 	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
-	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars smoke/run) "sparkLine $(FIRST_LINE)" test \
+	  connector/publishM2 $(foreach line,$(LINES),"sparkLine $(line)" connector/localJars smoke/run) "sparkLine $(FIRST_LINE)" smoke/runWithNewerClients test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
@@ -84,6 +84,12 @@ environments: $(VENV)/ready $(CLASS_DATA)
 
 smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## A read and a write in Python on one Spark line: LINE=4.1
 	$(LINE_RUN) -m pytest -q $(SMOKE_TESTS)
+
+# Suites that depend on the version of Kafka's client; compiled with it, in a directory of their own.
+CLIENTS ?= 4.3.1
+CLIENT_SUITES := *.sink.* *.kafka.* *ClusterPropertiesSuite *ClientNamesSuite *.source.read.*
+test-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
+	$(call TIMED,sbt with Kafka client $(CLIENTS)) ./sbt -DkafkaClients=$(CLIENTS) $(SBT_TESTS) 'connector/testOnly $(CLIENT_SUITES)'
 
 test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 with the jars of 4.2
 	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done

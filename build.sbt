@@ -35,6 +35,12 @@ commands += Command.single("sparkLine") { (state, line) =>
   "reload" :: state
 }
 
+// Likewise with another Kafka client, "kafkaClients 4.3.1", until "kafkaClients default".
+commands += Command.single("kafkaClients") { (state, version) =>
+  if (version == "default") sys.props -= "kafkaClients" else sys.props("kafkaClients") = version
+  "reload" :: state
+}
+
 // Tags of tests that do not run: -Dtests=all is `make test-all`, -Dtests=fast is `make test-fast`.
 val leftOut = sys.props.getOrElse("tests", "default") match {
   case "all" => Nil
@@ -126,7 +132,7 @@ lazy val connector = (project in file("jvm/connector"))
       "snakeyaml" -> SparkLines.current.snakeyaml
     ),
     buildInfoPackage := "io.github.dynamickafka.build",
-    dependencyOverrides += scalaLibrary,
+    dependencyOverrides ++= scalaLibrary +: kafkaClientsOverride,
     libraryDependencies ++= Seq(
       sparkSql % Provided,
       snakeyaml % Provided,
@@ -175,6 +181,7 @@ lazy val benchmark = (project in file("jvm/benchmark"))
 lazy val smoke = (project in file("jvm/smoke"))
   .dependsOn(connector, testkit)
   .settings(common)
+  .settings(NewerClients.settings)
   .settings(
     name := "dynamic-kafka-smoke",
     publish / skip := true,
@@ -186,7 +193,7 @@ lazy val smoke = (project in file("jvm/smoke"))
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
     ),
     run / outputStrategy := Some(StdoutOutput),
-    dependencyOverrides += scalaLibrary,
+    dependencyOverrides ++= scalaLibrary +: kafkaClientsOverride,
     libraryDependencies += sparkSql
   )
 

@@ -36,6 +36,9 @@ object Dependencies {
   def scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
   def kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
+  /** The chosen client in place of that of Spark's Kafka source. */
+  def kafkaClientsOverride: Seq[ModuleID] = SparkLines.otherClients.toSeq.map(_ => kafkaClients)
+
   /** Spark has it through its Kubernetes client, as in the pyspark wheel. No other module here depends on it. */
   def snakeyaml = "org.yaml" % "snakeyaml" % line.snakeyaml
 

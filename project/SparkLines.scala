@@ -64,21 +64,28 @@ object SparkLines {
   )
 
   /** The line that is built: `-DsparkLine=4.1`, or sbt's command `sparkLine 4.1` from one command to the next. */
-  def current: SparkLine = sys.props.get("sparkLine") match {
-    case None => all.head
-    case Some(wanted) =>
-      all.find(_.minor == wanted).getOrElse(
-        sys.error(s"no Spark line '$wanted'; there are ${all.map(_.minor).mkString(", ")}")
-      )
+  def current: SparkLine = {
+    val line = sys.props.get("sparkLine") match {
+      case None => all.head
+      case Some(wanted) =>
+        all.find(_.minor == wanted).getOrElse(
+          sys.error(s"no Spark line '$wanted'; there are ${all.map(_.minor).mkString(", ")}")
+        )
+    }
+    otherClients.fold(line)(version => line.copy(kafkaClients = version))
   }
 
+  /** Another Kafka client than that of the line, to compile and test with: `-DkafkaClients=4.3.1`. */
+  def otherClients: Option[String] = sys.props.get("kafkaClients")
+
   /**
-   * A separate directory for each line, so that lines do not overwrite each other's jars. The first line uses sbt's
-   * default.
+   * A separate directory for each line and each other Kafka client, so that they do not overwrite each other's jars. The
+   * first line uses sbt's default.
    */
   def target(base: File): File = {
-    val own = base / "target"
-    if (current == all.head) own else own / s"line-${current.minor}"
+    val default = base / "target"
+    val ofLine = if (current.minor == all.head.minor) default else default / s"line-${current.minor}"
+    otherClients.fold(ofLine)(version => ofLine / s"clients-$version")
   }
 
   /** The folder beside `scala` with the sources for what differs between lines. */

@@ -103,9 +103,15 @@ private[dynamickafka] object OptionsDoc {
         |Kafka's defaults, except for `${ClientDefaults.reconnect._1}`, which is ${ClientDefaults.reconnect._2}: with Kafka's
         |default, a client can keep waiting for a leader that does not respond although another broker has been elected.
         |
+        |With `exactly-once`, a broker that does not respond holds a batch up for about 15 s, because `request.timeout.ms` is 10 s
+        |for the producers of tasks and 2.5 s for the clients that look at transactions and commit them, more after failures.
+        |`kafka.request.timeout.ms` sets another value for all of them; tasks need a longer one if a request with 1 MiB of records
+        |takes longer to a distant cluster.
+        |
         |References such as `$${file:/etc/secrets/blue.properties:password}` are resolved by the Kafka clients: if a property
         |contains a reference and `config.providers` is not set, it is set to Kafka's providers `file`, `env` and `dir`. The
-        |admin clients of the driver do not register JMX beans unless `kafka.auto.include.jmx.reporter` is `true`.
+        |admin clients of the driver do not register JMX beans unless `kafka.auto.include.jmx.reporter` is `true`, or, with a Kafka
+        |client from 4.0 on, `kafka.metric.reporters` contains `org.apache.kafka.common.metrics.JmxReporter`.
         |
         |`kafka.group.id` is a prefix: the consumers of each cluster append the cluster id and a hash that changes with the
         |properties of the cluster. `committed` and `commitOffsets` use exactly the group that is set.

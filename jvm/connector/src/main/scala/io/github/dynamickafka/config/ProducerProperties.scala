@@ -16,6 +16,10 @@ private[dynamickafka] final case class ProducerProperties private (
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
 
+  /** With other properties of the admin client. */
+  def withAdmin(more: Map[String, String]): ProducerProperties =
+    new ProducerProperties(clusterId, client, admin ++ more)
+
   override def toString: String = s"ProducerProperties($clusterId: ${Redaction.show(client)})"
 }
 

@@ -82,7 +82,11 @@ private[dynamickafka] object ClientDefaults {
    * Disables JMX: registering the beans is a large part of the cost of opening a client, and the driver has one client
    * per cluster. Reporters of `metric.reporters` are still used.
    */
-  private val adminReporting = "auto.include.jmx.reporter" -> "false"
+  private val adminReporting = {
+    val before4 = "auto.include.jmx.reporter"
+    // Kafka 4.0 removed it, and lists the reporter of JMX among the others.
+    if (KafkaProperties.isKnown(before4)) before4 -> "false" else "metric.reporters" -> ""
+  }
 
   /** @param requestTimeoutMs the time limit of one call, including the retries of the client */
   def admin(chosen: Map[String, String], requestTimeoutMs: Long): Map[String, String] =

@@ -20,7 +20,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
@@ -269,7 +269,9 @@ private[sink] final class SinkRun(
       topology,
       properties.map { case (id, p) =>
         val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
-        id -> new ProducerSettings(id, p.client).and(more: _*)
+        val limits =
+          if (exactlyOnce) TransactionTimeLimits.ofTasks(p.client) else Map.empty[String, String]
+        id -> new ProducerSettings(id, p.client).and(more ++ limits: _*)
       },
       timeout.getOrElse(_, Long.MaxValue)
     )

@@ -11,6 +11,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
 import io.github.dynamickafka.config.option.OptionName
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy._
 
@@ -175,9 +176,13 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
   }
 
   test("admin clients are not registered in JMX unless configured; consumers keep Kafka's default") {
-    val name = "auto.include.jmx.reporter"
-    assert(resolve(Nil).admin(name) == "false" && !client().contains(name))
-    assert(resolve(Seq(s"kafka.$name" -> "true")).admin(name) == "true")
+    // Kafka 4.0 removed the former.
+    val before4 = "auto.include.jmx.reporter"
+    val (name, off, on) =
+      if (KafkaProperties.isKnown(before4)) (before4, "false", "true")
+      else ("metric.reporters", "", "org.apache.kafka.common.metrics.JmxReporter")
+    assert(resolve(Nil).admin(name) == off && !client().contains(name))
+    assert(resolve(Seq(s"kafka.$name" -> on)).admin(name) == on)
   }
 
   test("metadata properties that are meant for other readers are ignored and reported") {

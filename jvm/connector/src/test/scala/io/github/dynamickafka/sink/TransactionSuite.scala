@@ -8,8 +8,13 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.sink.commit.Journal
 import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.testkit.InTestAll
 
-class TransactionSuite extends SinkTest {
+class TransactionSuite extends TransactionTests
+
+class OldBrokersTransactionSuite extends TransactionTests with OldBrokers with InTestAll
+
+abstract class TransactionTests extends SinkTest {
   private val ExactlyOnce = "deliveryGuarantee" -> "exactly-once"
 
   private def piped(body: (Target, Scene, String, String) => Any): Unit = target { t =>

@@ -4,13 +4,14 @@ import java.nio.file.{Files, Path}
 
 import scala.util.Using
 
+import org.apache.kafka.common.utils.AppInfoParser
 import org.apache.spark.sql.streaming.Trigger
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
 
 /**
- * Shows that the connector works on the Spark line of this build: a stream on two Kafka clusters is read in a batch and
+ * Shows that the connector works on the Spark line of this build, or with another Kafka client: a stream on two Kafka clusters is read in a batch and
  * in a streaming query, and is written with each delivery guarantee.
  */
 object Smoke {
@@ -57,7 +58,7 @@ object Smoke {
       val found = clusters.flatMap(_.dump(Topic, committedOnly = true).map(_.value)).count(_ == guarantee)
       check(s"a write, $guarantee", Seq.fill(found)(guarantee), Seq(guarantee))
     }
-    println(s"Spark ${spark.version}: read and written")
+    println(s"Spark ${spark.version}, Kafka client ${AppInfoParser.getVersion}: read and written")
   }
 
   private def check[A](what: String, found: Seq[A], expected: Seq[A]): Unit = {

@@ -5,7 +5,7 @@ import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Exec
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.config.ProducerProperties
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction, TransactionTimeLimits}
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.
@@ -26,6 +26,9 @@ private[sink] final class Clusters(
   private var avoided = Set.empty[String]
   private var current = Map.empty[String, ProducerProperties]
   private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
+
+  // How often a cluster was too slow since it last responded.
+  private var slow = Map.empty[String, Int]
 
   /** Sets the clusters of the metadata. The connections to others are closed. */
   def set(properties: Map[String, ProducerProperties]): Unit = synchronized {
@@ -71,7 +74,10 @@ private[sink] final class Clusters(
       case Some((same, admin)) if same == wanted => admin
       case other =>
         other.foreach(_._2.close())
-        val admin = connect(wanted, math.min(requestTimeoutMs, LongestQuestionMs))
+        val api = wanted.admin.get("default.api.timeout.ms").flatMap(_.trim.toLongOption)
+        val limits = TransactionTimeLimits
+          .ofDriver(wanted.client, slow.getOrElse(id, 0) / Patience, api.getOrElse(requestTimeoutMs))
+        val admin = connect(wanted.withAdmin(limits), math.min(requestTimeoutMs, LongestQuestionMs))
         admins += id -> (wanted -> admin)
         admin
     }
@@ -87,15 +93,31 @@ private[sink] final class Clusters(
     gone.foreach(_._2.close())
   }
 
+  /** Has the next client of a cluster that did not respond in time wait longer for each response. */
+  def tooSlow(id: String): Unit = {
+    synchronized(slow += id -> (slow.getOrElse(id, 0) + 1))
+    disconnect(id)
+  }
+
+  def responded(id: String): Unit = synchronized(slow -= id)
+
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
   def maxTransactionTimeoutMs(id: String): Option[Long] = admin(id).maxTimeoutMs()
 
-  /** The settings of producers that only commit, so that `max.block.ms` limits the commit. */
-  def committing(id: String): ProducerSettings =
-    new ProducerSettings(id, properties(id).client).and(
-      "max.block.ms" -> commitTimeoutMs.toString,
+  /**
+   * The settings of producers that only commit, so that `max.block.ms` limits an attempt to commit.
+   *
+   * @param failures the failed attempts before this one
+   */
+  def committing(id: String, failures: Int = 0): ProducerSettings = {
+    val client = properties(id).client
+    val limits = TransactionTimeLimits.ofDriver(client, failures, commitTimeoutMs).toSeq
+    val attemptMs = math.min(commitTimeoutMs, TransactionTimeLimits.attemptMs(failures))
+    new ProducerSettings(id, client).and(limits: _*).and(
+      "max.block.ms" -> attemptMs.toString,
       "transaction.timeout.ms" -> CommitterTimeoutMs
     )
+  }
 
   /** Asks these clusters at once, and returns the answers in their order, or throws the first exception. */
   def each[A](ids: Seq[String])(ask: String => A): Seq[A] = {
@@ -117,6 +139,9 @@ private[sink] final class Clusters(
 
 private[commit] object Clusters {
   private val LongestQuestionMs = 15000L
+
+  /** The attempts after which a cluster counts as slow. Before, a broker that does not respond may have to be replaced. */
+  private val Patience = 3
 
   /** Shared by all queries of this driver. Idle threads terminate. */
   val threads: ExecutorService = {

@@ -15,12 +15,13 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  * Commits or aborts transactions that tasks have prepared, on all clusters at once, with a few reused producers per
  * cluster. Repeating it has no effect.
  *
- * @param settings the settings of the producers of a cluster; a commit waits at most for their `max.block.ms`
+ * @param settings the settings of the producers of a cluster, after a number of failed attempts; an attempt waits at most
+ *                 for their `max.block.ms`
  * @param inspector queried after a failure
  * @param threads on which transactions are ended
  */
 private[sink] final class Committer(
-    settings: String => ProducerSettings,
+    settings: (String, Int) => ProducerSettings,
     inspector: Inspector,
     pool: TransactionPool,
     clock: Clock,
@@ -67,9 +68,11 @@ private[sink] final class Committer(
       deadlineNanos: Long,
       how: End
   ): Outcomes = {
-    val settings = this.settings(lot.head.cluster)
+    val settings = this.settings(lot.head.cluster, 0)
     var producer: Option[ResumableProducer] = None
-    def attempt(transaction: Prepared): Unit = {
+    def attempt(transaction: Prepared, failures: Int): Unit = {
+      // After a failure another producer, which waits longer.
+      val settings = this.settings(lot.head.cluster, failures)
       val used = producer.getOrElse(pool.acquire(settings))
       producer = None
       // A producer is not reused after an error.
@@ -79,7 +82,7 @@ private[sink] final class Committer(
           pool.discard(settings, used)
           throw e
       }
-      producer = Some(used)
+      if (failures == 0) producer = Some(used) else pool.release(settings, used)
     }
     def judge(transaction: Prepared, e: Throwable): Outcome = {
       val failure =
@@ -106,7 +109,7 @@ private[sink] final class Committer(
             how.done,
             judge(transaction, _),
             failures = 1
-          )(attempt(transaction)))
+          )(attempt(transaction, _)))
         failed = Some(outcome).collect { case pending: Outcome.Pending => pending }
         transaction -> outcome
       }
@@ -120,10 +123,10 @@ private[sink] final class Committer(
       done: Outcome,
       judge: Throwable => Outcome,
       failures: Int
-  )(attempt: => Unit): Outcome = {
+  )(attempt: Int => Unit): Outcome = {
     val outcome =
       try {
-        attempt
+        attempt(failures - 1)
         done
       } catch { case NonFatal(e) => judge(e) }
     outcome match {

@@ -1,6 +1,11 @@
 package io.github.dynamickafka.sink.commit
 
+import java.{util => ju}
+
 import scala.util.control.NonFatal
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.sink.transaction.Prepared
@@ -18,7 +23,8 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
       transactions.map(t =>
         t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
       ),
-      seen.collect { case (id, Right(Seen(Some(kafkaId), _))) => id -> kafkaId }
+      seen.collect { case (id, Right(Seen(Some(kafkaId), _, _))) => id -> kafkaId },
+      seen.collect { case (id, Right(told)) => id -> told.inSyncWritten }
     )
   }
 
@@ -45,19 +51,33 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   }
 
   private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
-    try Right(clusters.admin(id).look(transactions.map(_.transactionalId)))
-    catch {
+    try {
+      val seen =
+        clusters.admin(id).look(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet)
+      clusters.responded(id)
+      Right(seen)
+    } catch {
       case NonFatal(e) if ClusterFailure.isRefused(e) =>
         clusters.disconnect(id)
         Left(ClusterFailure(id, clusters.properties(id).client, e))
+      case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
+        clusters.tooSlow(id)
+        Left(e)
       case NonFatal(e) => Left(e)
     }
 }
 
 private[sink] object Inspector {
 
-  /** @param kafkaIds Kafka's id of each cluster that has one, by cluster id */
-  final case class Report(outcomes: Seq[(Prepared, Outcome)], kafkaIds: Map[String, String]) {
+  /**
+   * @param kafkaIds Kafka's id of each cluster that has one, by cluster id
+   * @param inSync the number of replicas in sync of each partition of the transactions, by cluster id
+   */
+  final case class Report(
+      outcomes: Seq[(Prepared, Outcome)],
+      kafkaIds: Map[String, String],
+      inSync: Map[String, Map[TopicPartition, Int]]
+  ) {
 
     def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)
 

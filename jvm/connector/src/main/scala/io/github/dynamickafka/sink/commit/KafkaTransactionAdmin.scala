@@ -11,16 +11,18 @@ import org.apache.kafka.clients.admin.{
   Admin,
   DescribeClusterOptions,
   ListTransactionsOptions,
+  TopicDescription,
   TransactionListing,
   TransactionState
 }
-import org.apache.kafka.common.KafkaFuture
 import org.apache.kafka.common.config.ConfigResource
 import org.apache.kafka.common.errors.{
   AuthorizationException,
   TimeoutException,
-  TransactionalIdNotFoundException
+  TransactionalIdNotFoundException,
+  UnknownTopicOrPartitionException
 }
+import org.apache.kafka.common.{KafkaFuture, TopicPartition}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
@@ -37,6 +39,13 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   import KafkaTransactionAdmin._
 
   private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.admin.asJava))
+
+  /**
+   * Less than the time limit: Kafka's client may ask a coordinator that does not respond until the end, where a new client
+   * asks the next coordinator.
+   */
+  private val lookMs = properties.admin.get("request.timeout.ms").flatMap(_.trim.toLongOption)
+    .fold(timeoutMs)(request => math.min(timeoutMs, 2 * request))
 
   override def maxTimeoutMs(): Option[Long] = guarded("broker settings") {
     val node = get(admin.describeCluster().nodes()).asScala.head
@@ -58,14 +67,33 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     catch { case _: TimeoutException => ask() }
   }
 
-  override def look(transactionalIds: Seq[String]): Seen = {
+  override def look(transactionalIds: Seq[String], topics: Set[String]): Seen = {
     val cluster = admin.describeCluster().clusterId()
+    val described = admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap
     val told = admin.describeTransactions(transactionalIds.asJava)
     val known = transactionalIds.flatMap { id =>
-      try Some(id -> get(told.description(id)))
+      try Some(id -> get(told.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    Seen(Option(get(cluster)).filter(_.nonEmpty), known.toMap)
+    Seen(Option(get(cluster, lookMs)).filter(_.nonEmpty), known.toMap, described.flatMap((inSync _).tupled))
+  }
+
+  private def inSync(topic: String, asked: KafkaFuture[TopicDescription]): Map[TopicPartition, Int] =
+    try
+      get(asked, lookMs).partitions.asScala.map { p =>
+        val hasLeader = Option(p.leader).exists(!_.isEmpty)
+        new TopicPartition(topic, p.partition) -> (if (hasLeader) math.max(1, p.isr.size) else 0)
+      }.toMap
+    // Without the topic, there is nothing to be seen there.
+    catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => Map.empty }
+
+  override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] = {
+    val asked = admin.describeProducers(partitions.asJava)
+    partitions.map { partition =>
+      val open = get(asked.partitionResult(partition)).activeProducers.asScala
+        .filter(_.currentTransactionStartOffset.isPresent).map(_.producerId)
+      partition -> open.toSet
+    }.toMap
   }
 
   override def open(matching: String => Boolean): Seq[String] = {
@@ -91,8 +119,8 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 
   override def close(): Unit = admin.close(Duration.ZERO)
 
-  private def get[A](future: KafkaFuture[A]): A =
-    try future.get(timeoutMs, TimeUnit.MILLISECONDS)
+  private def get[A](future: KafkaFuture[A], limitMs: Long = timeoutMs): A =
+    try future.get(limitMs, TimeUnit.MILLISECONDS)
     catch { case e: ExecutionException if e.getCause != null => throw e.getCause }
 
   private def guarded[A](what: String)(body: => A): A =

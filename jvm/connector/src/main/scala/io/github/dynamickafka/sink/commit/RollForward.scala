@@ -2,6 +2,7 @@ package io.github.dynamickafka.sink.commit
 
 import java.util.concurrent.TimeUnit
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
@@ -18,6 +19,7 @@ import io.github.dynamickafka.time.Clock
 private[commit] final class RollForward(
     inspector: Inspector,
     committer: Committer,
+    markers: Markers,
     unknown: UnknownCommitPolicy,
     commitTimeoutMs: Long,
     clock: Clock,
@@ -41,11 +43,15 @@ private[commit] final class RollForward(
       entry: JournalEntry,
       mayReplay: Boolean
   ): Option[LostParts] = {
-    val outcomes = end(j, claim, entry)
+    val (outcomes, inSync) = end(j, claim, entry)
     // Somebody may have resolved the decision meanwhile.
     j.checkClaim(claim)
     Decision.of(outcomes) match {
       case Decision.Done =>
+        val committed = outcomes.collect { case (t, Outcome.Committed) => t }
+        markers.await(committed, inSync, earlier = true, deadline()).foreach { cause =>
+          throw incomplete(entry.batch, committed, cause)
+        }
         j.finish(entry)
         None
       case nothing: Decision.Nothing if entry.round == 0 =>
@@ -67,8 +73,12 @@ private[commit] final class RollForward(
     }
   }
 
-  private def end(j: Journal, claim: Claim, entry: JournalEntry): Seq[(Prepared, Outcome)] = {
-    val deadline = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+  private def end(
+      j: Journal,
+      claim: Claim,
+      entry: JournalEntry
+  ): (Seq[(Prepared, Outcome)], Map[String, Map[TopicPartition, Int]]) = {
+    val deadline = this.deadline()
     // Parts of an earlier round are committed.
     val report =
       if (entry.round > 0) inspector.once(entry.transactions, entry.kafkaId)
@@ -77,16 +87,21 @@ private[commit] final class RollForward(
     val outcomes = assumed(entry.batch, report.outcomes, unknown)
     val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
     val (open, ended) = outcomes.partition(_._2 == Outcome.Open)
-    val pending = ended.collect { case (t, _: Outcome.Pending) => t }
+    val pending = ended.collect { case (t, p: Outcome.Pending) if !p.isLeaderless => t }
+    val isPending = ended.exists(_._2.isInstanceOf[Outcome.Pending])
     val isLost = ended.exists(_._2.isInstanceOf[Outcome.Lost])
-    if (ended.exists(_._2.isInstanceOf[Outcome.Unknown])) ended
-    else if (!isVisible && pending.nonEmpty) ended
-    else if (!isVisible && isLost) ended ++ withdraw(claim, entry, open.map(_._1), deadline)
-    else {
-      val now = assumed(entry.batch, commit(entry, open.map(_._1) ++ pending), unknown).toMap
-      outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
-    }
+    val known =
+      if (ended.exists(_._2.isInstanceOf[Outcome.Unknown])) ended
+      else if (!isVisible && isPending) ended
+      else if (!isVisible && isLost) ended ++ withdraw(claim, entry, open.map(_._1), deadline)
+      else {
+        val now = assumed(entry.batch, commit(entry, open.map(_._1) ++ pending), unknown).toMap
+        outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
+      }
+    known -> report.inSync
   }
+
+  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 
   private def withdraw(
       claim: Claim,

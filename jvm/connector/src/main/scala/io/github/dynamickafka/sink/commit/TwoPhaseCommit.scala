@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import java.io.IOException
 import java.util.concurrent.TimeUnit
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
@@ -41,8 +42,9 @@ private[sink] final class TwoPhaseCommit(
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
   private val inspector = new Inspector(clusters, clock)
   private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
+  private val markers = new Markers(clusters, clusters.committing, pool, clock)
   private val rollForward =
-    new RollForward(inspector, committer, unknown, commitTimeoutMs, clock, end(_, _))
+    new RollForward(inspector, committer, markers, unknown, commitTimeoutMs, clock, end(_, _))
   private val leftovers = new Leftovers(name, claim, journal, clusters)
 
   private var committed: Option[Long] = None
@@ -160,7 +162,7 @@ private[sink] final class TwoPhaseCommit(
         steps.reached("before-decision", batch)
         journal.foreach(_.checkClaim(claim))
         val planned = input(batch)
-        val kafkaIds = checkOpen(batch, transactions)
+        val report = checkOpen(batch, transactions)
         checkAge(batch, tasks, startedNanos, timeoutMs)
         val entry = JournalEntry(
           claim.queryId,
@@ -172,7 +174,7 @@ private[sink] final class TwoPhaseCommit(
           planned,
           transactions,
           transactions.map(_.cluster).distinct
-            .map(id => id -> JournalCluster(kafkaIds.get(id), clusters.safe(id))).toMap,
+            .map(id => id -> JournalCluster(report.kafkaIds.get(id), clusters.safe(id))).toMap,
           leftOut
         )
         journal.foreach { j =>
@@ -183,7 +185,7 @@ private[sink] final class TwoPhaseCommit(
         }
         // From here on, other runs can see the decision, so the batch must not be aborted.
         decided = Some(batch)
-        journal.fold(finish(entry))(_.ending(claim)(finish(entry)))
+        journal.fold(finish(entry, report.inSync))(_.ending(claim)(finish(entry, report.inSync)))
       }
       last =
         TwoPhaseCommit.Summary(transactions.size, TimeUnit.NANOSECONDS.toMillis(clock.nanoTime() - from))
@@ -227,22 +229,21 @@ private[sink] final class TwoPhaseCommit(
   /**
    * A task that was stalled for long may have used an id again, and a transaction may have expired on one cluster only:
    * after the decision, this would leave a part of the batch.
-   *
-   * @return Kafka's ids of the clusters
    */
-  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Map[String, String] = {
+  private def checkOpen(batch: Long, transactions: Seq[Prepared]): Inspector.Report = {
     val report = inspector.await(transactions, _ => None, deadline())
     report.outcomes.collectFirst { case (t, outcome) if outcome != Outcome.Open => t -> outcome }.foreach {
       case (t, outcome) =>
         val why = outcome match {
           case Outcome.Lost(reason) => reason
           case Outcome.Unknown(reason) => reason
+          case p: Outcome.Pending if p.isLeaderless => p.cause.getMessage
           case Outcome.Pending(cause) => s"the cluster does not answer whether it is still open: $cause"
           case other => s"it is $other before the decision"
         }
         throw Errors.transactionsAborted(batch, s"${Decision.at(t)}: $why.")
     }
-    report.kafkaIds
+    report
   }
 
   /**
@@ -284,13 +285,16 @@ private[sink] final class TwoPhaseCommit(
         }
     }
 
-  private def finish(entry: JournalEntry): Unit = {
+  private def finish(entry: JournalEntry, inSync: Map[String, Map[TopicPartition, Int]]): Unit = {
     // A run that started meanwhile either has seen the decision and commits it, or has written its claim before the
     // decision and may be aborting these transactions. In the second case, none of them may be committed.
     journal.foreach(_.checkClaim(claim))
     steps.reached("decided", entry.batch)
     Decision.of(RollForward.assumed(entry.batch, end(entry, entry.transactions), unknown)) match {
       case Decision.Done =>
+        markers.await(entry.transactions, inSync, earlier = false, deadline()).foreach { cause =>
+          throw RollForward.incomplete(entry.batch, entry.transactions, cause)
+        }
         steps.reached("committed", entry.batch)
         journal.foreach(_.finish(entry))
       case nothing: Decision.Nothing =>

@@ -13,7 +13,7 @@ private[sink] object States {
     case Outcome.Committed => "committed"
     case Outcome.Lost(_) => "aborted"
     case Outcome.Unknown(_) => "unknown"
-    case Outcome.Pending(_) => "unreachable"
+    case p: Outcome.Pending => if (p.isLeaderless) "open" else "unreachable"
   }
 
   def byId(outcomes: Seq[(Prepared, Outcome)]): Map[String, String] =
@@ -21,6 +21,7 @@ private[sink] object States {
 
   /** Why states are not known, each reason once. */
   def reasons(clusters: Clusters, outcomes: Seq[(Prepared, Outcome)]): Seq[String] = outcomes.collect {
+    case (t, p: Outcome.Pending) if p.isLeaderless => s"cluster '${t.cluster}': ${p.cause.getMessage}"
     case (t, Outcome.Pending(cause)) =>
       s"cluster '${t.cluster}' is unreachable: ${reason(clusters, t.cluster, cause)}"
     case (t, Outcome.Unknown(text)) => s"transaction '${t.transactionalId}' is unknown: $text"

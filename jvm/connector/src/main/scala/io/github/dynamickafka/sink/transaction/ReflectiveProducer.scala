@@ -7,6 +7,7 @@ import java.{util => ju}
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{Callback, KafkaProducer, ProducerConfig}
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
 
@@ -25,6 +26,7 @@ private[transaction] final class ReflectiveProducer(
 ) extends ResumableProducer {
 
   private val manager = insides.manager.get(producer)
+  insides.keepVersion1(manager)
 
   override def begin(transactionalId: String): Unit = {
     insides.forget(manager, transactionalId)
@@ -64,6 +66,19 @@ private[transaction] final class ReflectiveProducer(
     insides.findCoordinator(manager, transactionalId)
   }
 
+  override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit = {
+    begin(transactionalId)
+    val now = insides.opened(manager).producerId
+    if (now != producerId) {
+      producer.abortTransaction()
+      throw new IllegalStateException(
+        s"the producer id of transaction '$transactionalId' is $now instead of $producerId"
+      )
+    }
+    partitions.foreach(insides.add(manager, _))
+    producer.commitTransaction()
+  }
+
   // With a timeout of zero, because a regular close aborts an open transaction.
   override def kill(): Unit = producer.close(Duration.ZERO)
 }
@@ -72,7 +87,7 @@ private[transaction] object ReflectiveProducer {
   private val NoId = "dynamic-kafka"
 
   /** The tested versions: in another version, the same fields may have a different meaning. */
-  private val KnownVersion = """3\.9\.\d+.*""".r
+  private val KnownVersion = """(?:3\.9|4\.[0-3])\.\d+.*""".r
 
   private lazy val insides: Either[String, Insides] =
     try Right(new Insides)
@@ -86,7 +101,7 @@ private[transaction] object ReflectiveProducer {
       )
     case other =>
       Some(
-        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9"
+        s"the Kafka client on the class path has version $other, but this version of the connector requires 3.9, or 4.0 to 4.3"
       )
   }
 
@@ -115,6 +130,12 @@ private[transaction] object ReflectiveProducer {
     private val pending = open(managerClass, "pendingTransition")
     private val coordinator = open(managerClass, "transactionCoordinator")
     private val lookup = method(managerClass, "lookupCoordinator", classOf[CoordinatorType], classOf[String])
+    // Kafka 4.0 renamed it.
+    private val bump = firstOf("clientSideEpochBumpRequired", "epochBumpRequired")
+    // Only in Kafka 4.0 and later.
+    private val features =
+      Option.when(declares("isTransactionV2Enabled"))(open(managerClass, "latestFinalizedFeaturesEpoch"))
+    private val addition = method(managerClass, "maybeAddPartition", classOf[TopicPartition])
     private val bookkeeping = open(managerClass, "txnPartitionMap")
     private val reset = method(bookkeeping.getType, "reset")
     private val partitions = Seq(
@@ -130,6 +151,13 @@ private[transaction] object ReflectiveProducer {
         throw new IllegalStateException(s"no transaction is open: the state is ${state.get(manager)}")
       handle.get(manager).asInstanceOf[ProducerIdAndEpoch]
     }
+
+    /**
+     * Keeps the client to the protocol of transactions before KIP-890, which all brokers support, by pretending that it
+     * knows the features of all brokers to come. With `transaction.version=2` an end increments the epoch, which a commit
+     * of Kafka 3.9 does not do, and then an abort of what is committed succeeds and hides the commit (observed with 4.3.1).
+     */
+    def keepVersion1(manager: AnyRef): Unit = features.foreach(_.set(manager, Long.MaxValue))
 
     /** Resets the state as before the first use, with this id. An open transaction stays open. */
     def forget(manager: AnyRef, transactionalId: String): Unit = manager.synchronized {
@@ -157,18 +185,30 @@ private[transaction] object ReflectiveProducer {
       val _ = lookup.invoke(manager, CoordinatorType.TRANSACTION, transactionalId)
     }
 
+    /** Adds a partition to the open transaction, as a record for it would do. */
+    def add(manager: AnyRef, partition: TopicPartition): Unit = {
+      val _ = addition.invoke(manager, partition)
+    }
+
     private def clear(manager: AnyRef, transactionalId: String): Unit = {
       id.set(manager, transactionalId)
       // Another id may have another coordinator.
       coordinator.set(manager, null)
       lastError.set(manager, null)
       pending.set(manager, null)
+      // Otherwise the client would begin the next transaction of this id when it ends this one.
+      bump.set(manager, false)
       val _ = reset.invoke(bookkeeping.get(manager))
       partitions.foreach(_.get(manager).asInstanceOf[ju.Set[_]].clear())
     }
 
     private def stateOf(name: String): Any =
       states.find(_.toString == name).getOrElse(throw new NoSuchFieldException(s"State.$name"))
+
+    private def declares(name: String): Boolean = managerClass.getDeclaredFields.exists(_.getName == name)
+
+    private def firstOf(names: String*): Field =
+      open(managerClass, names.find(declares).getOrElse(names.head))
 
     private def method(owner: Class[_], name: String, parameters: Class[_]*): Method = {
       val method = owner.getDeclaredMethod(name, parameters: _*)

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.transaction
 
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
@@ -31,6 +32,12 @@ private[sink] trait ResumableProducer {
 
   /** Aborts a transaction that any producer has prepared. Fails if it is committed. */
   def abort(transactionalId: String, handle: ResumableProducer.Handle): Unit
+
+  /**
+   * Commits in these partitions what an earlier transaction of this id, which is committed elsewhere, has left open there:
+   * with a transaction that has these partitions and no records. Fails if the id has another producer id by now.
+   */
+  def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit
 
   /** Closes the producer. An open transaction stays open. */
   def kill(): Unit

@@ -84,6 +84,7 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
     val settings = new Scene().clusters.committing("blue")
     assert(settings.cluster == "blue" && settings.bootstrapServers == "x:1")
     assert(settings.properties("max.block.ms") == "1234")
+    assert(settings.properties("request.timeout.ms") == "1234")
     assert(settings.properties("transaction.timeout.ms") == "10000")
   }
 

@@ -2,9 +2,13 @@ package io.github.dynamickafka.sink.commit
 
 import java.util.{Collections, OptionalLong}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
+import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.operate.States
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -34,6 +38,30 @@ class DecisionSuite extends AnyFunSuite with TimeLimit {
 
   test("a transaction that is still open: can be committed") {
     assert(verdict(tx(ONGOING)) == Open)
+  }
+
+  test(
+    "a transaction that is open, with a partition that has no leader: not yet to be committed, and shown as open"
+  ) {
+    val task = prepared(0)
+    val partitions = Seq(0, 1).map(new TopicPartition("t", _))
+    val open = new TransactionDescription(
+      1,
+      ONGOING,
+      7L,
+      3,
+      60000L,
+      OptionalLong.empty,
+      partitions.take(1).toSet.asJava
+    )
+    def verdict(inSync: (TopicPartition, Int)*) =
+      Verdict(task, None, Seen(None, Map(task.transactionalId -> open), inSync.toMap))
+    assert(verdict(partitions(0) -> 1, partitions(1) -> 0) == Open)
+    val waits = verdict(partitions(0) -> 0, partitions(1) -> 1)
+    assert(waits match {
+      case p: Pending => p.isLeaderless && p.cause.getMessage.contains("t-0"); case _ => false
+    })
+    assert(States.of(waits) == "open")
   }
 
   test("a transaction that Kafka has aborted or is aborting: lost") {

@@ -1,51 +1,29 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.UUID
+import scala.jdk.CollectionConverters._
+import scala.util.Using
 
-import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.SinkTest
-import io.github.dynamickafka.sink.route.RecordRouting.Record
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+import org.apache.kafka.clients.admin.Admin
+
+import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionPool}
+import io.github.dynamickafka.sink.{OldBrokers, SinkTest}
 import io.github.dynamickafka.time.Clock
 
-/** What a broker says of prepared transactions, before and after another producer has ended them. */
-class PreparedTransactionsSuite extends SinkTest {
+class PreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 2)
 
-  private final class Scene(topic: String) {
-    private val properties = CommitScene.properties("blue", Map("bootstrap.servers" -> blue.bootstrapServers))
-    val settings = new ProducerSettings("blue", properties.client)
-    val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
-    clusters.set(Map("blue" -> properties))
-    val inspector = new Inspector(clusters, Clock.System)
-    private val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
-    val committer = new Committer(clusters.committing, inspector, pool, Clock.System)
+class OldBrokersPreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 0)
+    with OldBrokers
 
-    def deadline: Long = System.nanoTime() + 60000000000L
-
-    def prepare(task: Int, by: ProducerSettings = settings): Prepared = {
-      val id = s"dynamic-kafka-${UUID.randomUUID()}"
-      val producer = pool.acquire(by)
-      producer.begin(id)
-      producer.send(new Record(topic, Array[Byte](1)), (_, e) => assert(e == null))
-      producer.flush()
-      val handle = producer.prepare()
-      pool.release(by, producer)
-      Prepared("blue", id, handle.producerId, handle.epoch, task, 1L, Seq(topic))
-    }
-
-    def states(of: Prepared*): Seq[String] =
-      inspector.once(of, _ => None).outcomes.map(_._2.productPrefix)
-
-    def commit(of: Prepared*): Seq[String] =
-      committer.commit(of, _ => None, deadline).map(_._2.productPrefix)
-
-    def abort(of: Prepared*): Seq[String] =
-      committer.abort(of, _ => None, deadline).map(_._2.productPrefix)
-  }
+/**
+ * What a broker says of prepared transactions, before and after another producer has ended them.
+ *
+ * @param transactionVersion the finalized version of Kafka's feature `transaction.version` on these brokers
+ */
+abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTest {
 
   test("they are open until they are committed or aborted; neither can be changed into the other") {
     val topic = newTopicOn(1, blue)
-    val scene = new Scene(topic)
+    val scene = new PreparedScene(blue, topic)
     val Seq(one, two, three) = (0 to 2).map(scene.prepare(_))
     try {
       assert(scene.states(one, two, three) == Seq("Open", "Open", "Open"))
@@ -65,8 +43,36 @@ class PreparedTransactionsSuite extends SinkTest {
       assert(values(blue, topic).size == 1)
     } finally scene.clusters.close()
   }
+
+  test(
+    "a commit leaves the epoch as it was prepared, whatever producer sends it and version the brokers have"
+  ) {
+    val features = Using.resource(
+      Admin.create(java.util.Map.of[String, AnyRef]("bootstrap.servers", blue.bootstrapServers))
+    )(_.describeFeatures().featureMetadata().get().finalizedFeatures().asScala)
+    assert(features.get("transaction.version").fold(0)(_.maxVersionLevel.toInt) == transactionVersion)
+    val topic = newTopicOn(1, blue)
+    val scene = new PreparedScene(blue, topic)
+    try {
+      val Seq(reused, fresh, aborted) = (0 to 2).map(scene.prepare(_))
+      assert(scene.commit(reused) == Seq("Committed"))
+      // Has not connected to any broker, so that it does not know which versions they support.
+      val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
+      val other = new Committer(scene.clusters.committing, scene.inspector, pool, Clock.System)
+      assert(other.commit(Seq(fresh), _ => None, scene.deadline).map(_._2) == Seq(Outcome.Committed))
+      assert(scene.abort(aborted, fresh) == Seq("Lost", "Committed"))
+      val all = Seq(reused, fresh, aborted)
+      val known = scene.clusters.admin("blue").look(all.map(_.transactionalId), Set.empty).known
+      assert(all.map(t => known(t.transactionalId).producerEpoch) == all.map(_.epoch.toInt))
+      assert(values(blue, topic).size == 2)
+      // The next transaction of each id is another one.
+      val next = scene.prepare(3, id = fresh.transactionalId)
+      assert(scene.states(next, fresh) == Seq("Open", "Unknown") && scene.abort(next) == Seq("Lost"))
+    } finally scene.clusters.close()
+  }
+
   test("one that is open for too long is lost") {
-    val scene = new Scene(newTopicOn(1, blue))
+    val scene = new PreparedScene(blue, newTopicOn(1, blue))
     try {
       val short = scene.prepare(0, scene.settings.and("transaction.timeout.ms" -> "1000"))
       eventually(assert(scene.states(short) == Seq("Lost")))

@@ -1,9 +1,12 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.{Collections, OptionalLong}
+import java.util.OptionalLong
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{
   InvalidProducerEpochException,
   SaslAuthenticationException,
@@ -29,6 +32,8 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   private var refusing = Set.empty[String]
   private var replaced = Map.empty[String, Option[String]]
   private var asked = Vector.empty[String]
+  private var inSync = Map.empty[(String, TopicPartition), Int]
+  private var hidden = Map.empty[(String, TopicPartition), Set[Long]]
   private var created, killed = 0
 
   /** What was requested, in order: for example `blue commit id`. */
@@ -46,7 +51,9 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
         t.epoch.toInt,
         60000L,
         OptionalLong.empty,
-        Collections.emptySet
+        inSync.keySet.collect {
+          case (cluster, partition) if cluster == t.cluster && t.topics.contains(partition.topic) => partition
+        }.asJava
       )
     }
   }
@@ -60,6 +67,18 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   def failEnds(transaction: Prepared, times: Int): Unit = synchronized {
     failures += transaction.transactionalId -> times
   }
+
+  /** The number of replicas in sync of a partition, 0: it has no leader. Without this, its topic does not exist. */
+  def setInSync(cluster: String, partition: TopicPartition, replicas: Int): Unit =
+    synchronized(inSync += (cluster -> partition) -> replicas)
+
+  /** Kafka has completed this transaction without a marker in the partition. */
+  def hide(transaction: Prepared, partition: TopicPartition): Unit = synchronized {
+    hidden += (transaction.cluster -> partition) -> Set(transaction.producerId)
+  }
+
+  def isHidden(cluster: String, partition: TopicPartition): Boolean =
+    synchronized(hidden.get(cluster -> partition).exists(_.nonEmpty))
 
   /** The clusters that no longer respond; all others do. */
   def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
@@ -133,6 +152,15 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
         }
       }
 
+    override def complete(id: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
+      ScriptedKafka.this.synchronized {
+        request(settings.cluster, s"complete $id")
+        failIfAsked(id)
+        partitions.foreach(p =>
+          hidden += (settings.cluster -> p) -> (hidden((settings.cluster, p)) - producerId)
+        )
+      }
+
     override def kill(): Unit = ScriptedKafka.this.synchronized(killed += 1)
 
     override def begin(transactionalId: String): Unit = unused
@@ -152,11 +180,20 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
       Some(timeoutMs)
     }
 
-    override def look(ids: Seq[String]): Seen = ScriptedKafka.this.synchronized {
+    override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] =
+      ScriptedKafka.this.synchronized {
+        request(cluster, partitions.toSeq.map(_.toString).sorted.mkString("producers ", " ", ""))
+        partitions.map(p => p -> hidden.getOrElse((cluster, p), Set.empty)).toMap
+      }
+
+    override def look(ids: Seq[String], topics: Set[String]): Seen = ScriptedKafka.this.synchronized {
       request(cluster, ids.mkString("look ", " ", ""))
+      // Whoever waits for a leader must come to an end.
+      if (inSync.exists(_._2 == 0)) clock.advanceMs(patienceMs)
       Seen(
         replaced.getOrElse(cluster, Some(kafkaId(cluster))),
-        ids.flatMap(id => states.get((cluster, id)).map(id -> _)).toMap
+        ids.flatMap(id => states.get((cluster, id)).map(id -> _)).toMap,
+        inSync.collect { case ((`cluster`, partition), n) if topics(partition.topic) => partition -> n }
       )
     }
 

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.transaction
 
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
@@ -35,6 +36,7 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     def commit(): TaskTransactions = sender.commit().asInstanceOf[TaskTransactions]
 
     private final class Silent(cluster: String) extends ResumableProducer {
+      override def complete(id: String, producerId: Long, partitions: Set[TopicPartition]): Unit = ()
       override def begin(transactionalId: String): Unit = {
         begun :+= transactionalId
         // A coordinator that is slow to answer may have begun the transaction before.
@@ -78,11 +80,13 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     assert(scene.ended.size == 3)
   }
 
-  test("an executor with another version of Kafka's client refuses to open a transaction") {
+  test("an executor with an untested version of Kafka's client refuses to open a transaction") {
     val settings = new ProducerSettings("blue", Map("bootstrap.servers" -> "127.0.0.1:1"))
-    val e = intercept[IllegalStateException](ReflectiveProducer.create(settings, version = "4.0.1"))
-    assert(e.getMessage.contains("has version 4.0.1") && e.getMessage.contains("requires 3.9"))
-    ReflectiveProducer.create(settings, version = "3.9.1").kill()
+    Seq("3.8.1", "4.4.0", "4.10.0", "5.0.0").foreach { version =>
+      val e = intercept[IllegalStateException](ReflectiveProducer.create(settings, version))
+      assert(e.getMessage.contains(s"has version $version") && e.getMessage.contains("requires 3.9"))
+    }
+    Seq("3.9.1", "4.0.0", "4.3.1").foreach(ReflectiveProducer.create(settings, _).kill())
   }
 
   test(

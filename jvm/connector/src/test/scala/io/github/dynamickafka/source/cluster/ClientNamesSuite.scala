@@ -4,6 +4,7 @@ import java.lang.management.ManagementFactory
 
 import javax.management.ObjectName
 
+import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.source.{Entry, SourceTest}
 
 /** The client ids of a query in the brokers' logs and in JMX. */
@@ -17,7 +18,12 @@ class ClientNamesSuite extends SourceTest {
       val topic = newTopicOn(1, blue, green)
       Seq(blue, green).foreach(produce(_, topic, 1, Seq("a", "b")))
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic).and("client.id", s"own-$topic"))
-      val query = s.start("clientIdPrefix" -> s"team-$topic", "kafka.auto.include.jmx.reporter" -> "true")
+      val jmx = Seq(
+        // Kafka 4.0 removed the former.
+        "kafka.auto.include.jmx.reporter" -> "true",
+        "kafka.metric.reporters" -> "org.apache.kafka.common.metrics.JmxReporter"
+      ).find { case (name, _) => KafkaProperties.isKnown(name.stripPrefix("kafka.")) }
+      val query = s.start(("clientIdPrefix" -> s"team-$topic") +: jmx.toSeq: _*)
       settle(query)
       assert(s.seen.size == 4)
       // A pool that is full of the consumers of other tests keeps a new one only when theirs have been idle for a while.

@@ -1,0 +1,41 @@
+package io.github.dynamickafka.kafka
+
+/**
+ * Time limits of requests about transactions. A broker that is frozen keeps its connections, so a client waits for
+ * `request.timeout.ms` before it looks for the new coordinator; with Kafka's 30 s, each step of a batch may wait that long.
+ * A request of one step is therefore limited so that a batch is held up for at most 15 s. A property that the user sets
+ * takes precedence.
+ */
+private[dynamickafka] object TransactionTimeLimits {
+  private val RequestTimeout = "request.timeout.ms"
+  private val ConnectionSetup = "socket.connection.setup.timeout.ms"
+
+  // Longer than the session of a broker (9 s by default): the next attempt then finds another coordinator. Not shorter,
+  // because requests with records have to reach the brokers of distant clusters within it.
+  private val taskMs = 10000L
+
+  // These requests are small.
+  private val firstMs = 2500L
+  private val longestMs = 30000L
+
+  /** For producers of tasks, which also send the records. */
+  def ofTasks(chosen: Map[String, String]): Map[String, String] =
+    if (chosen.contains(RequestTimeout)) Map.empty else Map(RequestTimeout -> taskMs.toString)
+
+  /**
+   * For clients of the driver, which send no records.
+   *
+   * @param failures the attempts that were too slow before: a cluster may be slow without being frozen
+   * @param mostMs the time limit of a call, which Kafka requires to be at least as long
+   */
+  def ofDriver(chosen: Map[String, String], failures: Int, mostMs: Long): Map[String, String] = {
+    val limit = math.min(requestMs(failures), mostMs).toString
+    Seq(RequestTimeout, ConnectionSetup).filterNot(chosen.contains).map(_ -> limit).toMap
+  }
+
+  /** How long one attempt with one client may take, which sends a request several times. */
+  def attemptMs(failures: Int): Long = requestMs(failures) * 6
+
+  private def requestMs(failures: Int): Long =
+    math.min(longestMs, firstMs << math.min(2 * math.max(failures, 0), 10))
+}

@@ -1,0 +1,32 @@
+package io.github.dynamickafka.kafka
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.testkit.TimeLimit
+
+class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
+  import TransactionTimeLimits._
+
+  private def request(failures: Int, mostMs: Long = 60000L): Long =
+    ofDriver(Map.empty, failures, mostMs)("request.timeout.ms").toLong
+
+  test(
+    "a batch that meets one frozen broker in each step is held up for 15 s: in a task, in a look, and in a commit"
+  ) {
+    assert(ofTasks(Map.empty)("request.timeout.ms").toLong + 2 * request(0) == 15000L)
+  }
+
+  test(
+    "after a failure the driver waits longer, up to Kafka's default, and never longer than a call may take"
+  ) {
+    assert((0 to 4).map(request(_)) == Seq(2500L, 10000L, 30000L, 30000L, 30000L))
+    assert(request(100) == 30000L && request(2, mostMs = 7000L) == 7000L)
+    assert(attemptMs(0) == 15000L && attemptMs(1) == 60000L)
+  }
+
+  test("a property of the user is kept, for each client") {
+    val chosen = Map("request.timeout.ms" -> "20000", "socket.connection.setup.timeout.ms" -> "3000")
+    assert(ofTasks(chosen).isEmpty && ofDriver(chosen, 0, 60000L).isEmpty)
+    assert(ofDriver(chosen.take(1), 0, 60000L).keySet == Set("socket.connection.setup.timeout.ms"))
+  }
+}

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.file.{Files, Path}
+
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
+
+import io.github.dynamickafka.sink.{SinkTest, Target}
+import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaNode, TestAll}
+
+/** A cluster of three brokers, each of which coordinates transactions and leads partitions. One of them fails. */
+class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with BeforeAndAfterEach {
+  private lazy val three =
+    KafkaCluster.start("three", nodes = 3, properties = Map("transaction.state.log.num.partitions" -> "3"))
+
+  override def afterAll(): Unit = three.stop()
+
+  /** A test that failed must not fail the next one. */
+  override def afterEach(): Unit = {
+    three.thaw()
+    three.nodes.filterNot(_.isAlive).foreach(_.restart())
+  }
+
+  /** The broker that coordinates the transactions of this id. */
+  private def coordinator(id: String): KafkaNode = {
+    val partition = (id.hashCode & Int.MaxValue) % 3
+    three.node(three.leader("__transaction_state", partition).getOrElse(fail("no coordinator")))
+  }
+
+  private def newTopicOnThree(): String = {
+    val topic = newTopic()
+    three.createTopic(topic, partitions = 3)
+    topic
+  }
+
+  /** 15 s, and what a busy machine adds. With Kafka's time limits, each of these tests takes longer than 30 s. */
+  private val limitMs = 25000L
+
+  test("a coordinator that is frozen between prepare and commit: committed by the next one within 15 s") {
+    val topic = newTopicOnThree()
+    val scene = new PreparedScene(three, topic)
+    try {
+      // Connections of the driver that are open when the broker freezes.
+      assert(scene.commit((0 until 4).map(scene.prepare(_)): _*).toSet == Set("Committed"))
+      val prepared = (0 until 20).map(scene.prepare(_))
+      val frozen = coordinator(prepared.head.transactionalId)
+      frozen.freeze()
+      val looking = elapsedMs(assert(scene.open(prepared)))
+      val committing = elapsedMs(assert(scene.commit(prepared: _*).toSet == Set("Committed")))
+      info(s"$looking ms to look, $committing ms to commit")
+      assert(looking + committing < limitMs, s"$looking + $committing")
+      frozen.thaw()
+      assert(values(three, topic).size == 24)
+    } finally scene.clusters.close()
+  }
+
+  test(
+    "a coordinator that is frozen before a batch is prepared: prepared by the next one within 15 s",
+    TestAll
+  ) {
+    val topic = newTopicOnThree()
+    val scene = new PreparedScene(three, topic)
+    try {
+      val before = scene.prepare(0)
+      val frozen = coordinator(before.transactionalId)
+      assert(scene.commit(before) == Seq("Committed"))
+      frozen.freeze()
+      var again = Seq(before)
+      val ms = elapsedMs { again = Seq(scene.prepare(1, id = before.transactionalId)) }
+      info(s"$ms ms to prepare")
+      assert(ms < limitMs, s"$ms ms")
+      assert(scene.commit(again: _*) == Seq("Committed"))
+      frozen.thaw()
+      assert(values(three, topic).size == 2)
+    } finally scene.clusters.close()
+  }
+
+  test(
+    "each batch of a query takes less than 15 s while a broker is frozen, and all records are there once, in order",
+    TestAll
+  ) {
+    continues(_.freeze(), _.thaw())
+  }
+
+  test("... while a broker is down", TestAll) {
+    continues(_.kill(), _.restart())
+  }
+
+  test("... while the brokers are restarted one after the other", TestAll) {
+    continues(_.restart(), node => three.nodes.filter(_ != node).foreach(_.restart()))
+  }
+
+  /** Writes a few batches before, during and after the failure of a broker. */
+  private def continues(begin: KafkaNode => Unit, end: KafkaNode => Unit): Unit = target { t =>
+    val topic = newTopicOnThree()
+    t.out(Entry("three", three, topic))
+    val lines = new Lines(t)
+    lines.batches(2)
+    val node = three.node(three.leader("__transaction_state", 0).get)
+    begin(node)
+    val slow = lines.batches(5)
+    val commits = lines.query.recentProgress.map(_.sink.metrics.get("commitMs")).takeRight(8).mkString(", ")
+    info(s"ms from the end of the tasks to the last commit: $commits")
+    end(node)
+    val after = lines.batches(2)
+    info(s"during the failure: ${slow.mkString(", ")} ms; afterwards: ${after.mkString(", ")} ms")
+    assert(slow.forall(_ < limitMs), slow.mkString(", "))
+    lines.query.stop()
+    assert(three.awaitTransactionsEnded(topic))
+    val found = committed(three, topic)
+    assert(found.map(_.value.toInt).sorted == (0 until lines.written))
+    found.groupBy(_.key).values.foreach { ofKey =>
+      assert(ofKey.map(_.partition).distinct.size == 1)
+      val inOrder = ofKey.sortBy(_.offset).map(_.value.toInt)
+      assert(inOrder == inOrder.sorted)
+    }
+  }
+
+  /** A query that writes the lines of files, one file a batch. */
+  private final class Lines(t: Target) {
+    private val folder: Path = newFolder()
+    var written = 0
+    val query: StreamingQuery = t.start(
+      spark.readStream.option("maxFilesPerTrigger", "1").text(folder.toString)
+        .selectExpr("cast(cast(value as int) % 7 as string) as key", "value"),
+      Trigger.ProcessingTime(0L),
+      "deliveryGuarantee" -> "exactly-once"
+    )
+
+    /** Writes batches one after the other, and returns how long each took, in milliseconds. */
+    def batches(n: Int): Seq[Long] = (1 to n).map { _ =>
+      val text = (written until written + 50).mkString("\n")
+      written += 50
+      val file = Files.writeString(Files.createTempFile("lines", ".tmp"), text)
+      Files.move(file, folder.resolve(s"$written.txt"))
+      elapsedMs(query.processAllAvailable())
+    }
+  }
+}

@@ -1,0 +1,79 @@
+package io.github.dynamickafka.sink.commit
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.LeaderNotAvailableException
+import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
+
+import io.github.dynamickafka.sink.SinkTest
+import io.github.dynamickafka.sink.transaction.Prepared
+import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster}
+import io.github.dynamickafka.time.Clock
+
+class OfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all.head, markerIsLost = true)
+
+class OldBrokersOfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all.last, markerIsLost = false)
+    with InTestAll
+
+/**
+ * A transaction that is committed while a partition that it has written to has no leader.
+ *
+ * @param markerIsLost whether brokers of this version complete the transaction without the partition (KAFKA-20734)
+ */
+abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
+    extends SinkTest with BeforeAndAfterAll with BeforeAndAfterEach {
+  private lazy val three = KafkaCluster.start("three", version, nodes = 3)
+
+  override def afterAll(): Unit = three.stop()
+
+  /** A test that failed must not fail the next one. */
+  override def afterEach(): Unit = three.nodes.filterNot(_.isAlive).foreach(_.restart())
+
+  /** With transactions of which each has written to a topic on node 2 alone. */
+  private def offline(body: (PreparedScene, Seq[Prepared], String) => Unit): Unit = {
+    val topic = newTopic()
+    three.createTopic(topic, configs = Map("min.insync.replicas" -> "1"), replicas = Seq(2))
+    val scene = new PreparedScene(three, topic)
+    try {
+      val prepared = (0 to 1).map(scene.prepare(_))
+      three.node(2).kill()
+      waitFor("no leader")(three.leader(topic, 0).isEmpty)
+      body(scene, prepared, topic)
+    } finally scene.clusters.close()
+  }
+
+  private def markers(scene: PreparedScene): Markers =
+    new Markers(scene.clusters, scene.clusters.committing, scene.pool, Clock.System)
+
+  test("it is not open to be committed while there is no leader, and is afterwards") {
+    offline { (scene, prepared, topic) =>
+      scene.inspector.once(prepared, _ => None).outcomes.map(_._2).foreach {
+        case p: Outcome.Pending => assert(p.isLeaderless && p.cause.getMessage.contains(s"$topic-0"))
+        case other => fail(other.toString)
+      }
+      three.node(2).restart()
+      assert(scene.open(prepared))
+      assert(scene.commit(prepared: _*).toSet == Set("Committed"))
+      assert(values(three, topic).size == 2)
+    }
+  }
+
+  test("it is completed without its marker, which is noticed; what it has written is committed later") {
+    offline { (scene, prepared, topic) =>
+      assert(scene.commit(prepared: _*).toSet == Set("Committed"))
+      val partition = new TopicPartition(topic, 0)
+      val inSync = Map("blue" -> Map(partition -> 1))
+      def await(limitMs: Long) =
+        markers(scene).await(prepared, inSync, earlier = true, System.nanoTime() + limitMs * 1000000L)
+      assert(await(2000L).exists(_.isInstanceOf[LeaderNotAvailableException]))
+      three.node(2).restart()
+      assert(three.awaitTransactionsEnded(topic) == !markerIsLost)
+      val open = scene.clusters.admin("blue").openIn(Set(partition))(partition)
+      assert(open == (if (markerIsLost) prepared.map(_.producerId).toSet else Set.empty))
+      assert(await(60000L).isEmpty)
+      assert(values(three, topic) == prepared.map(_.transactionalId).sorted)
+      // A start that looks again finds them committed.
+      assert(scene.states(prepared: _*).toSet == Set("Committed"))
+      assert(await(60000L).isEmpty)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+
+import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.time.Clock
+
+/** Transactions with one record each, their id, on a cluster with the id `blue`. */
+private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
+  private val properties =
+    CommitScene.properties("blue", Map("bootstrap.servers" -> cluster.bootstrapServers))
+  val settings: ProducerSettings = new ProducerSettings("blue", properties.client)
+    .and(TransactionTimeLimits.ofTasks(properties.client).toSeq :+ ("transaction.timeout.ms" -> "900000"): _*)
+  val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
+  clusters.set(Map("blue" -> properties))
+  val inspector = new Inspector(clusters, Clock.System)
+  val pool = new TransactionPool(ResumableProducer.create(_), 60000L, Clock.System)
+  val committer = new Committer(clusters.committing, inspector, pool, Clock.System)
+
+  def deadline: Long = System.nanoTime() + 60000000000L
+
+  def prepare(
+      task: Int,
+      by: ProducerSettings = settings,
+      id: String = s"dynamic-kafka-${UUID.randomUUID()}"
+  ): Prepared = {
+    val producer = pool.acquire(by)
+    producer.begin(id)
+    producer.send(new Record(topic, id.getBytes(UTF_8)), (_, e) => assert(e == null))
+    producer.flush()
+    val handle = producer.prepare()
+    pool.release(by, producer)
+    Prepared("blue", id, handle.producerId, handle.epoch, task, 1L, Seq(topic))
+  }
+
+  def states(of: Prepared*): Seq[String] =
+    inspector.once(of, _ => None).outcomes.map(_._2.productPrefix)
+
+  /** Whether all of them are open, as the driver asks before it decides. */
+  def open(of: Seq[Prepared]): Boolean =
+    inspector.await(of, _ => None, deadline).outcomes.forall(_._2 == Outcome.Open)
+
+  def commit(of: Prepared*): Seq[String] =
+    committer.commit(of, _ => None, deadline).map(_._2.productPrefix)
+
+  def abort(of: Prepared*): Seq[String] =
+    committer.abort(of, _ => None, deadline).map(_._2.productPrefix)
+}
