@@ -27,7 +27,13 @@ private[dynamickafka] object Errors {
     illegal("INVALID_SCHEMA", Map("reason" -> reason))
 
   /** Has no cause: the message of a parser contains parts of the record. */
-  def decodeFailed(record: RecordPlace, side: String, format: String, field: Option[String], reason: String): Runtime =
+  def decodeFailed(
+      record: RecordPlace,
+      side: String,
+      format: String,
+      field: Option[String],
+      reason: String
+  ): Runtime =
     runtime(
       "DECODE_FAILED",
       Map(

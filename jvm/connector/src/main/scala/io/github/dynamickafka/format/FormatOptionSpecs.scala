@@ -76,7 +76,9 @@ private[dynamickafka] trait FormatOptionSpecs {
     metadataColumns,
     None,
     MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
-    "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c => s"`${c.name}`").mkString(", ") +
+    "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
+      s"`${c.name}`"
+    ).mkString(", ") +
       ". Empty: none."
   )
 
@@ -121,7 +123,9 @@ private[dynamickafka] trait FormatOptionSpecs {
         val wanted = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq
         val known = MetadataColumn.all.map(c => s"'${c.name}'").mkString(", ")
         wanted.find(MetadataColumn.find(_).isEmpty).map(n => s"there is no column '$n'; there are $known.")
-          .orElse(wanted.diff(wanted.distinctBy(_.toLowerCase)).headOption.map(n => s"it contains '$n' twice."))
+          .orElse(wanted.diff(wanted.distinctBy(_.toLowerCase)).headOption.map(n =>
+            s"it contains '$n' twice."
+          ))
           .toLeft(wanted.flatMap(MetadataColumn.find))
       }
     )

@@ -56,7 +56,12 @@ private[dynamickafka] object FormatOptionsParser {
       if (!raw.get(ValueFieldsInclude))
         refuse(raw, KeyFieldsPrefix, prefix, s"it requires '${ValueFieldsInclude.name}=EXCEPT_KEY'.")
       fields.find(!_.startsWith(prefix)).foreach(name =>
-        refuse(raw, KeyFieldsPrefix, prefix, s"the column '$name' of '${KeyFields.name}' does not begin with it.")
+        refuse(
+          raw,
+          KeyFieldsPrefix,
+          prefix,
+          s"the column '$name' of '${KeyFields.name}' does not begin with it."
+        )
       )
       prefix
     }
@@ -123,7 +128,10 @@ private[dynamickafka] object FormatOptionsParser {
         throw Errors.invalidOption(w.name, w.value, reason)
       )
       val prefix = w.name.dropRight(key.option.length)
-      throw Errors.unknownOption(w.name, Suggestions.closest(key.option, settings.map(_.name)).map(prefix + _))
+      throw Errors.unknownOption(
+        w.name,
+        Suggestions.closest(key.option, settings.map(_.name)).map(prefix + _)
+      )
     }
     found.valueType.parse(w.value.trim).left.foreach(reason =>
       throw Errors.invalidOption(w.name, w.value, reason)
@@ -156,7 +164,9 @@ private[dynamickafka] object FormatOptionsParser {
       throw Errors.invalidOption(
         w.name,
         w.value,
-        s"it has no effect: a format that can fail to decode is one of ${Format.all.filter(_.hasFields).map(f => s"'${f.name}'").mkString(", ")}."
+        s"it has no effect: a format that can fail to decode is one of ${Format.all.filter(_.hasFields).map(
+            f => s"'${f.name}'"
+          ).mkString(", ")}."
       )
   }
 
@@ -180,7 +190,8 @@ private[format] object SparkSettings {
       Map("timestampFormat" -> s"$local[XXX]", "timestampNTZFormat" -> local)
     }
     val quotes =
-      if (set.get(FormatSetting.DisableQuotes.name).exists(_.trim.toBoolean)) Map("quote" -> "") else Map.empty
+      if (set.get(FormatSetting.DisableQuotes.name).exists(_.trim.toBoolean)) Map("quote" -> "")
+      else Map.empty
     if (format.hasFields) standard ++ quotes ++ own else Map.empty
   }
 }

@@ -62,7 +62,8 @@ private[dynamickafka] object Layouts {
         options.schema.get.columns.toDDL,
         "a schema is also given to Spark ('.schema(...)'), but only one of the two is allowed."
       )
-    val single = (fixed(options.key, "key") ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
+    val single =
+      (fixed(options.key, "key") ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
     val known = options.metadata.getOrElse(MetadataColumn.all)
     val keeps = (options.value +: options.key.toSeq).exists(_.parseErrors == ParseErrors.Keep)
     SchemaText.nullable(user).zip(user).map { case (field, original) =>
@@ -81,7 +82,10 @@ private[dynamickafka] object Layouts {
           Right(LayoutColumn(field, DecodeError))
         case _ => ofRecord match {
             case Some(column) =>
-              val own = StructField(field.name, SchemaText.nullable(new StructType().add("c", column.dataType)).head.dataType)
+              val own = StructField(
+                field.name,
+                SchemaText.nullable(new StructType().add("c", column.dataType)).head.dataType
+              )
               refuseType(field, own, "is metadata of the record")
               Right(metadata(options, column, Some(original)))
             case None if !options.value.format.hasFields && !options.keyFields.contains(field.name) =>
@@ -100,7 +104,11 @@ private[dynamickafka] object Layouts {
     case Format.Text => StructField(name, StringType)
   }.toSeq
 
-  private def metadata(options: FormatOptions, column: MetadataColumn, field: Option[StructField]): LayoutColumn =
+  private def metadata(
+      options: FormatOptions,
+      column: MetadataColumn,
+      field: Option[StructField]
+  ): LayoutColumn =
     LayoutColumn(
       field.getOrElse(StructField(options.metadataPrefix + column.name, column.dataType, column.nullable)),
       OfRecord(column)
@@ -144,8 +152,9 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
 
   private val wholeKey = options.key.filter(!_.format.hasFields).map(_ => "key")
   private val ofKey: Seq[StructField] =
-    wholeKey.fold(if (options.exceptKey) decoded.filter(f => options.keyFields.contains(f.name)) else Nil)(name =>
-      decoded.filter(_.name == name)
+    wholeKey.fold(if (options.exceptKey) decoded.filter(f => options.keyFields.contains(f.name)) else Nil)(
+      name =>
+        decoded.filter(_.name == name)
     )
   private val ofValue: Seq[StructField] = decoded.diff(ofKey)
   if (!options.value.format.hasFields)
@@ -166,7 +175,7 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
     SideLayout(side.copy(options = zone ++ side.options), StructType(fields), fields.indices, avro)
   }
 
-  val value: SideLayout = 
+  val value: SideLayout =
     layout(options.value, ofValue, options.schema.flatMap(_.avro).filter(_ => ofKey.isEmpty))
 
   /** With `ALL`, the fields of keys are read from the values, so keys are not decoded. */

@@ -42,7 +42,11 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, use
 private[dynamickafka] object DynamicKafkaTable {
 
   def parse(options: CaseInsensitiveStringMap): SourceOptions =
-    SourceOptionsParser.parse(SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table))
+    SourceOptionsParser.parse(SessionDefaults.without(
+      options,
+      SourceOptionSpecs.table,
+      SinkOptionSpecs.table
+    ))
 
   /**
    * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can

@@ -36,7 +36,11 @@ private[source] final class ReaderFactory(decoding: Option[Decoding]) extends Pa
           try new ClusterReader(p, p.reader.createReader(p.inner))
           catch ClusterReader.naming(p)
         decoder.fold[PartitionReader[InternalRow]](reader)(d =>
-          new DecodingReader(reader, d.rows(p.cluster, p.stream), d.decoding.layout.has(MetadataColumn.Headers))
+          new DecodingReader(
+            reader,
+            d.rows(p.cluster, p.stream),
+            d.decoding.layout.has(MetadataColumn.Headers)
+          )
         )
       case other =>
         throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")

@@ -21,7 +21,13 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.clusterUnreachable("blue", "blue:9092", "no answer.", cause),
     Errors.commitIncomplete(3, "cluster 'blue', transaction 'x'", "TimeoutException: no answer.", cause),
     Errors.dataLoss("blue", "orders", "offset 5 is gone."),
-    Errors.decodeFailed(RecordPlace("all-orders", "blue", "orders", 3, 42L), "value", "json", Some("id"), "no number"),
+    Errors.decodeFailed(
+      RecordPlace("all-orders", "blue", "orders", 3, 42L),
+      "value",
+      "json",
+      Some("id"),
+      "no number"
+    ),
     Errors.duplicateCluster("blue", "green", "kfk", Seq("orders")),
     Errors.exactlyOnceRefused("there is no journal."),
     Errors.invalidColumn("value", "there is none."),

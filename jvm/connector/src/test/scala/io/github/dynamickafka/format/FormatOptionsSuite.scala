@@ -61,7 +61,8 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     )
     assert(both.value.options == Map("allowComments" -> "false"))
     assert(both.key.get.options == Map("allowComments" -> "true", "timestampFormat" -> "yyyy"))
-    val csv = of("format" -> "csv", "schema" -> "id INT", "csv.fieldDelimiter" -> ";", "csv.null-literal" -> "-")
+    val csv =
+      of("format" -> "csv", "schema" -> "id INT", "csv.fieldDelimiter" -> ";", "csv.null-literal" -> "-")
     assert(csv.value.options == Map("sep" -> ";", "nullValue" -> "-"))
     assert(
       of("format" -> "csv", "csv.delimiter" -> "|", "schema" -> "id INT").value.options == Map("sep" -> "|")
@@ -78,7 +79,10 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       "value.csv.sepp" -> "x"
     )
     assertRefused("INVALID_OPTION", "use 'parseErrors'")("format" -> "json", "json.mode" -> "FAILFAST")
-    assertRefused("INVALID_OPTION", "no effect when records are read")("format" -> "json", "json.multiLine" -> "true")
+    assertRefused("INVALID_OPTION", "no effect when records are read")(
+      "format" -> "json",
+      "json.multiLine" -> "true"
+    )
     assertRefused("INVALID_OPTION", "the format 'csv' is not in use")("format" -> "json", "csv.sep" -> ";")
     assertRefused("INVALID_OPTION", "the format 'json' is not in use")("json.allowComments" -> "true")
     assertRefused("INVALID_OPTION", "'keyFormat' is 'string'")(
@@ -86,13 +90,20 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
       "keyFormat" -> "string",
       "key.json.allowComments" -> "true"
     )
-    assertRefused("INVALID_OPTION", "neither 'true' nor 'false'")("format" -> "json", "json.allowComments" -> "yes")
+    assertRefused("INVALID_OPTION", "neither 'true' nor 'false'")(
+      "format" -> "json",
+      "json.allowComments" -> "yes"
+    )
     assertRefused("UNKNOWN_OPTION", "")("xml.mode" -> "x")
   }
 
   test("timestampFormat.standard is a format of timestamps with and without zone") {
     def standard(name: String) =
-      of("format" -> "json", "schema" -> "t TIMESTAMP", "json.timestamp-format.standard" -> name).value.options
+      of(
+        "format" -> "json",
+        "schema" -> "t TIMESTAMP",
+        "json.timestamp-format.standard" -> name
+      ).value.options
     assert(standard("SQL")("timestampFormat") == "yyyy-MM-dd HH:mm:ss[.SSSSSSSSS][XXX]")
     assert(standard("ISO-8601")("timestampNTZFormat") == "yyyy-MM-dd'T'HH:mm:ss[.SSSSSSSSS]")
     assertRefused("INVALID_OPTION", "it is not one of 'SQL', 'ISO-8601'")(
@@ -105,20 +116,30 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     val base = Seq("format" -> "json", "schema" -> "k_id INT, v INT")
     assertRefused("MISSING_OPTION", "keyFields")(base :+ ("keyFormat" -> "json"): _*)
     assertRefused("INVALID_OPTION", "'keyFormat' is not set")(base :+ ("keyFields" -> "k_id"): _*)
-    assertRefused("INVALID_OPTION", "one column 'key'")(base ++ Seq("keyFormat" -> "raw", "keyFields" -> "k_id"): _*)
+    assertRefused(
+      "INVALID_OPTION",
+      "one column 'key'"
+    )(base ++ Seq("keyFormat" -> "raw", "keyFields" -> "k_id"): _*)
     val keyed = base ++ Seq("keyFormat" -> "json", "keyFields" -> "k_id")
-    assertRefused("INVALID_OPTION", "requires 'valueFieldsInclude=EXCEPT_KEY'")(keyed :+ ("keyFieldsPrefix" -> "k_"): _*)
+    assertRefused(
+      "INVALID_OPTION",
+      "requires 'valueFieldsInclude=EXCEPT_KEY'"
+    )(keyed :+ ("keyFieldsPrefix" -> "k_"): _*)
     assertRefused("INVALID_OPTION", "does not begin with it")(
       keyed ++ Seq("keyFieldsPrefix" -> "x_", "valueFieldsInclude" -> "EXCEPT_KEY"): _*
     )
-    assertRefused("INVALID_OPTION", "no effect without 'keyFields'")(base :+ ("valueFieldsInclude" -> "ALL"): _*)
+    assertRefused(
+      "INVALID_OPTION",
+      "no effect without 'keyFields'"
+    )(base :+ ("valueFieldsInclude" -> "ALL"): _*)
     val prefixed = of(keyed ++ Seq("key.fields-prefix" -> "k_", "valueFieldsInclude" -> "EXCEPT_KEY"): _*)
     assert(prefixed.keyFieldsPrefix == "k_" && prefixed.exceptKey)
   }
 
   test("parseErrors of keys and values") {
     import ParseErrors._
-    val json = Seq("format" -> "json", "keyFormat" -> "json", "keyFields" -> "id", "schema" -> "id INT, v INT")
+    val json =
+      Seq("format" -> "json", "keyFormat" -> "json", "keyFields" -> "id", "schema" -> "id INT, v INT")
     def policies(more: (String, String)*) = {
       val parsed = of(json ++ more: _*)
       (parsed.value.parseErrors, parsed.key.get.parseErrors)
@@ -144,9 +165,16 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
 
   test("metadataColumns: names in any case, in the order given, each once") {
     import MetadataColumn._
-    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(Seq(Offset, Cluster, LeaderEpoch)))
+    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(Seq(
+      Offset,
+      Cluster,
+      LeaderEpoch
+    )))
     assert(of("metadataColumns" -> "").metadata.contains(Nil))
-    assertRefused("INVALID_OPTION", "there is no column 'ofset'; there are 'topic'")("metadataColumns" -> "ofset")
+    assertRefused(
+      "INVALID_OPTION",
+      "there is no column 'ofset'; there are 'topic'"
+    )("metadataColumns" -> "ofset")
     assertRefused("INVALID_OPTION", "twice")("metadataColumns" -> "offset,OFFSET")
     assertRefused("INVALID_OPTION", "there is no column 'value.source.table'")(
       "metadataColumns" -> "value.source.table"

@@ -25,7 +25,11 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
         "timestamp TIMESTAMP NOT NULL,cluster STRING NOT NULL,stream STRING NOT NULL"
     )
     assert(names(layout("format" -> "string")).take(2) == Seq("value", "topic"))
-    assert(names(layout("format" -> "string", "keyFormat" -> "string")).take(3) == Seq("key", "value", "topic"))
+    assert(names(layout("format" -> "string", "keyFormat" -> "string")).take(3) == Seq(
+      "key",
+      "value",
+      "topic"
+    ))
     val withHeaders = Layouts.of(parse(json: _*).format, None, includeHeaders = true)
     assert(names(withHeaders).last == "headers")
   }
@@ -83,8 +87,12 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a schema given to Spark that does not fit") {
-    assert(refused(asGiven("offset INT, id INT")("format" -> "json")).getMessage.contains("has type BIGINT, not INT"))
-    assert(refused(asGiven("value BINARY")("format" -> "string")).getCondition == "DYNAMIC_KAFKA.INVALID_SCHEMA")
+    assert(refused(
+      asGiven("offset INT, id INT")("format" -> "json")
+    ).getMessage.contains("has type BIGINT, not INT"))
+    assert(
+      refused(asGiven("value BINARY")("format" -> "string")).getCondition == "DYNAMIC_KAFKA.INVALID_SCHEMA"
+    )
     assert(refused(asGiven("x INT")("format" -> "string")).getMessage.contains("no column 'x'"))
     assert(refused(asGiven("id INT")(json: _*)).getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
   }

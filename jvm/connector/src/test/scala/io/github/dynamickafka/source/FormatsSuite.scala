@@ -51,7 +51,8 @@ class FormatsSuite extends SourceTest {
       assert(frame.count() == 2)
       assert(frame.where(col("cluster") === "green").select("name").count() == 1)
       val error = intercept[Exception](frame.select("id").collect())
-      val all = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
+      val all =
+        Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
       Seq("DECODE_FAILED", "cluster 'blue'", s"topic '$topic'", "offset 0", "'id'").foreach(part =>
         assert(all.contains(part), part)
       )

@@ -105,6 +105,6 @@ private[dynamickafka] object DecodedValues {
     case _: DayTimeIntervalType => true
     case other =>
       Set("bigint", "timestamp", "timestamp_ntz").contains(other.simpleString) ||
-        other.simpleString.startsWith("time(")
+      other.simpleString.startsWith("time(")
   }
 }

@@ -17,4 +17,8 @@ private[dynamickafka] trait Decoder {
  * @param field the column that could not be decoded, if it is known
  * @param unparsable whether nothing of the record could be decoded
  */
-private[dynamickafka] final case class DecodeFailure(reason: String, field: Option[String], unparsable: Boolean)
+private[dynamickafka] final case class DecodeFailure(
+    reason: String,
+    field: Option[String],
+    unparsable: Boolean
+)

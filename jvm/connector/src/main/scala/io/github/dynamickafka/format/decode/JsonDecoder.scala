@@ -27,7 +27,11 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
 
   private val wantedSchema = StructType(side.wanted.map(side.schema(_)))
   private val options =
-    new JSONOptions(side.format.options, SQLConf.get.sessionLocalTimeZone, SQLConf.get.columnNameOfCorruptRecord)
+    new JSONOptions(
+      side.format.options,
+      SQLConf.get.sessionLocalTimeZone,
+      SQLConf.get.columnNameOfCorruptRecord
+    )
   private val factory = options.buildJsonFactory()
   private val features = factory.createParser(Array.emptyByteArray).getFeatureMask
   private val spark = new JacksonParser(wantedSchema, options, false)
@@ -106,7 +110,11 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
     val field = Option(current).map(_.column)
     into.clear()
     try {
-      val rows = spark.parse[UTF8String](UTF8String.fromBytes(bytes), CreateJacksonParser.utf8String, identity).iterator
+      val rows = spark.parse[UTF8String](
+        UTF8String.fromBytes(bytes),
+        CreateJacksonParser.utf8String,
+        identity
+      ).iterator
       if (!rows.hasNext) null
       else {
         copy(rows.next(), into)
@@ -130,7 +138,9 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
 
   private def reason(field: Option[JsonColumn], isText: Boolean): String =
     if (isText) "it is not valid JSON"
-    else field.fold("it is not a JSON object that fits the schema")(f => s"the value is not of type ${f.dataType.sql}")
+    else field.fold("it is not a JSON object that fits the schema")(f =>
+      s"the value is not of type ${f.dataType.sql}"
+    )
 
   private def copy(row: InternalRow, into: DecodedValues): Unit =
     fields.foreach { field =>

@@ -15,8 +15,12 @@ import io.github.dynamickafka.format.{ColumnOrigin, Layout}
  * A decoded record as a row, with the columns of a [[Layout]]. One object is reused for all records of a partition. It is a
  * view, so that Spark copies the values once.
  */
-private[source] final class DecodedRow(decoder: RecordDecoder, layout: Layout, cluster: String, stream: String)
-    extends BaseGenericInternalRow
+private[source] final class DecodedRow(
+    decoder: RecordDecoder,
+    layout: Layout,
+    cluster: String,
+    stream: String
+) extends BaseGenericInternalRow
     with RecordRows {
 
   /** For each column, where its value is, and at which index; without values it is metadata with this code. */

@@ -43,9 +43,15 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit {
     val side = Decoded.side(text, "format" -> "avro")
     assert(side.schema.toDDL == "id BIGINT,name STRING,at TIMESTAMP,tags ARRAY<STRING>,kind STRING")
     val decode = Decoded.by(new AvroDecoder(side), side)
-    assert(decode(written(7L, "a")).columns == Seq("Long(7)", "'a'", "Timestamp(1970-01-01 00:00:01.5)", "['x','y']", "'B'"))
+    assert(decode(written(
+      7L,
+      "a"
+    )).columns == Seq("Long(7)", "'a'", "Timestamp(1970-01-01 00:00:01.5)", "['x','y']", "'B'"))
     assert(decode(written(8L, null)).columns.take(2) == Seq("Long(8)", "null"))
-    assert(Decoded.by(new AvroDecoder(side.copy(wanted = Seq(4))), side.copy(wanted = Seq(4)))(written(1L, "b")).columns == Seq("'B'"))
+    assert(Decoded.by(
+      new AvroDecoder(side.copy(wanted = Seq(4))),
+      side.copy(wanted = Seq(4))
+    )(written(1L, "b")).columns == Seq("'B'"))
   }
 
   test("truncated records, bytes that are left over and garbage are bad records") {
@@ -65,6 +71,9 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit {
     val record = new GenericData.Record(own)
     record.put("id", 5)
     record.put("name", "x")
-    assert(Decoded.by(new AvroDecoder(side), side)(encoded(record)) == Decoded(Seq("Integer(5)", "'x'"), bad = false))
+    assert(Decoded.by(new AvroDecoder(side), side)(encoded(record)) == Decoded(
+      Seq("Integer(5)", "'x'"),
+      bad = false
+    ))
   }
 }

@@ -34,13 +34,18 @@ class CsvDecoderSuite extends AnyFunSuite with TimeLimit {
     test(s"random lines as from_csv: ${options.keys.toSeq.sorted.mkString(" ")}", NotInFast) {
       val spark = SourceTest.spark
       import spark.implicits._
-      val side = Decoded.side(Columns, options.map { case (k, v) => s"csv.$k" -> v }.toSeq :+ ("format" -> "csv"): _*)
+      val side =
+        Decoded.side(Columns, options.map { case (k, v) => s"csv.$k" -> v }.toSeq :+ ("format" -> "csv"): _*)
       val corrupt = "corrupt_text"
       // Of a line without values Spark keeps no text as that of a bad record, although it is one.
-      val records = lines(500, options.getOrElse("sep", ",")).filter(l => l.trim.nonEmpty && !l.startsWith("#"))
+      val records =
+        lines(500, options.getOrElse("sep", ",")).filter(l => l.trim.nonEmpty && !l.startsWith("#"))
       val schema = lit(side.schema.add(corrupt, StringType).toDDL)
       val expected = records.zipWithIndex.toDF("value", "n")
-        .select(from_csv(col("value"), schema, (options + ("columnNameOfCorruptRecord" -> corrupt)).asJava), col("n"))
+        .select(
+          from_csv(col("value"), schema, (options + ("columnNameOfCorruptRecord" -> corrupt)).asJava),
+          col("n")
+        )
         .collect().sortBy(_.getInt(1)).map(row => Decoded.of(row.getStruct(0), side.schema)).toSeq
       val decode = Decoded.by(new CsvDecoder(side), side)
       records.zip(expected).foreach { case (line, of) => assert(decode(line.getBytes(UTF_8)) == of, line) }

@@ -10,7 +10,7 @@ import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.{Layouts, SideLayout}
 
 /**
- * What a decoder made of a record, as text that tells apart what `==` does not: NaN and -0.0, and arrays.
+ * What a decoder made of a record, as text that is different where `==` is not: NaN, -0.0, arrays.
  *
  * @param bad whether the record is a bad one
  */
@@ -43,9 +43,12 @@ object Decoded {
     case v: Float => s"${jl.Float.floatToIntBits(v).toHexString}f($v)"
     case v: Array[Byte] => v.map("%02x".format(_)).mkString("0x", "", "")
     case v: Row => v.toSeq.map(text).mkString("{", ",", "}")
-    case v: scala.collection.Map[_, _] => v.map { case (k, x) => s"${text(k)}->${text(x)}" }.toSeq.sorted.mkString("<", ",", ">")
+    case v: scala.collection.Map[_, _] => v.map { case (k, x) =>
+        s"${text(k)}->${text(x)}"
+      }.toSeq.sorted.mkString("<", ",", ">")
     case v: scala.collection.Seq[_] => v.map(text).mkString("[", ",", "]")
-    case v: String => v.map(c => if (c < 128) c.toString else s"\\u${c.toInt.toHexString}").mkString("'", "", "'")
+    case v: String =>
+      v.map(c => if (c < 128) c.toString else s"\\u${c.toInt.toHexString}").mkString("'", "", "'")
     case v => s"${v.getClass.getSimpleName}($v)"
   }
 }

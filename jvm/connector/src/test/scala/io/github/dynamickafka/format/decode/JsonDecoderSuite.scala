@@ -17,7 +17,11 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit {
   private val Corrupt = "corrupt text"
 
   /** What Spark's function makes of these records, all in one job. */
-  private def bySpark(records: Seq[Array[Byte]], schema: StructType, options: Map[String, String]): Seq[Decoded] = {
+  private def bySpark(
+      records: Seq[Array[Byte]],
+      schema: StructType,
+      options: Map[String, String]
+  ): Seq[Decoded] = {
     val spark = SourceTest.spark
     import spark.implicits._
     val withCorrupt = schema.add(Corrupt, StringType)
@@ -32,11 +36,15 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit {
     val _ = SourceTest.spark
     val decode = Decoded.by(new JsonDecoder(side), side)
     records.zip(bySpark(records, schema, options)).foreach { case (bytes, expected) =>
-      assert(decode(bytes) == expected, s"${new String(bytes, UTF_8)} (${bytes.map("%02x".format(_)).mkString})")
+      assert(
+        decode(bytes) == expected,
+        s"${new String(bytes, UTF_8)} (${bytes.map("%02x".format(_)).mkString})"
+      )
     }
   }
 
-  private def side(options: (String, String)*) = Decoded.side(JsonRecords.Schema, options :+ ("format" -> "json"): _*)
+  private def side(options: (String, String)*) =
+    Decoded.side(JsonRecords.Schema, options :+ ("format" -> "json"): _*)
 
   Seq(
     Map.empty[String, String],
@@ -79,7 +87,11 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit {
   test("a failure names the field and its type, and contains nothing of the record") {
     val of = decode("id INT, name STRING")
     assert(of("{\"id\": 1}") == null)
-    assert(of("{\"id\": \"secret\"}") == DecodeFailure("the value is not of type INT", Some("id"), unparsable = false))
+    assert(of("{\"id\": \"secret\"}") == DecodeFailure(
+      "the value is not of type INT",
+      Some("id"),
+      unparsable = false
+    ))
     assert(of("{\"id\": 1, secret") == DecodeFailure("it is not valid JSON", None, unparsable = true))
     assert(of("[1]").unparsable)
     assert(!of("{\"id\": \"secret\"}").toString.contains("secret"))

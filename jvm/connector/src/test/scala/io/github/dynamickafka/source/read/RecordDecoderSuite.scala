@@ -33,13 +33,16 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
     val convert = CatalystTypeConverters.createToScalaConverter(layout.schema)
     val project = UnsafeProjection.create(layout.schema)
     // One row at a time, because it is the same object.
-    records.flatMap(record => Option(of.of(record)).map { row =>
-      val unsafe = convert(project(row).copy()).asInstanceOf[org.apache.spark.sql.Row].toSeq
-      // The generic access gives the same.
-      val generic = convert(InternalRow.fromSeq(row.toSeq(layout.schema))).asInstanceOf[org.apache.spark.sql.Row].toSeq
-      assert(shown(unsafe) == shown(generic))
-      shown(unsafe)
-    })
+    records.flatMap(record =>
+      Option(of.of(record)).map { row =>
+        val unsafe = convert(project(row).copy()).asInstanceOf[org.apache.spark.sql.Row].toSeq
+        // The generic access gives the same.
+        val generic =
+          convert(InternalRow.fromSeq(row.toSeq(layout.schema))).asInstanceOf[org.apache.spark.sql.Row].toSeq
+        assert(shown(unsafe) == shown(generic))
+        shown(unsafe)
+      }
+    )
   }
 
   private def shown(values: Seq[Any]): Seq[Any] = values.map {
@@ -76,8 +79,9 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
       rows(layout(json: _*))(record("{\"id\": \"secret-text\"}"))
     )
     assert(error.getCondition == "DYNAMIC_KAFKA.DECODE_FAILED")
-    Seq("orders", "blue", "orders-eu", "partition 3", "offset 42", "json", "'id'", "INT", "value").foreach(part =>
-      assert(error.getMessage.contains(part), part)
+    Seq("orders", "blue", "orders-eu", "partition 3", "offset 42", "json", "'id'", "INT", "value").foreach(
+      part =>
+        assert(error.getMessage.contains(part), part)
     )
     val all = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString
     assert(!all.contains("secret-text"))
