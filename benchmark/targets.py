@@ -38,6 +38,14 @@ TARGETS: dict[str, Target] = {
     "throughput.2.default": _least("2 clusters: reading, both with their defaults", 3.0, "x union"),
     "throughput.2.same": _least("2 clusters: reading, same client settings", 1.0, "x union"),
     "cost": _most("reading with commits, limits and metrics, compared with reading without", 1.03, "x"),
+    "json.small.builtin": _least(
+        "JSON of 200 bytes, decoded, against the built-in source with from_json", 2.5, "x"
+    ),
+    "json.small.product": _least("JSON of 200 bytes, decoded, against from_json over the raw source", 2.5, "x"),
+    "json.wide.builtin": _least(
+        "JSON of 1 KB, 3 of 40 fields, against the built-in source with from_json", 5.0, "x"
+    ),
+    "json.wide.product": _least("JSON of 1 KB, 3 of 40 fields, against from_json over the raw source", 5.0, "x"),
     "scale.64": _most("64 cluster ids: whole AvailableNow query, warm", 7.0, "s"),
     "planning.64": _most("planning of a trigger: 64 cluster ids against 1, one has data", 2.0, "x"),
     "planning.64.busy": _most("planning of a trigger: 64 cluster ids against 1, all have data", 2.0, "x"),

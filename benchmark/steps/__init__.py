@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmark.context import Context
 from benchmark.steps import (
     cost,
+    decode,
     discovery,
     ids,
     large,
@@ -26,6 +27,7 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "offsets": offsets.run,
     "throughput": throughput.run,
     "cost": cost.run,
+    "json": decode.run,
     "scale": scale.run,
     "ids": ids.run,
     "stop": stop.run,

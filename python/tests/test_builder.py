@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from dynamic_kafka import (
     ClusterMetadata,
@@ -216,3 +217,30 @@ def test_a_value_that_no_option_can_have(builder: Builder) -> None:
 def test_options_are_a_copy(builder: Builder) -> None:
     builder.options()["streamIds"] = "x"
     assert builder.options() == {}
+
+
+def test_formats(builder: Builder) -> None:
+    schema = StructType([StructField("id", IntegerType())])
+    options = (
+        builder.set_format("json")
+        .set_key_format("json", "id", "v")
+        .set_schema(schema)
+        .set_metadata_columns("offset", "cluster")
+        .set_parse_errors("drop")
+        .set_property("json.allowComments", True)
+        .set_property("key.json.timestampFormat", "yyyy")
+        .options()
+    )
+    assert options == {
+        "format": "json",
+        "keyFormat": "json",
+        "keyFields": "id;v",
+        "schema": schema.json(),
+        "metadataColumns": "offset;cluster",
+        "parseErrors": "drop",
+        "json.allowComments": "true",
+        "key.json.timestampFormat": "yyyy",
+    }
+    assert builder.set_schema("id INT").set_metadata_columns().options()["schema"] == "id INT"
+    assert builder.options()["metadataColumns"] == ""
+    assert builder.set_property("key.serializer", "x").options()["kafka.key.serializer"] == "x"

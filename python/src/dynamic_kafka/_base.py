@@ -20,6 +20,8 @@ FORMAT = "dynamic-kafka"
 # A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
 _PREFIXES = ("kafka.", "cluster.", "metadataservice.")
+# Options of formats: json.timestampFormat, key.csv.sep, value.format.
+_OF_FORMAT = re.compile(r"((key|value)\.)?(json|csv|avro)\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
 
 
 class DynamicKafkaBuilder:
@@ -174,7 +176,7 @@ class DynamicKafkaBuilder:
 
 def _qualified(name: str) -> str:
     """Returns the name of the option for a property's name."""
-    known = name.lower().startswith(_PREFIXES)
+    known = name.lower().startswith(_PREFIXES) or _OF_FORMAT.fullmatch(name)
     kafka = ("." in name or name in _KAFKA_WITHOUT_DOT) and not known
     return f"kafka.{name}" if kafka else name
 

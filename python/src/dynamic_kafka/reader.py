@@ -12,6 +12,7 @@ from dynamic_kafka.offsets import FALLBACK, Kind, OffsetsInitializer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
     from typing_extensions import Self
 
 _EXCLUSIVE = {"streamids": "streamPattern", "streampattern": "streamIds"}
@@ -92,12 +93,55 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """
         return self.set_ending_offsets(offsets)
 
+    def set_format(self, format: str) -> Self:
+        """Sets the format of the values: ``raw`` (default), ``string``, ``json``, ``csv`` or ``avro``.
+
+        Args:
+            format: The format. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+        """
+        return self._put("format", format)
+
+    def set_key_format(self, format: str, *fields: str) -> Self:
+        """Sets the format of the keys.
+
+        Args:
+            format: As for ``set_format``.
+            fields: The columns of the schema that keys contain; none with ``raw`` and ``string``.
+        """
+        self._put("keyFormat", format)
+        return self._put("keyFields", ";".join(fields)) if fields else self
+
+    def set_schema(self, schema: str | StructType) -> Self:
+        """Sets the columns of the records.
+
+        Args:
+            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, or an Avro schema.
+        """
+        return self._put("schema", schema if isinstance(schema, str) else schema.json())
+
+    def set_metadata_columns(self, *names: str) -> Self:
+        """Sets the columns after the decoded ones, in this order.
+
+        Args:
+            names: Names such as ``offset`` and ``cluster``. Without any, there are no such columns.
+        """
+        return self._put("metadataColumns", ";".join(names))
+
+    def set_parse_errors(self, policy: str) -> Self:
+        """Sets what happens when a key or value cannot be decoded.
+
+        Args:
+            policy: ``fail`` (default), ``null``, ``drop`` or ``keep``.
+        """
+        return self._put("parseErrors", policy)
+
     def load(self) -> DataFrame:
         """Returns a streaming DataFrame.
 
         Its columns are those of Spark's Kafka source: ``key`` and ``value`` (binary), ``topic`` (string),
         ``partition`` (int), ``offset`` (long), ``timestamp``, ``timestampType`` (int), with the option
-        ``includeHeaders`` also ``headers``; then ``cluster`` and ``stream`` (string).
+        ``includeHeaders`` also ``headers``; then ``cluster`` and ``stream`` (string). With ``set_format``, they
+        are the decoded columns, then the metadata columns.
 
         Raises:
             DynamicKafkaError: if there is no active session, or the session does not have the connector's jar of

@@ -11,8 +11,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, SessionDefaults}
-import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptionsParser}
-import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
@@ -34,7 +33,7 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
     schemaAsked = true
-    readSchema(options)
+    readSchema(options, None)
   }
 
   override def getTable(
@@ -44,8 +43,8 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
-    if (schemaAsked) new DynamicKafkaTable(schema)
-    else if (reads(forWriting)) withUserSchema(schema, options)
+    if (schemaAsked) new DynamicKafkaTable(schema, None)
+    else if (reads(forWriting)) new DynamicKafkaTable(readSchema(options, Some(schema)), Some(schema))
     else {
       DynamicKafkaSinkTable.check(forWriting, schema)
       new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
@@ -63,24 +62,10 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     !has(spec => SourceOptionSpecs.table.find(spec.name).isEmpty, SinkOptionSpecs.table)
   }
 
-  private def readSchema(options: CaseInsensitiveStringMap): StructType = {
-    val parsed = SourceOptionsParser.parse(
-      SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table)
-    )
+  /** @param user the schema that the user gave to Spark */
+  private def readSchema(options: CaseInsensitiveStringMap, user: Option[StructType]): StructType = {
+    val parsed = DynamicKafkaTable.parse(options)
     DynamicKafkaTable.check(parsed)
-    DynamicKafkaTable.schema(parsed.includeHeaders)
-  }
-
-  /** Accepts a user-specified schema only if it is the schema of the source. */
-  private def withUserSchema(schema: StructType, options: CaseInsensitiveStringMap): Table = {
-    val own = readSchema(options)
-    if (schema != own)
-      throw Errors.invalidOption(
-        "schema",
-        schema.simpleString,
-        s"this data source has a fixed schema: ${own.simpleString}. Remove the user-specified schema. " +
-          "To write, set the stream with 'streamId' instead of 'streamIds' or 'streamPattern'."
-      )
-    new DynamicKafkaTable(own)
+    DynamicKafkaTable.schema(parsed, user)
   }
 }

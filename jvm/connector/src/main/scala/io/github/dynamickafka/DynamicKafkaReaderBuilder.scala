@@ -5,13 +5,15 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptionSpecs
 
 /**
  * Builds a DataFrame of the records of streams: set the metadata service and the streams, then call `load()` or
- * `loadBatch()`. The rows have the columns of Spark's Kafka source, then `cluster` and `stream`. Not thread-safe.
+ * `loadBatch()`. The rows have the columns of Spark's Kafka source, then `cluster` and `stream`, unless a format is set. Not
+ * thread-safe.
  *
  * Settings that Flink's `DynamicKafkaSourceBuilder` (FLIP-246) also has use the same method names.
  */
@@ -57,6 +59,29 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   /** Same as `setEndingOffsets`, with the name that Flink uses. */
   def setBounded(offsets: OffsetsInitializer): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
+
+  /**
+   * Sets the format of the values: `raw` (default), `string`, `json`, `csv` or `avro`. Options of the format are set with
+   * `setOption("json.timestampFormat", ...)`.
+   */
+  def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
+
+  /** Sets the format of the keys, and the columns of the schema that keys contain; none with `raw` and `string`. */
+  def setKeyFormat(format: String, fields: String*): DynamicKafkaReaderBuilder = {
+    val withFormat = setOption(KeyFormat.name, format)
+    if (fields.isEmpty) withFormat else withFormat.setOption(KeyFields.name, fields.mkString(";"))
+  }
+
+  /** Sets the columns of the records, as DDL, as the JSON of a `StructType`, or as an Avro schema. */
+  def setSchema(schema: String): DynamicKafkaReaderBuilder = setOption(Schema.name, schema)
+  def setSchema(schema: StructType): DynamicKafkaReaderBuilder = setSchema(schema.json)
+
+  /** Sets the columns after the decoded ones, in this order. Without arguments there are none. */
+  def setMetadataColumns(names: String*): DynamicKafkaReaderBuilder =
+    setOption(MetadataColumns.name, names.mkString(";"))
+
+  /** Sets what happens when a key or value cannot be decoded: `fail` (default), `null`, `drop` or `keep`. */
+  def setParseErrors(policy: String): DynamicKafkaReaderBuilder = setOption(OnParseErrors.name, policy)
 
   /**
    * Returns a streaming DataFrame.

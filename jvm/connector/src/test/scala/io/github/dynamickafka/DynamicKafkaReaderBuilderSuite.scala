@@ -6,6 +6,7 @@ import java.{time => jt, util => ju}
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -25,6 +26,31 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
     def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = ju.Map.of()
     def isClusterActive(clusterId: String): Boolean = true
     def close(): Unit = ()
+  }
+
+  test("formats") {
+    val schema = StructType.fromDDL("id INT, v STRING")
+    val options = builder
+      .setFormat("json")
+      .setKeyFormat("json", "id", "v")
+      .setSchema(schema)
+      .setMetadataColumns("offset", "cluster")
+      .setParseErrors("drop")
+      .setProperty("json.allowComments", "true")
+      .options()
+    assert(
+      options == Map(
+        "format" -> "json",
+        "keyFormat" -> "json",
+        "keyFields" -> "id;v",
+        "schema" -> schema.json,
+        "metadataColumns" -> "offset;cluster",
+        "parseErrors" -> "drop",
+        "json.allowComments" -> "true"
+      )
+    )
+    assert(builder.setSchema("id INT").setKeyFormat("string").setMetadataColumns().options() ==
+      Map("schema" -> "id INT", "keyFormat" -> "string", "metadataColumns" -> ""))
   }
 
   test("setters set options") {

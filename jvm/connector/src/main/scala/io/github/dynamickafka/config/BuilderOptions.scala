@@ -85,7 +85,7 @@ private[dynamickafka] final class BuilderOptions(table: OptionTable) {
   }
 
   def setProperty(key: String, value: String): Unit =
-    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.find(key).isDefined)
+    if (OptionName.Prefixes.exists(OptionName.afterPrefix(key, _).isDefined) || table.has(key))
       set(key, value)
     else if (KafkaProperties.isPlausible(key)) set(OptionName.Kafka + key, value)
     else throw Errors.unknownOption(key, Suggestions.forOption(key, table))

@@ -5,10 +5,11 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
+import io.github.dynamickafka.format.{Format, FormatOptionSpecs}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
-private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs {
+private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with FormatOptionSpecs {
   import OptionType._
 
   val MetadataService: OptionSpec[String] = OptionSpec(
@@ -340,7 +341,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs {
     GroupIdPrefix,
     CommitOffsets,
     CommitGroupId
-  )
+  ) ++ ofFormats
 
-  val table: OptionTable = new OptionTable(all, UnsupportedOptions.OfSource)
+  val table: OptionTable = new OptionTable(all, UnsupportedOptions.OfSource, Format.all.map(_.name))
 }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptionsParser
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -50,7 +51,8 @@ private[dynamickafka] object SourceOptionsParser {
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
       replacedClusters = raw.get(ReplacedPolicy),
-      deferWithState = deferWithState(raw)
+      deferWithState = deferWithState(raw),
+      format = FormatOptionsParser.parse(raw)
     )
   }
 

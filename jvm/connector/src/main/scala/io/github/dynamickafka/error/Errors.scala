@@ -22,6 +22,33 @@ private[dynamickafka] object Errors {
   def missingOption(option: String, reason: String): IllegalArgument =
     illegal("MISSING_OPTION", Map("option" -> option, "reason" -> reason))
 
+  /** The schema of the records: the option, the one given to Spark, or both together with the metadata columns. */
+  def invalidSchema(reason: String): IllegalArgument =
+    illegal("INVALID_SCHEMA", Map("reason" -> reason))
+
+  /** Has no cause: the message of a parser contains parts of the record. */
+  def decodeFailed(
+      record: RecordPlace,
+      side: String,
+      format: String,
+      field: Option[String],
+      reason: String
+  ): Runtime =
+    runtime(
+      "DECODE_FAILED",
+      Map(
+        "stream" -> record.stream,
+        "cluster" -> record.cluster,
+        "topic" -> record.topic,
+        "partition" -> record.partition.toString,
+        "offset" -> record.offset.toString,
+        "side" -> side,
+        "format" -> format,
+        "field" -> field.fold("-")(name => s"'$name'"),
+        "reason" -> reason
+      )
+    )
+
   /** @param where the location: file and line, stream, cluster and key, as far as they are known */
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("METADATA_INVALID", Map("where" -> where, "reason" -> reason), cause)
@@ -193,3 +220,12 @@ private[dynamickafka] object Errors {
   private def runtime(sub: String, parameters: Map[String, String], cause: Throwable = null) =
     new DynamicKafkaRuntimeException(s"DYNAMIC_KAFKA.$sub", parameters, cause)
 }
+
+/** A record, as an error names it. */
+private[dynamickafka] final case class RecordPlace(
+    stream: String,
+    cluster: String,
+    topic: String,
+    partition: Int,
+    offset: Long
+)

@@ -20,6 +20,7 @@ import io.github.dynamickafka.offset.{
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.read.Decoding
 import io.github.dynamickafka.source.trigger.{
   DuplicateClusters,
   LossPolicy,
@@ -36,7 +37,8 @@ private[source] final class DynamicBatch(
     options: SourceOptions,
     watcher: () => MetadataWatcher[Topology],
     open: () => ClusterStreams,
-    planner: BatchPlanner
+    planner: BatchPlanner,
+    decoding: Option[Decoding]
 ) extends Batch {
 
   private lazy val partitions: Array[InputPartition] = Using.resource(watcher()) { metadata =>
@@ -46,7 +48,7 @@ private[source] final class DynamicBatch(
 
   override def planInputPartitions(): Array[InputPartition] = partitions
 
-  override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
+  override def createReaderFactory(): PartitionReaderFactory = new ReaderFactory(decoding)
 
   private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
     val configs = ClusterConfigs(options, answer.clusters.keySet.toSet)

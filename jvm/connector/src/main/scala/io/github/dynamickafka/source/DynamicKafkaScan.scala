@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -20,6 +21,7 @@ import io.github.dynamickafka.source.cluster.{
   TopologyCheck
 }
 import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
@@ -29,6 +31,7 @@ import io.github.dynamickafka.time.Clock
 private[source] final class DynamicKafkaScan(
     options: SourceOptions,
     schema: StructType,
+    layout: Option[Layout] = None,
     clock: Clock = Clock.System
 ) extends Scan {
 
@@ -47,7 +50,16 @@ private[source] final class DynamicKafkaScan(
     )
     val streams = open(source, checkpointLocation)
     val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
-    new DynamicMicroBatchStream(options, feed, streams, memory, BatchPlanner(options, source), watch, clock)
+    new DynamicMicroBatchStream(
+      options,
+      feed,
+      streams,
+      memory,
+      BatchPlanner(options, source),
+      watch,
+      clock,
+      decoding
+    )
   }
 
   override def toBatch(): Batch = {
@@ -59,9 +71,13 @@ private[source] final class DynamicKafkaScan(
       options,
       () => watcher(hadoop, once),
       () => open(source, "batch"),
-      BatchPlanner(options, source)
+      BatchPlanner(options, source),
+      decoding
     )
   }
+
+  private def decoding: Option[Decoding] =
+    layout.map(Decoding(_, DecodeCounts(SparkSession.active.sparkContext)))
 
   // With the default, Spark would plan every batch six times, because it checks whether each partition is columnar.
   override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED

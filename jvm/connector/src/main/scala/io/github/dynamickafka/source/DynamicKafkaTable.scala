@@ -4,17 +4,27 @@ import java.{util => ju}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
-import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
+import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.decode.Decoders
+import io.github.dynamickafka.format.{Layout, Layouts}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
-/** The streams as a table, with the columns of Spark's Kafka source, then `cluster` and `stream`, non-null strings. */
-private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) extends Table with SupportsRead {
+/**
+ * The streams as a table: with the format `raw`, the columns of Spark's Kafka source, then `cluster` and `stream`, non-null
+ * strings; with other formats, the decoded columns, then those about the record.
+ *
+ * @param user the schema that the user gave to Spark
+ */
+private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, user: Option[StructType])
+    extends Table
+    with SupportsRead {
 
   override def name(): String = "dynamic-kafka"
 
@@ -23,13 +33,20 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType) ext
   override def capabilities(): ju.Set[TableCapability] =
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () => {
-    val own = SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table)
-    new DynamicKafkaScan(SourceOptionsParser.parse(own), tableSchema): Scan
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
+    val parsed = DynamicKafkaTable.parse(options)
+    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user))
   }
 }
 
 private[dynamickafka] object DynamicKafkaTable {
+
+  def parse(options: CaseInsensitiveStringMap): SourceOptions =
+    SourceOptionsParser.parse(SessionDefaults.without(
+      options,
+      SourceOptionSpecs.table,
+      SinkOptionSpecs.table
+    ))
 
   /**
    * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can
@@ -38,7 +55,34 @@ private[dynamickafka] object DynamicKafkaTable {
   def check(options: SourceOptions): Unit =
     MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
 
-  def schema(includeHeaders: Boolean): StructType =
+  /**
+   * The columns of the table, checked.
+   *
+   * @param user the schema that the user gave to Spark
+   */
+  def schema(options: SourceOptions, user: Option[StructType]): StructType =
+    layout(options, user) match {
+      case Some(layout) =>
+        (layout.value +: layout.key.toSeq).foreach(Decoders.check)
+        layout.schema
+      case None =>
+        val own = plain(options.includeHeaders)
+        user.filter(_ != own).foreach(schema =>
+          throw Errors.invalidOption(
+            "schema",
+            schema.simpleString,
+            s"the format 'raw' has fixed columns: ${own.simpleString}. Set 'format', or remove the user-specified schema. " +
+              "To write, set the stream with 'streamId' instead of 'streamIds' or 'streamPattern'."
+          )
+        )
+        own
+    }
+
+  /** None: the columns of Spark's Kafka source. */
+  private def layout(options: SourceOptions, user: Option[StructType]): Option[Layout] =
+    Option.when(!options.format.isPlain)(Layouts.of(options.format, user, options.includeHeaders))
+
+  private def plain(includeHeaders: Boolean): StructType =
     SparkKafkaSource.find().schema(includeHeaders)
       .add("cluster", StringType, nullable = false)
       .add("stream", StringType, nullable = false)

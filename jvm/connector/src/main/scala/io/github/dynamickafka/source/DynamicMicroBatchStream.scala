@@ -28,6 +28,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.read.Decoding
 import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
 import io.github.dynamickafka.source.trigger.{
   DeferredRanges,
@@ -57,7 +58,8 @@ private[source] final class DynamicMicroBatchStream(
     memory: SourceCheckpoint,
     planner: BatchPlanner,
     watch: QueryReporter,
-    clock: Clock
+    clock: Clock,
+    decoding: Option[Decoding] = None
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream {
@@ -228,7 +230,7 @@ private[source] final class DynamicMicroBatchStream(
     }
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = ReaderFactory
+  override def createReaderFactory(): PartitionReaderFactory = new ReaderFactory(decoding)
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
@@ -248,7 +250,9 @@ private[source] final class DynamicMicroBatchStream(
       watch.commitCounts,
       deferred.records(at),
       lost.total,
-      streams.times.ages
+      streams.times.ages,
+      decoding.fold(0L)(_.counts.errors.sum),
+      decoding.fold(0L)(_.counts.dropped.sum)
     )
   }
 

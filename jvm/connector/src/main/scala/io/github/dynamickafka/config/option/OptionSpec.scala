@@ -12,6 +12,7 @@ import io.github.dynamickafka.error.Errors
  * @param defaultText the default in the documentation
  * @param doc the description for users, in Markdown
  * @param perCluster whether `cluster.<id>.<name>` sets the option for one cluster
+ * @param aliases other names, which may contain dots
  */
 private[dynamickafka] final case class OptionSpec[T](
     name: String,
@@ -19,15 +20,17 @@ private[dynamickafka] final case class OptionSpec[T](
     default: Option[T],
     defaultText: String,
     doc: String,
-    perCluster: Boolean = false
+    perCluster: Boolean = false,
+    aliases: Seq[String] = Nil
 ) {
   val key: String = OptionName.normalize(name)
+  private val keys: Set[String] = aliases.map(OptionName.normalize).toSet + key
 
   /** @param writtenAs the name of the option as the user wrote it, for the error message */
   def parse(value: String, writtenAs: String = name): T =
     valueType.parse(value.trim).fold(reason => throw Errors.invalidOption(writtenAs, value, reason), identity)
 
-  def named(other: String): Boolean = OptionName.normalize(other) == key
+  def named(other: String): Boolean = keys.contains(OptionName.normalize(other))
 }
 
 /** Compares option names without regard to case and hyphens, so that the spellings of Flink are valid. */

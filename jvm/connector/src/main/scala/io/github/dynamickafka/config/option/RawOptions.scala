@@ -13,6 +13,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  *
  * @param kafka the `kafka.*` options without that prefix, names unchanged; the same applies to `cluster` and `service`
  * @param clusterOffsets the options of `cluster` that specify offsets, with their full names
+ * @param formats the options of formats
  * @param asWritten all options
  */
 private[dynamickafka] final class RawOptions private (
@@ -21,6 +22,7 @@ private[dynamickafka] final class RawOptions private (
     val cluster: Map[String, String],
     val service: Map[String, String],
     val clusterOffsets: Seq[(String, OffsetsPolicy)],
+    val formats: Seq[(FormatKey, RawOptions.Written)],
     val asWritten: Map[String, String]
 ) {
 
@@ -51,8 +53,15 @@ private[dynamickafka] object RawOptions {
     kafka.foreach { case (property, w) => table.unsupported.checkShared(property, w.name, w.value) }
     val clusterOffsets = cluster.flatMap { case (key, w) => checkClusterKey(key, w, table) }
 
+    val formats = all.flatMap { case (name, value) =>
+      FormatKey.of(name, table.formats).map(_ -> Written(name, value))
+    }
+    val ofFormats = formats.map(_._2.name).toSet
+
     val declared = all
-      .filterNot { case (name, _) => OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined) }
+      .filterNot { case (name, _) =>
+        ofFormats(name) || OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
+      }
       .map { case (name, value) => specOf(name, value, table).key -> Written(name, value) }
 
     val service = after(OptionName.MetadataService)
@@ -62,6 +71,7 @@ private[dynamickafka] object RawOptions {
       values(cluster),
       values(service),
       clusterOffsets,
+      formats,
       all.toMap
     )
   }

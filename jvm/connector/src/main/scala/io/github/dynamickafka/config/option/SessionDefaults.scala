@@ -17,7 +17,7 @@ private[dynamickafka] object SessionDefaults {
   ): CaseInsensitiveStringMap = {
     val session = SparkSession.active.conf
     new CaseInsensitiveStringMap(options.asCaseSensitiveMap.asScala.filterNot { case (name, value) =>
-      own.find(name).isEmpty && other.find(name).isDefined && session.getOption(Prefix + name).contains(value)
+      !own.has(name) && other.has(name) && session.getOption(Prefix + name).contains(value)
     }.asJava)
   }
 }

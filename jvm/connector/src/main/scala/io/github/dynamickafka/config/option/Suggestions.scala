@@ -25,7 +25,7 @@ private[dynamickafka] object Suggestions {
       if (KafkaProperties.isKnown(name)) Some(OptionName.Kafka + name)
       else if (OptionName.normalize(head) == "properties.") Some(OptionName.Kafka + rest)
       else if (rest.isEmpty || head.isEmpty) None
-      else closest(head, OptionName.Prefixes).map(_ + rest)
+      else closest(head, OptionName.Prefixes ++ table.formats.map(_ + ".")).map(_ + rest)
     prefixed.orElse(closest(name, table.all.map(_.name)))
   }
 }

@@ -3,6 +3,8 @@ package io.github.dynamickafka.source.read
 import java.util.concurrent.TimeoutException
 import java.{util => ju}
 
+import scala.annotation.tailrec
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.errors.InterruptException
 import org.apache.kafka.common.{KafkaException, TopicPartition}
@@ -24,30 +26,35 @@ import io.github.dynamickafka.kafka.ClusterFailure
  * consumer is synchronized. Access to a single row is not. Created by the thread of the task.
  *
  * @param metrics the metrics of the task
+ * @param decoder decodes the records; None: the columns of Spark's Kafka source, then `cluster` and `stream`
  */
 private[source] final class BundleReader(
     bundle: RangeBundle,
     pool: ConsumerPool,
     ahead: ReadAhead,
-    metrics: ReaderMetrics
+    metrics: ReaderMetrics,
+    decoder: Option[RecordDecoder] = None
 ) extends PartitionReader[InternalRow] {
   import BundleReader._
 
-  private val rows: Map[TopicPartition, RecordRow] = {
-    val cluster = UTF8String.fromString(bundle.cluster)
+  private val rows: Map[TopicPartition, RecordRows] =
     bundle.ranges.map { case StreamRange(stream, range) =>
-      new TopicPartition(range.topic, range.partition) -> new RecordRow(
-        bundle.settings.includeHeaders,
-        UTF8String.fromString(range.topic),
-        cluster,
-        UTF8String.fromString(stream)
-      )
+      val of = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
+      new TopicPartition(range.topic, range.partition) -> of
     }.toMap
-  }
+
+  private def plain(stream: String, topic: String): RecordRows = new RecordRow(
+    bundle.settings.includeHeaders,
+    UTF8String.fromString(topic),
+    UTF8String.fromString(bundle.cluster),
+    UTF8String.fromString(stream)
+  )
+
   private val task = Option(TaskContext.get())
   private val retried = task.exists(_.attemptNumber() > 0)
 
-  private var row: RecordRow = _
+  private var row: RecordRows = _
+  private var current: InternalRow = _
   private var records: ju.List[ConsumerRecord[Array[Byte], Array[Byte]]] = _
   private var index = 0
   private var end = 0
@@ -59,14 +66,15 @@ private[source] final class BundleReader(
   @volatile private var waiting = false
   @volatile private var opening = false
 
+  @tailrec
   override def next(): Boolean =
     if (index < end || refill()) {
-      row.of(records.get(index))
+      current = row.of(records.get(index))
       index += 1
-      true
+      (current ne null) || next()
     } else false
 
-  override def get(): InternalRow = row
+  override def get(): InternalRow = current
 
   /**
    * Opens the consumer and waits for the first records, so that `next` does not block. Called before the first `next`,

@@ -17,13 +17,14 @@ private[source] final class RecordRow(
     topic: UTF8String,
     cluster: UTF8String,
     stream: UTF8String
-) extends BaseGenericInternalRow {
+) extends BaseGenericInternalRow
+    with RecordRows {
   import RecordRow._
 
   private val tags = if (includeHeaders) Headers + 1 else Headers
   private var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
 
-  def of(next: ConsumerRecord[Array[Byte], Array[Byte]]): InternalRow = {
+  override def of(next: ConsumerRecord[Array[Byte], Array[Byte]]): InternalRow = {
     record = next
     this
   }
@@ -47,12 +48,7 @@ private[source] final class RecordRow(
   override def getLong(i: Int): Long =
     if (i == Offset) record.offset else DateTimeUtils.millisToMicros(record.timestamp)
 
-  override def getArray(i: Int): ArrayData = {
-    val found = record.headers.toArray
-    new GenericArrayData(found.map { header =>
-      new GenericInternalRow(Array[Any](UTF8String.fromString(header.key), header.value))
-    })
-  }
+  override def getArray(i: Int): ArrayData = headers(record)
 
   override protected def genericGet(i: Int): Any =
     if (isNullAt(i)) null
@@ -72,6 +68,13 @@ private[source] final class RecordRow(
 }
 
 private[source] object RecordRow {
+
+  /** The headers of a record as Spark's Kafka source represents them. */
+  def headers(record: ConsumerRecord[Array[Byte], Array[Byte]]): ArrayData =
+    new GenericArrayData(record.headers.toArray.map { header =>
+      new GenericInternalRow(Array[Any](UTF8String.fromString(header.key), header.value))
+    })
+
   // `final val` without a type, so that the compiler inlines them.
   private final val Key = 0
   private final val Value = 1

@@ -21,12 +21,13 @@ private[source] final class SharedTaskReader(
     task: SharedTask,
     pool: ConsumerPool,
     ahead: ReadAhead,
-    threads: Executor
+    threads: Executor,
+    decoder: Option[RecordDecoder] = None
 ) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 
   private val metrics = new ReaderMetrics
-  private val readers = task.bundles.map(new BundleReader(_, pool, ahead, metrics)).toIndexedSeq
+  private val readers = task.bundles.map(new BundleReader(_, pool, ahead, metrics, decoder)).toIndexedSeq
   // Finds the classes in the properties of the user.
   private val loader = Thread.currentThread.getContextClassLoader
   private val fetches = readers.map(reader =>

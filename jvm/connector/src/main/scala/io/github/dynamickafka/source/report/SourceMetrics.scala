@@ -19,6 +19,8 @@ private[source] object SourceMetrics {
    * @param lags the lag of each partition, by cluster
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
+   * @param decodeErrors records since the start of the query of which a key or value could not be decoded
+   * @param droppedRecords those of them that yielded no row
    */
   def apply(
       consumed: CompositeOffset,
@@ -30,7 +32,9 @@ private[source] object SourceMetrics {
       commits: CommitCounts,
       deferredRecords: Long,
       lostRecords: Long,
-      responseAgesMs: Map[String, Long] = Map.empty
+      responseAgesMs: Map[String, Long] = Map.empty,
+      decodeErrors: Long = 0L,
+      droppedRecords: Long = 0L
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -44,6 +48,8 @@ private[source] object SourceMetrics {
       "unreachableClusters" -> unreachable.size.toString,
       "deferredRecords" -> deferredRecords.toString,
       "lostRecords" -> lostRecords.toString,
+      "decodeErrors" -> decodeErrors.toString,
+      "droppedRecords" -> droppedRecords.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
       "commitsSucceeded" -> commits.succeeded.toString,

@@ -1,0 +1,95 @@
+package io.github.dynamickafka.format
+
+import org.apache.spark.sql.types.StructType
+
+/**
+ * How the bytes of keys or values are read.
+ *
+ * @param name in options
+ * @param hasFields whether the bytes contain fields, which a schema describes
+ */
+private[dynamickafka] sealed abstract class Format(val name: String, val hasFields: Boolean)
+    extends Product
+    with Serializable
+
+private[dynamickafka] object Format {
+  case object Raw extends Format("raw", hasFields = false)
+  case object Text extends Format("string", hasFields = false)
+  case object Json extends Format("json", hasFields = true)
+  case object Csv extends Format("csv", hasFields = true)
+  case object Avro extends Format("avro", hasFields = true)
+
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro)
+}
+
+/** What happens to a record that cannot be decoded. */
+private[dynamickafka] sealed trait ParseErrors extends Product with Serializable {
+
+  /** Whether a bad record yields no row, so that all records have to be decoded. */
+  def drops: Boolean = false
+}
+
+private[dynamickafka] object ParseErrors {
+
+  /** The query fails. */
+  case object Fail extends ParseErrors
+
+  /** What cannot be decoded is null. */
+  case object Nulls extends ParseErrors
+
+  /** The record yields no row. */
+  case object Drop extends ParseErrors { override def drops: Boolean = true }
+
+  /** As [[Nulls]], with the bytes and the reason in two columns. */
+  case object Keep extends ParseErrors
+
+  /** Flink's `ignore-parse-errors`: a field is null, a record of which nothing can be parsed yields no row. */
+  case object Ignore extends ParseErrors { override def drops: Boolean = true }
+}
+
+/**
+ * The format of keys or of values.
+ *
+ * @param options the options of the format, by the names that Spark gives them
+ * @param failOnMissingField whether a record without one of the fields is a bad record
+ */
+private[dynamickafka] final case class SideFormat(
+    format: Format,
+    options: Map[String, String] = Map.empty,
+    parseErrors: ParseErrors = ParseErrors.Fail,
+    failOnMissingField: Boolean = false
+)
+
+/**
+ * The formats of a query.
+ *
+ * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
+ * @param exceptKey whether these columns are not in the values
+ * @param metadata None: the default columns
+ */
+private[dynamickafka] final case class FormatOptions(
+    value: SideFormat = SideFormat(Format.Raw),
+    key: Option[SideFormat] = None,
+    keyFields: Seq[String] = Nil,
+    keyFieldsPrefix: String = "",
+    exceptKey: Boolean = false,
+    schema: Option[DeclaredSchema] = None,
+    metadata: Option[Seq[MetadataColumn]] = None,
+    metadataPrefix: String = ""
+) {
+
+  /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
+  def isPlain: Boolean =
+    value.format == Format.Raw && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+}
+
+/**
+ * The option `schema`.
+ *
+ * @param columns all nullable
+ * @param avro the schema as JSON, if it was given as an Avro schema
+ */
+private[dynamickafka] final case class DeclaredSchema(
+    columns: StructType,
+    avro: Option[String] = None
+)

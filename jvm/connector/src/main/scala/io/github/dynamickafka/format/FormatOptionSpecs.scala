@@ -1,0 +1,148 @@
+package io.github.dynamickafka.format
+
+import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+
+/** The options of the source about formats and columns. Options of one format are in [[FormatSettings]]. */
+private[dynamickafka] trait FormatOptionSpecs {
+  import OptionType._
+
+  private val formatType = oneOf(Format.all.map(f => f.name -> f): _*)
+
+  private val parseErrorsType = oneOf[ParseErrors](
+    "fail" -> ParseErrors.Fail,
+    "null" -> ParseErrors.Nulls,
+    "drop" -> ParseErrors.Drop,
+    "keep" -> ParseErrors.Keep
+  )
+
+  val ValueFormat: OptionSpec[Format] = OptionSpec(
+    "format",
+    formatType,
+    Some(Format.Raw),
+    "`raw`",
+    "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
+      "column `value` of type STRING; all others: the columns of `schema`. See [formats](formats.md).",
+    aliases = Seq("valueFormat", "value.format")
+  )
+
+  val KeyFormat: OptionSpec[Format] = OptionSpec(
+    "keyFormat",
+    formatType,
+    None,
+    "keys are not decoded",
+    "The format of the keys. `raw` and `string` give a column `key`; all others require `keyFields`.",
+    aliases = Seq("key.format")
+  )
+
+  val KeyFields: OptionSpec[Seq[String]] = OptionSpec(
+    "keyFields",
+    names,
+    None,
+    "-",
+    "The columns of `schema` that keys contain.",
+    aliases = Seq("key.fields")
+  )
+
+  val KeyFieldsPrefix: OptionSpec[String] = OptionSpec(
+    "keyFieldsPrefix",
+    text,
+    None,
+    "no prefix",
+    "A prefix of the names in `keyFields` and in `schema` that the fields in the keys do not have. Requires " +
+      "`valueFieldsInclude=EXCEPT_KEY`.",
+    aliases = Seq("key.fields-prefix")
+  )
+
+  val ValueFieldsInclude: OptionSpec[Boolean] = OptionSpec(
+    "valueFieldsInclude",
+    oneOf("ALL" -> false, "EXCEPT_KEY" -> true),
+    Some(false),
+    "`ALL`",
+    "Whether values contain the columns of `keyFields` too: with `ALL` they are read from the values, with `EXCEPT_KEY` " +
+      "from the keys.",
+    aliases = Seq("value.fields-include")
+  )
+
+  val Schema: OptionSpec[String] = OptionSpec(
+    "schema",
+    text,
+    None,
+    "required by formats with fields",
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record."
+  )
+
+  val MetadataColumns: OptionSpec[Seq[MetadataColumn]] = OptionSpec(
+    "metadataColumns",
+    metadataColumns,
+    None,
+    MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
+    "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
+      s"`${c.name}`"
+    ).mkString(", ") +
+      ". Empty: none."
+  )
+
+  val MetadataPrefix: OptionSpec[String] = OptionSpec(
+    "metadataPrefix",
+    text,
+    None,
+    "no prefix",
+    "The prefix of the names of these columns, if `schema` has a column of the same name."
+  )
+
+  val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "parseErrors",
+    parseErrorsType,
+    Some(ParseErrors.Fail),
+    "`fail`",
+    "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
+      "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
+      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason)."
+  )
+
+  val OnKeyParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "keyParseErrors",
+    parseErrorsType,
+    None,
+    "`parseErrors`",
+    "The same, for keys."
+  )
+
+  val OnValueParseErrors: OptionSpec[ParseErrors] = OptionSpec(
+    "valueParseErrors",
+    parseErrorsType,
+    None,
+    "`parseErrors`",
+    "The same, for values."
+  )
+
+  private def metadataColumns: OptionType[Seq[MetadataColumn]] =
+    OptionType(
+      "list (`;` or `,`)",
+      { text =>
+        val wanted = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq
+        val known = MetadataColumn.all.map(c => s"'${c.name}'").mkString(", ")
+        wanted.find(MetadataColumn.find(_).isEmpty).map(n => s"there is no column '$n'; there are $known.")
+          .orElse(wanted.diff(wanted.distinctBy(_.toLowerCase)).headOption.map(n =>
+            s"it contains '$n' twice."
+          ))
+          .toLeft(wanted.flatMap(MetadataColumn.find))
+      }
+    )
+
+  private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
+    ValueFormat,
+    KeyFormat,
+    KeyFields,
+    KeyFieldsPrefix,
+    ValueFieldsInclude,
+    Schema,
+    MetadataColumns,
+    MetadataPrefix,
+    OnParseErrors,
+    OnKeyParseErrors,
+    OnValueParseErrors
+  )
+}
+
+private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs

@@ -1,0 +1,101 @@
+package io.github.dynamickafka.format
+
+import io.github.dynamickafka.config.option.{OptionName, OptionType}
+
+/**
+ * An option of one format.
+ *
+ * @param name the name in Spark, or in Flink if Spark has no such option
+ * @param valueType checks the value, which is passed on as text
+ * @param aliases the names in Flink
+ */
+private[format] final case class FormatSetting(
+    name: String,
+    valueType: OptionType[_],
+    aliases: Seq[String] = Nil
+) {
+  def named(other: String): Boolean =
+    (name +: aliases).exists(OptionName.normalize(_) == OptionName.normalize(other))
+}
+
+/** The options of the formats. */
+private[format] object FormatSetting {
+  import OptionType.{boolean, int, text}
+
+  val IgnoreParseErrors: FormatSetting = FormatSetting("ignoreParseErrors", boolean)
+  val FailOnMissingField: FormatSetting = FormatSetting("failOnMissingField", boolean)
+
+  /** Of Flink; sets the formats of timestamps in Spark. */
+  val TimestampStandard: FormatSetting =
+    FormatSetting("timestampFormat.standard", OptionType.oneOf("SQL" -> "SQL", "ISO-8601" -> "ISO-8601"))
+
+  /** For Flink's `disable-quote-character`. */
+  val DisableQuotes: FormatSetting = FormatSetting("disableQuoteCharacter", boolean)
+
+  private def texts(names: String*) = names.map(FormatSetting(_, text))
+  private def flags(names: String*) = names.map(FormatSetting(_, boolean))
+
+  /** A character may be a space, and a literal may be empty. */
+  private val anything: OptionType[String] = OptionType("string", Right(_))
+
+  private val times = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale") ++
+    flags("enableDateTimeParsingFallback")
+
+  def of(format: Format): Seq[FormatSetting] = format match {
+    case Format.Raw | Format.Text => Nil
+    case Format.Json =>
+      Seq(IgnoreParseErrors, FailOnMissingField, TimestampStandard) ++ times ++
+        flags(
+          "allowComments",
+          "allowUnquotedFieldNames",
+          "allowSingleQuotes",
+          "allowNumericLeadingZeros",
+          "allowNonNumericNumbers",
+          "allowBackslashEscapingAnyCharacter",
+          "allowUnquotedControlChars"
+        ) ++ Seq("maxNestingDepth", "maxNumLen", "maxStringLen").map(FormatSetting(_, int(min = 1)))
+    case Format.Csv =>
+      Seq(
+        IgnoreParseErrors,
+        DisableQuotes,
+        FormatSetting("sep", anything, Seq("delimiter", "fieldDelimiter")),
+        FormatSetting("quote", anything, Seq("quoteCharacter")),
+        FormatSetting("escape", anything, Seq("escapeCharacter")),
+        FormatSetting("nullValue", anything, Seq("nullLiteral")),
+        FormatSetting("emptyValue", anything),
+        FormatSetting("comment", anything),
+        FormatSetting("charToEscapeQuoteEscaping", anything)
+      ) ++ times ++ texts("nanValue", "positiveInf", "negativeInf", "unescapedQuoteHandling") ++
+        flags("ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace") ++
+        Seq("maxColumns", "maxCharsPerColumn").map(FormatSetting(_, int(min = -1)))
+    case Format.Avro =>
+      texts("datetimeRebaseMode", "stableIdentifierPrefixForUnionType") ++
+        flags("enableStableIdentifiersForUnionType") :+ FormatSetting(
+          "recursiveFieldMaxDepth",
+          int(min = -1)
+        )
+  }
+
+  /** Options that Spark or Flink have and that this source refuses, with the reason. */
+  def refused(format: Format, option: String): Option[String] = {
+    val name = OptionName.normalize(option)
+    if (name == "mode" || name == "columnnameofcorruptrecord")
+      Some("use 'parseErrors', 'keyParseErrors' or 'valueParseErrors'.")
+    else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else Option.when(elsewhere(format)(name))("it has no effect when records are read.")
+  }
+
+  private def elsewhere(format: Format): Set[String] = (format match {
+    case Format.Json =>
+      Set("ignoreNullFields", "pretty", "writeNonAsciiCharacterAsCodepoint", "samplingRatio", "multiLine") ++
+        Set("lineSep", "encoding", "charset", "compression", "prefersDecimal", "primitivesAsString") ++
+        Set("dropFieldIfAllNull", "inferTimestamp", "singleVariantColumn", "encode.decimalAsPlainNumber") ++
+        Set("mapNullKey.mode", "mapNullKey.literal", "encode.ignoreNullFields", "useUnsafeRow")
+    case Format.Csv =>
+      Set("header", "inferSchema", "enforceSchema", "escapeQuotes", "quoteAll", "preferDate", "multiLine") ++
+        Set("samplingRatio", "lineSep", "encoding", "charset", "compression", "codec", "inputBufferSize") ++
+        Set("extension", "columnPruning", "writeBigDecimalInScientificNotation", "arrayElementDelimiter")
+    case Format.Avro => Set("compression", "recordName", "recordNamespace", "ignoreExtension", "codec")
+    case _ => Set.empty[String]
+  }).map(OptionName.normalize)
+}

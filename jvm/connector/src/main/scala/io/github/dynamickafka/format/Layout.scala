@@ -1,0 +1,63 @@
+package io.github.dynamickafka.format
+
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
+
+/** Where the values of a column come from. */
+private[dynamickafka] sealed trait ColumnOrigin extends Product with Serializable
+
+private[dynamickafka] object ColumnOrigin {
+
+  /** @param index in the fields of the keys, and of the values */
+  final case class OfKey(index: Int) extends ColumnOrigin
+  final case class OfValue(index: Int) extends ColumnOrigin
+  final case class OfRecord(column: MetadataColumn) extends ColumnOrigin
+  case object CorruptRecord extends ColumnOrigin
+  case object DecodeError extends ColumnOrigin
+}
+
+private[dynamickafka] final case class LayoutColumn(field: StructField, origin: ColumnOrigin)
+
+/**
+ * The fields of keys or of values.
+ *
+ * @param schema all fields, with the names that they have in the bytes
+ * @param wanted the indexes of those to decode; empty: the bytes are not looked at
+ */
+private[dynamickafka] final case class SideLayout(
+    format: SideFormat,
+    schema: StructType,
+    wanted: Seq[Int],
+    avro: Option[String] = None
+) {
+  def types: Array[DataType] = schema.fields.map(_.dataType)
+}
+
+/** The columns of a table, and what has to be decoded for them. Sent to executors. */
+private[dynamickafka] final case class Layout(
+    columns: Seq[LayoutColumn],
+    value: SideLayout,
+    key: Option[SideLayout]
+) {
+  import ColumnOrigin._
+
+  def schema: StructType = StructType(columns.map(_.field))
+
+  def has(metadata: MetadataColumn): Boolean = columns.exists(_.origin == OfRecord(metadata))
+
+  /**
+   * The same table with only these columns, for a query that reads no other. A field of another column is not decoded, unless
+   * the rows depend on whether it can be.
+   */
+  def pruned(names: Seq[String]): Layout = {
+    val kept = names.flatMap(name => columns.find(_.field.name == name))
+    val keeps = kept.exists(c => c.origin == CorruptRecord || c.origin == DecodeError)
+    def of(side: SideLayout, indexes: Seq[Int]) =
+      if (side.format.parseErrors.drops || (keeps && side.format.parseErrors == ParseErrors.Keep)) side
+      else side.copy(wanted = side.wanted.intersect(indexes))
+    Layout(
+      kept,
+      of(value, kept.collect { case LayoutColumn(_, OfValue(i)) => i }),
+      key.map(of(_, kept.collect { case LayoutColumn(_, OfKey(i)) => i }))
+    )
+  }
+}

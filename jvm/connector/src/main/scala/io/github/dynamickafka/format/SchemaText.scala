@@ -1,0 +1,74 @@
+package io.github.dynamickafka.format
+
+import scala.util.Try
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.avro.{Schema => AvroSchema}
+import org.apache.spark.sql.avro.SchemaConverters
+import org.apache.spark.sql.types.{
+  ArrayType,
+  CharType,
+  DataType,
+  MapType,
+  StructField,
+  StructType,
+  VarcharType
+}
+
+/** Parses the option `schema`: DDL, the JSON of a `StructType`, or an Avro schema. Pure. */
+private[dynamickafka] object SchemaText {
+  private val mapper = new ObjectMapper()
+
+  /** The schema, or the reason why the text is none. */
+  def parse(text: String): Either[String, DeclaredSchema] = {
+    val trimmed = text.trim
+    try
+      if (!trimmed.startsWith("{")) struct(DataType.fromDDL(trimmed), "the DDL").map(DeclaredSchema(_))
+      else if (isAvro(trimmed)) {
+        val avro = new AvroSchema.Parser().parse(trimmed)
+        struct(SchemaConverters.toSqlType(avro).dataType, "the Avro schema").map(
+          DeclaredSchema(_, Some(trimmed))
+        )
+      } else struct(DataType.fromJson(trimmed), "the JSON").map(DeclaredSchema(_))
+    catch { case NonFatal(e) => Left(s"it cannot be parsed: ${firstLine(e)}") }
+  }
+
+  /** Decoded columns are nullable, whatever the schema says, because a value may be null. */
+  def nullable(schema: StructType): StructType = StructType(schema.map { f =>
+    StructField(f.name, nullable(f.dataType), nullable = true, f.metadata)
+  })
+
+  private def nullable(dataType: DataType): DataType = dataType match {
+    case struct: StructType => nullable(struct)
+    case ArrayType(element, _) => ArrayType(nullable(element), containsNull = true)
+    case MapType(key, value, _) => MapType(nullable(key), nullable(value), valueContainsNull = true)
+    case other => other
+  }
+
+  /** The JSON of a `StructType` has the type `struct`. */
+  private def isAvro(json: String): Boolean =
+    Try(mapper.readTree(json).path("type").asText("")).toOption.exists(t => t.nonEmpty && t != "struct")
+
+  private def struct(dataType: DataType, what: String): Either[String, StructType] = dataType match {
+    case _: StructType if constrained(dataType) =>
+      Left("CHAR and VARCHAR are not supported: use STRING.")
+    case schema: StructType if schema.isEmpty => Left(s"$what has no columns.")
+    case schema: StructType => Right(nullable(schema))
+    case other => Left(s"$what describes ${other.sql}, not a record.")
+  }
+
+  private def constrained(dataType: DataType): Boolean =
+    dataType match {
+      case _: CharType | _: VarcharType => true
+      case StructType(fields) => fields.exists(f => constrained(f.dataType))
+      case ArrayType(element, _) => constrained(element)
+      case MapType(key, value, _) => constrained(key) || constrained(value)
+      case _ => false
+    }
+
+  private def firstLine(e: Throwable): String =
+    String.valueOf(e.getMessage).linesIterator.map(_.trim).find(_.nonEmpty).getOrElse(
+      e.getClass.getSimpleName
+    )
+}

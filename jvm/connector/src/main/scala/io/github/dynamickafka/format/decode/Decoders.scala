@@ -1,0 +1,40 @@
+package io.github.dynamickafka.format.decode
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{Format, SideLayout}
+
+/** Makes the decoder of keys or values, for one task. */
+private[dynamickafka] object Decoders {
+
+  def of(side: SideLayout): Decoder = side.format.format match {
+    case Format.Raw => (bytes, into) => whole(bytes, into)
+    case Format.Text => (bytes, into) => whole(UTF8String.fromBytes(bytes), into)
+    case Format.Json => new JsonDecoder(side)
+    case Format.Csv => new CsvDecoder(side)
+    case Format.Avro => new AvroDecoder(side)
+  }
+
+  /**
+   * Makes a decoder of all fields on the driver, because types and values that a format does not support are found when
+   * it is made.
+   */
+  def check(side: SideLayout): Unit =
+    try {
+      val _ = of(side)
+    } catch {
+      case NonFatal(e) =>
+        throw Errors.invalidSchema(
+          s"the format '${side.format.format.name}' with its options cannot have the columns " +
+            s"${side.schema.toDDL}: ${e.getMessage}"
+        )
+    }
+
+  private def whole(value: AnyRef, into: DecodedValues): DecodeFailure = {
+    into.setObject(0, value)
+    null
+  }
+}

@@ -1,0 +1,185 @@
+package io.github.dynamickafka.format.decode
+
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.core.io.JsonEOFException
+import com.fasterxml.jackson.core.{JsonParseException, JsonProcessingException, JsonToken}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
+import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.SideLayout
+
+/**
+ * Decodes JSON objects into columns, with the results of Spark's `from_json`.
+ *
+ * The bytes are parsed directly into the columns; fields of no column are skipped. Where anything is unusual, the record is
+ * decoded again by Spark's own parser, in the way of `from_json`: bytes that are not UTF-8, an error of the parser, a value that
+ * does not fit its column. So what is bad, and what is left of a bad record, is Spark's decision.
+ */
+private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
+  import JsonDecoder._
+
+  private val wantedSchema = StructType(side.wanted.map(side.schema(_)))
+  private val options =
+    new JSONOptions(
+      side.format.options,
+      SQLConf.get.sessionLocalTimeZone,
+      SQLConf.get.columnNameOfCorruptRecord
+    )
+  private val factory = options.buildJsonFactory()
+  private val features = factory.createParser(Array.emptyByteArray).getFeatureMask
+  private val spark = new JacksonParser(wantedSchema, options, false)
+
+  private val fields: Array[JsonField] = side.wanted.zipWithIndex.map { case (index, bit) =>
+    val field = side.schema(index)
+    JsonField(JsonColumn(field.name, field.dataType, index, bit, spark.makeConverter(field.dataType)))
+  }.toArray
+  private val byName = new ju.HashMap[String, JsonField]
+  fields.foreach(field => byName.put(field.column.name, field))
+
+  private val asksForAll = side.format.failOnMissingField
+  private val seen = new Array[Boolean](fields.length)
+  private var parser: RecordParser = _
+
+  /** The field at each position of the object before, because most records have the same names in the same order. */
+  private val lastNames = new Array[String](Positions)
+  private val lastFields = new Array[JsonField](Positions)
+
+  /** The field whose value is being read. */
+  private var current: JsonField = _
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    into.clear()
+    current = null
+    if (bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
+    else bySpark(bytes, into)
+  }
+
+  private def parsed(bytes: Array[Byte], into: DecodedValues): Boolean = {
+    if ((parser eq null) || parser.names > MostNames) parser = new RecordParser(factory, features)
+    val whole =
+      try {
+        parser.reset(bytes)
+        parse(parser, into)
+      } catch { case NonFatal(_) => false }
+    if (!whole) parser = null
+    whole
+  }
+
+  private def parse(parser: RecordParser, into: DecodedValues): Boolean =
+    (parser.nextToken() eq JsonToken.START_OBJECT) && {
+      if (asksForAll) ju.Arrays.fill(seen, false)
+      var position = 0
+      var name = parser.nextFieldName()
+      while (name ne null) {
+        val field = find(name, position)
+        val token = parser.nextToken()
+        if (field eq null) {
+          val _ = parser.skipChildren()
+        } else {
+          current = field
+          if (asksForAll) seen(field.column.bit) = true
+          // A name may be there twice: the last value counts.
+          if (token eq JsonToken.VALUE_NULL) into.setNullAt(field.column.index)
+          else field.read(parser, token, into)
+          current = null
+        }
+        position += 1
+        name = parser.nextFieldName()
+      }
+      parser.currentToken() eq JsonToken.END_OBJECT
+    }
+
+  private def find(name: String, position: Int): JsonField =
+    if (position >= Positions) byName.get(name)
+    else if (lastNames(position) eq name) lastFields(position)
+    else {
+      val found = byName.get(name)
+      lastNames(position) = name
+      lastFields(position) = found
+      found
+    }
+
+  private def bySpark(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    val field = Option(current).map(_.column)
+    into.clear()
+    try {
+      val rows = spark.parse[UTF8String](
+        UTF8String.fromBytes(bytes),
+        CreateJacksonParser.utf8String,
+        identity
+      ).iterator
+      if (!rows.hasNext) null
+      else {
+        copy(rows.next(), into)
+        if (asksForAll) lookFor(bytes)
+        missing()
+      }
+    } catch {
+      case bad: BadRecordException =>
+        val partial = bad.partialResults().headOption
+        partial.foreach(copy(_, into))
+        // The error of the text, not of a value that cannot be represented in a type.
+        val isText = bad.cause.getClass == classOf[JsonParseException] ||
+          bad.cause.isInstanceOf[JsonEOFException]
+        val named = if (isText) None else field
+        DecodeFailure(reason(named, isText), named.map(_.name), partial.isEmpty)
+      case NonFatal(_) =>
+        into.clear()
+        DecodeFailure(reason(field, isText = false), field.map(_.name), unparsable = true)
+    }
+  }
+
+  private def reason(field: Option[JsonColumn], isText: Boolean): String =
+    if (isText) "it is not valid JSON"
+    else field.fold("it is not a JSON object that fits the schema")(f =>
+      s"the value is not of type ${f.dataType.sql}"
+    )
+
+  private def copy(row: InternalRow, into: DecodedValues): Unit =
+    fields.foreach { field =>
+      val column = field.column
+      into.setAny(column.index, row.get(column.bit, column.dataType))
+    }
+
+  /** Which of the fields the object has, for records that only Spark's parser reads. */
+  private def lookFor(bytes: Array[Byte]): Unit = {
+    ju.Arrays.fill(seen, false)
+    val own = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
+    try {
+      val _ = own.nextToken()
+      var name = own.nextFieldName()
+      while (name ne null) {
+        Option(byName.get(name)).foreach(field => seen(field.column.bit) = true)
+        val _ = own.nextToken()
+        val _ = own.skipChildren()
+        name = own.nextFieldName()
+      }
+    } catch {
+      // Spark has read the record: only what follows the object can be wrong.
+      case _: JsonProcessingException =>
+    } finally own.close()
+  }
+
+  private def missing(): DecodeFailure =
+    if (!asksForAll) null
+    else fields.find(field => !seen(field.column.bit)).map(field =>
+      DecodeFailure("the field is missing", Some(field.column.name), unparsable = false)
+    ).orNull
+}
+
+private[decode] object JsonDecoder {
+
+  /** Larger records are left to Spark's parser. */
+  private val Longest = 1 << 26
+
+  /** With more names than this, a new parser is made. */
+  private val MostNames = 4000
+  private val Positions = 256
+}

@@ -1,0 +1,140 @@
+package io.github.dynamickafka.source.read
+
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.BaseGenericInternalRow
+import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, MapData}
+import org.apache.spark.sql.types.Decimal
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.MetadataColumn._
+import io.github.dynamickafka.format.decode.DecodedValues
+import io.github.dynamickafka.format.{ColumnOrigin, Layout}
+
+/**
+ * A decoded record as a row, with the columns of a [[Layout]]. One object is reused for all records of a partition. It is a
+ * view, so that Spark copies the values once.
+ */
+private[source] final class DecodedRow(
+    decoder: RecordDecoder,
+    layout: Layout,
+    cluster: String,
+    stream: String
+) extends BaseGenericInternalRow
+    with RecordRows {
+
+  /** For each column, where its value is, and at which index; without values it is metadata with this code. */
+  private val sources: Array[DecodedValues] = layout.columns.map(_.origin match {
+    case ColumnOrigin.OfKey(_) => decoder.keys
+    case ColumnOrigin.OfValue(_) => decoder.values
+    case ColumnOrigin.OfRecord(_) => null
+    case ColumnOrigin.CorruptRecord | ColumnOrigin.DecodeError => decoder.corrupt
+  }).toArray
+  private val slots: Array[Int] = layout.columns.map(_.origin match {
+    case ColumnOrigin.OfKey(index) => index
+    case ColumnOrigin.OfValue(index) => index
+    case ColumnOrigin.OfRecord(column) => column.code
+    case ColumnOrigin.CorruptRecord => 0
+    case ColumnOrigin.DecodeError => 1
+  }).toArray
+
+  private val clusterText = UTF8String.fromString(cluster)
+  private val streamText = UTF8String.fromString(stream)
+  private var topic = ""
+  private var topicText: UTF8String = _
+  private var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
+
+  override def of(next: ConsumerRecord[Array[Byte], Array[Byte]]): InternalRow = {
+    record = next
+    if (next.topic ne topic) {
+      topic = next.topic
+      topicText = UTF8String.fromString(topic)
+    }
+    if (decoder.decode(next, cluster, stream)) this else null
+  }
+
+  override def numFields: Int = slots.length
+
+  override def isNullAt(i: Int): Boolean = {
+    val from = sources(i)
+    if (from ne null) from.isNullAt(slots(i))
+    else slots(i) match {
+      case KeyCode => record.key == null
+      case ValueCode => record.value == null
+      case HeadersCode => !record.headers.iterator.hasNext
+      case LeaderEpochCode => !record.leaderEpoch.isPresent
+      case _ => false
+    }
+  }
+
+  override def getBoolean(i: Int): Boolean = sources(i).getBoolean(slots(i))
+  override def getByte(i: Int): Byte = sources(i).getLong(slots(i)).toByte
+  override def getShort(i: Int): Short = sources(i).getLong(slots(i)).toShort
+  override def getFloat(i: Int): Float = sources(i).getFloat(slots(i))
+  override def getDouble(i: Int): Double = sources(i).getDouble(slots(i))
+
+  override def getInt(i: Int): Int = {
+    val from = sources(i)
+    if (from ne null) from.getLong(slots(i)).toInt
+    else slots(i) match {
+      case PartitionCode => record.partition
+      case TimestampTypeCode => record.timestampType.id
+      case _ => record.leaderEpoch.get.intValue
+    }
+  }
+
+  override def getLong(i: Int): Long = {
+    val from = sources(i)
+    if (from ne null) from.getLong(slots(i))
+    else if (slots(i) == OffsetCode) record.offset
+    else DateTimeUtils.millisToMicros(record.timestamp)
+  }
+
+  override def getUTF8String(i: Int): UTF8String = {
+    val from = sources(i)
+    if (from ne null) from.getObject(slots(i)).asInstanceOf[UTF8String]
+    else slots(i) match {
+      case TopicCode => topicText
+      case ClusterCode => clusterText
+      case _ => streamText
+    }
+  }
+
+  override def getBinary(i: Int): Array[Byte] = {
+    val from = sources(i)
+    if (from ne null) from.getObject(slots(i)).asInstanceOf[Array[Byte]]
+    else if (slots(i) == KeyCode) record.key
+    else record.value
+  }
+
+  override def getArray(i: Int): ArrayData = {
+    val from = sources(i)
+    if (from ne null) from.getObject(slots(i)).asInstanceOf[ArrayData] else RecordRow.headers(record)
+  }
+
+  override def getDecimal(i: Int, precision: Int, scale: Int): Decimal =
+    sources(i).getObject(slots(i)).asInstanceOf[Decimal]
+  override def getStruct(i: Int, fields: Int): InternalRow =
+    sources(i).getObject(slots(i)).asInstanceOf[InternalRow]
+  override def getMap(i: Int): MapData = sources(i).getObject(slots(i)).asInstanceOf[MapData]
+
+  /** Also for the types that have no getter above, among them those that later versions of Spark add. */
+  override protected def genericGet(i: Int): Any = {
+    val from = sources(i)
+    if (from ne null) from.get(slots(i))
+    else if (isNullAt(i)) null
+    else slots(i) match {
+      case PartitionCode | TimestampTypeCode | LeaderEpochCode => getInt(i)
+      case OffsetCode | TimestampCode => getLong(i)
+      case KeyCode | ValueCode => getBinary(i)
+      case HeadersCode => getArray(i)
+      case _ => getUTF8String(i)
+    }
+  }
+
+  override def setNullAt(i: Int): Unit = readOnly()
+  override def update(i: Int, value: Any): Unit = readOnly()
+
+  private def readOnly(): Nothing =
+    throw new UnsupportedOperationException("a decoded record is read-only")
+}

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.avro
+
+import org.apache.avro.Schema
+import org.apache.hadoop.conf.Configuration
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
+
+/**
+ * Spark's conversion of Avro records to rows. In a package of Spark because the class is private to it; Spark's own Avro
+ * functions are in a jar that is not on the class path by default, this class is.
+ */
+object DynamicKafkaAvro {
+
+  /** @param options those of `from_avro` */
+  def deserializer(
+      schema: Schema,
+      dataType: DataType,
+      options: Map[String, String]
+  ): Any => Option[Any] = {
+    val parsed = new AvroOptions(options, new Configuration(false))
+    val made = new AvroDeserializer(
+      schema,
+      dataType,
+      options.getOrElse("datetimeRebaseMode", SQLConf.get.getConfString(RebaseMode, "CORRECTED")),
+      parsed.useStableIdForUnionType,
+      parsed.stableIdPrefixForUnionType,
+      parsed.recursiveFieldMaxDepth
+    )
+    made.deserialize
+  }
+
+  private val RebaseMode = "spark.sql.avro.datetimeRebaseModeInRead"
+}
