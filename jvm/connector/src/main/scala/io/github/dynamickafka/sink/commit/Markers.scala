@@ -120,7 +120,8 @@ private[commit] final class Markers(
 
   private def hidden(t: Prepared, open: Map[TopicPartition, Set[Long]]): Option[Set[TopicPartition]] =
     Some(open.collect {
-      case (partition, producers) if t.topics.contains(partition.topic) && producers(t.producerId) => partition
+      case (partition, producers) if t.topics.contains(partition.topic) && producers(t.producerId) =>
+        partition
     }.toSet).filter(_.nonEmpty)
 }
 
