@@ -37,7 +37,8 @@ private[sink] trait ResumableProducer {
    * Commits in these partitions what an earlier transaction of this id, which is committed elsewhere, has left open there:
    * with a transaction that has these partitions and no records. Fails if the id has another producer id by now.
    */
-  def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit
+  def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
+    throw new UnsupportedOperationException(s"$transactionalId, $producerId, ${partitions.mkString(", ")}")
 
   /** Closes the producer. An open transaction stays open. */
   def kill(): Unit
