@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from tests.harness.checker import Seen
@@ -56,14 +56,37 @@ class Losses:
                 self.lost.add(row)
 
 
-def finished(checkpoint: Checkpoint, cluster: str, topic: str) -> dict[int, int]:
-    """The offsets up to which finished batches have read a topic, by partition, also if it is not in the metadata."""
-    done, logged = checkpoint.committed(), checkpoint.offsets()
-    if not done:
+def finished(checkpoint: Checkpoint, cluster: str, topic: str, former: Collection[str] = ()) -> dict[int, int]:
+    """The offsets up to which finished batches have read a topic, by partition, also if it is not in the metadata.
+
+    Args:
+        checkpoint: Of the query.
+        cluster: The id of the cluster.
+        topic: The name of the topic.
+        former: Kafka's ids of deleted topics of this name: the query may not have noticed yet that there is a new one.
+    """
+    offset = _last_finished(checkpoint)
+    if _topic_id(offset, cluster, topic) in former:
         return {}
-    offset = logged[done[-1]]
     read = positions(offset) | positions({"clusters": _retained(offset)})
     return {partition: at for (id, name, partition), at in read.items() if (id, name) == (cluster, topic)}
+
+
+def known_id(checkpoint: Checkpoint, cluster: str, topic: str) -> str | None:
+    """Kafka's id of the topic that finished batches have read under this name, if they have."""
+    return _topic_id(_last_finished(checkpoint), cluster, topic)
+
+
+def _last_finished(checkpoint: Checkpoint) -> Mapping[str, Any]:
+    done, logged = checkpoint.committed(), checkpoint.offsets()
+    return logged[done[-1]] if done else {}
+
+
+def _topic_id(offset: Mapping[str, Any], cluster: str, topic: str) -> str | None:
+    read = offset.get("identities", {}).get(cluster, {}).get("topics", {})
+    retained = offset.get("retained", {}).get(cluster, {}).get("topics", {})
+    found = read.get(topic) or retained.get(topic, {}).get("id")
+    return None if found is None else str(found)
 
 
 def _retained(offset: Mapping[str, Any]) -> dict[str, Any]:

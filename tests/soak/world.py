@@ -17,7 +17,7 @@ from tests.harness.query import Query
 from tests.harness.waiting import until
 
 from .layout import CLUSTERS, Event, Layout
-from .losses import FLUSH_S, Losses, finished
+from .losses import FLUSH_S, Losses, finished, known_id
 from .nodes import NodeFaults
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ FREEZE_S = 18.0
 SETTLE_S = 300.0
 # How long the query may take until it has noticed that a topic does not exist.
 LEAVES_S = 20.0
+# Within this time the query uses a change of the metadata: removals need two polls.
+POLLED_S = 3.0
 # How long the brokers are left alone after the query has ended, before the last comparison.
 QUIET_S = 10.0
 # With `clusterFailurePolicy=skip` a query ends for an unreachable cluster only if it has to read a logged batch again:
@@ -77,6 +79,7 @@ class World:
         self._options = OPTIONS | dict(options or {})
         self.restarts: list[str] = []
         self._losses = Losses()
+        self._former: dict[tuple[str, str], set[str]] = {}
         self._nodes = NodeFaults()
         self._layout = Layout()
         self._metadata = MetadataFile(folder / "streams.json")
@@ -175,7 +178,7 @@ class World:
         """Delete half of the records of each partition that the query has not read, or all that it has read."""
         with self._still(event.cluster):
             broker, topic = self._brokers[event.cluster], self._topic(event.topic)
-            read = finished(self.query.checkpoint, event.cluster, topic)
+            read = self._finished(event.cluster, topic)
             below = {p: _half(read.get(p, 0), end) for p, end in broker.end_offsets(topic).items()}
             self._losses.declare(event.cluster, broker, topic, below, read)
             for partition, offset in below.items():
@@ -187,13 +190,19 @@ class World:
         """Delete a topic, and create it again with as many partitions; the query notices both, or the second only."""
         with self._still(event.cluster):
             broker, topic = self._brokers[event.cluster], self._topic(event.topic)
-            read, ends = finished(self.query.checkpoint, event.cluster, topic), broker.end_offsets(topic)
+            read, ends = self._finished(event.cluster, topic), broker.end_offsets(topic)
             self._losses.declare(event.cluster, broker, topic, ends, read)
+            known = known_id(self.query.checkpoint, event.cluster, topic)
+            if known is not None:
+                self._former.setdefault((event.cluster, topic), set()).add(known)
             broker.delete_topic(topic)
             if event.settles and self.is_up():
                 with contextlib.suppress(TimeoutError):
                     until(f"the end of {topic}", lambda: not self._reads(event.cluster, topic), LEAVES_S)
             broker.create_topic(topic, len(ends))
+
+    def _finished(self, cluster: str, topic: str) -> dict[int, int]:
+        return finished(self.query.checkpoint, cluster, topic, self._former.get((cluster, topic), ()))
 
     def _kill_leader(self, event: Event) -> None:
         self._nodes.kill_leader(self._brokers[event.cluster], self._topic(0), self._flows)
@@ -221,7 +230,7 @@ class World:
         """Nothing is produced to a cluster, and nothing is read from it."""
         with self.load.hold(cluster):
             if self.is_up():
-                until(f"nothing to read from {cluster}", lambda: self._is_idle(cluster), SETTLE_S)
+                until(f"nothing to read from {cluster}", lambda: self._stays_idle(cluster), SETTLE_S)
             yield
 
     def _reads(self, cluster: str, topic: str) -> bool:
@@ -248,6 +257,13 @@ class World:
 
     def _start_driver(self, event: Event) -> None:
         self.query.begin(self._drivers.doomed())
+
+    def _stays_idle(self, cluster: str) -> bool:
+        """As `_is_idle`, also when the query has used the metadata as they are now."""
+        if not self._is_idle(cluster):
+            return False
+        time.sleep(POLLED_S)
+        return self._is_idle(cluster)
 
     def _is_idle(self, cluster: str) -> bool:
         """Whether the query has read the cluster's topics that are in the metadata, and has no other position."""
