@@ -60,6 +60,9 @@ private[dynamickafka] object Errors {
       cause
     )
 
+  def unsupportedDdl(catalog: String, operation: String, stream: String): IllegalArgument =
+    illegal("UNSUPPORTED_DDL", Map("catalog" -> catalog, "operation" -> operation, "stream" -> stream))
+
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
     ofCluster("CLUSTER_UNREACHABLE", cluster, bootstrap, reason, cause)
 

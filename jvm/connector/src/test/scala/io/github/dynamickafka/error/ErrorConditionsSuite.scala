@@ -50,6 +50,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.unknownOffsetVersion("2", 1),
     Errors.unknownOption("x", Some("y")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),
+    Errors.unsupportedDdl("kafka", "drop", "orders"),
     Errors.unroutableRow(Some("orders"), None, Some("t"), "the metadata has no stream 'orders'"),
     Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause)
   )

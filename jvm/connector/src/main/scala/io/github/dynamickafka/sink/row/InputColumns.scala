@@ -135,6 +135,10 @@ private[dynamickafka] object InputColumns {
     new InputColumns(found, found.collect { case (name, (i, _)) if schema(i).nullable => name }.toSet)
   }
 
+  /** The columns that records do not have, which a DataFrame may have nevertheless. */
+  def others(schema: StructType): Seq[String] =
+    schema.fieldNames.toSeq.filterNot(name => accepted.exists(_._1.equalsIgnoreCase(name)))
+
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType]
 
   private def isHeaders(t: DataType): Boolean = t match {

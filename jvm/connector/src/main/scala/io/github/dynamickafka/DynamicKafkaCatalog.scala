@@ -1,0 +1,70 @@
+package io.github.dynamickafka
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
+import org.apache.spark.sql.connector.catalog.{Column, Identifier, Table, TableCatalog, TableChange}
+import org.apache.spark.sql.connector.expressions.Transform
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.error.Errors
+
+/**
+ * The streams of a metadata service as tables of a Spark catalog, for SQL and for `table` and `toTable` of DataFrames:
+ *
+ * {{{
+ * spark.sql.catalog.kafka                       io.github.dynamickafka.DynamicKafkaCatalog
+ * spark.sql.catalog.kafka.metadataService       file
+ * spark.sql.catalog.kafka.metadataService.path  /etc/streams.yaml
+ * }}}
+ *
+ * Settings are any options of the source and of the sink, except those that select streams. They are checked when the catalog is
+ * first used. The id of a stream is the name of its table; with dots in it, it can be written as one name or as several.
+ *
+ * Each statement asks the metadata service. A stream that the service does not have is Spark's `TABLE_OR_VIEW_NOT_FOUND`; without
+ * an answer within `clusterRequestTimeoutMs` (default: 60000), the statement fails with `METADATA_UNAVAILABLE`. Statements that
+ * would change streams fail with `UNSUPPORTED_DDL`.
+ */
+final class DynamicKafkaCatalog extends TableCatalog {
+  private var catalogName = ""
+  private var options = CaseInsensitiveStringMap.empty
+  private lazy val streams = new StreamCatalog(catalogName, options.asCaseSensitiveMap.asScala.toMap)
+
+  /** Called by Spark. Asks nothing. */
+  override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    catalogName = name
+    this.options = options
+  }
+
+  override def name(): String = catalogName
+
+  /** All streams, in the root namespace, with their whole ids. */
+  override def listTables(namespace: Array[String]): Array[Identifier] =
+    if (namespace.nonEmpty) Array.empty
+    else streams.ids().map(Identifier.of(Array.empty, _)).toArray
+
+  /** @throws org.apache.spark.sql.catalyst.analysis.NoSuchTableException if the metadata service does not have the stream */
+  override def loadTable(ident: Identifier): Table =
+    streams.table(idOf(ident)).getOrElse(throw new NoSuchTableException(ident))
+
+  override def createTable(
+      ident: Identifier,
+      columns: Array[Column],
+      partitions: Array[Transform],
+      properties: ju.Map[String, String]
+  ): Table = throw refused("create", ident)
+
+  override def alterTable(ident: Identifier, changes: TableChange*): Table = throw refused("alter", ident)
+
+  override def dropTable(ident: Identifier): Boolean = throw refused("drop", ident)
+
+  override def renameTable(from: Identifier, to: Identifier): Unit = throw refused("rename", from)
+
+  private def idOf(ident: Identifier) = (ident.namespace :+ ident.name).mkString(".")
+
+  private def refused(what: String, ident: Identifier) =
+    Errors.unsupportedDdl(catalogName, what, idOf(ident))
+}

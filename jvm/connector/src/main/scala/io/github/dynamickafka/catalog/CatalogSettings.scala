@@ -1,0 +1,120 @@
+package io.github.dynamickafka.catalog
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+
+/**
+ * The settings of a catalog, `spark.sql.catalog.<name>.<option>`, and what of them applies to one side. Pure.
+ *
+ * @param catalog the name of the catalog
+ * @param settings option names as the user wrote them, without the prefix, with their values
+ */
+private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map[String, String]) {
+  import CatalogSettings._
+
+  /**
+   * Checks the names; values are checked where they are used.
+   *
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_OPTION` for an option that selects streams, `UNKNOWN_OPTION`
+   */
+  def check(): Unit = settings.toSeq.sorted.foreach { case (name, value) =>
+    Tables.flatMap(_.find(name)).find(Selecting).foreach(_ =>
+      throw Errors.invalidOption(
+        written(name),
+        value,
+        "a table of the catalog is one stream; its name is the id."
+      )
+    )
+    if (!isPrefixed(name) && !Tables.exists(_.has(name)))
+      throw Errors.unknownOption(
+        written(name),
+        Tables.flatMap(Suggestions.forOption(name, _)).headOption.map(written)
+      )
+  }
+
+  /** The options of a read of one stream. */
+  def forReading(stream: String, ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+    merged(SourceOptionSpecs.table, SourceOptionSpecs.StreamIds, stream, ofQuery)
+
+  /** The options of a write to one stream. */
+  def forWriting(stream: String, ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+    merged(SinkOptionSpecs.table, SinkOptionSpecs.StreamId, stream, ofQuery)
+
+  /** An option of a query takes precedence over the setting, in whatever spelling. */
+  private def merged(
+      table: OptionTable,
+      selection: OptionSpec[_],
+      stream: String,
+      ofQuery: CaseInsensitiveStringMap
+  ): CaseInsensitiveStringMap = {
+    val query = ofQuery.asCaseSensitiveMap.asScala.toMap
+    query.toSeq.sorted.foreach { case (name, value) => refuseLate(name, value) }
+    val set = query.keySet.map(keyOf(table, _))
+    val defaults = settings.filter { case (name, _) => applies(table, name) && !set(keyOf(table, name)) }
+    new CaseInsensitiveStringMap((defaults ++ query + (selection.name -> stream)).asJava)
+  }
+
+  private def applies(table: OptionTable, name: String): Boolean =
+    OptionName.afterPrefix(name, OptionName.Cluster) match {
+      case Some(key) => ClusterKeys.endsWithOption(key, other(table)).forall(_ =>
+          ClusterKeys.endsWithOption(key, table).exists(_._2.perCluster)
+        )
+      case None => isPrefixed(name) || table.has(name)
+    }
+
+  private def refuseLate(name: String, value: String): Unit =
+    Tables.flatMap(_.find(name)).find(spec => Deciding(spec) || keepsBadRecords(spec, value)).foreach(_ =>
+      throw Errors.invalidOption(
+        name,
+        value,
+        "it determines the columns or the stream of the table, which are known before Spark passes the options of a query. " +
+          s"Set it as '${written(name)}', or read with 'format(\"dynamic-kafka\")'."
+      )
+    )
+
+  private def written(name: String) = s"spark.sql.catalog.$catalog.$name"
+}
+
+private[dynamickafka] object CatalogSettings {
+  private val Tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
+
+  /** The options that a table sets. */
+  private val Selecting: Set[OptionSpec[_]] =
+    Set(SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern, SinkOptionSpecs.StreamId)
+
+  private val Deciding: Set[OptionSpec[_]] = Selecting ++ Set[OptionSpec[_]](
+    SourceOptionSpecs.IncludeHeaders,
+    SourceOptionSpecs.ValueFormat,
+    SourceOptionSpecs.KeyFormat,
+    SourceOptionSpecs.KeyFields,
+    SourceOptionSpecs.KeyFieldsPrefix,
+    SourceOptionSpecs.ValueFieldsInclude,
+    SourceOptionSpecs.Schema,
+    SourceOptionSpecs.MetadataColumns,
+    SourceOptionSpecs.MetadataPrefix
+  )
+  private val ParseErrors: Set[OptionSpec[_]] = Set(
+    SourceOptionSpecs.OnParseErrors,
+    SourceOptionSpecs.OnKeyParseErrors,
+    SourceOptionSpecs.OnValueParseErrors
+  )
+
+  /** `keep` adds columns. */
+  private def keepsBadRecords(spec: OptionSpec[_], value: String) =
+    ParseErrors(spec) && value.trim.equalsIgnoreCase("keep")
+
+  private def isPrefixed(name: String): Boolean =
+    OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
+
+  private def other(table: OptionTable) =
+    if (table eq SourceOptionSpecs.table) SinkOptionSpecs.table else SourceOptionSpecs.table
+
+  private def keyOf(table: OptionTable, name: String) =
+    if (isPrefixed(name)) name else table.find(name).fold(OptionName.normalize(name))(_.key)
+
+}

@@ -1,0 +1,42 @@
+package io.github.dynamickafka.catalog
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.source.DynamicKafkaTable
+
+/**
+ * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that
+ * it may keep its answers for `metadataService.ttlMs`.
+ *
+ * @param name the name of the catalog
+ * @param settings see [[CatalogSettings]]
+ */
+private[dynamickafka] final class StreamCatalog(name: String, settings: Map[String, String]) {
+
+  private val own = new CatalogSettings(name, settings)
+
+  private lazy val lookup = {
+    own.check()
+    val options = DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty))
+    val service =
+      MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
+    new StreamLookup(service, options.service.name, options.discovery.callTimeoutMs)
+  }
+
+  /** The ids of all streams, sorted. */
+  def ids(): Seq[String] = lookup.all().map(_.streamId)
+
+  /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
+  def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>
+    val options = DynamicKafkaTable.parse(own.forReading(stream, CaseInsensitiveStringMap.empty))
+    new StreamTable(
+      s"$name.$stream",
+      stream,
+      own,
+      DynamicKafkaTable.schema(options, None),
+      StreamProperties.of(found, options.format.value.format.name)
+    )
+  }
+}

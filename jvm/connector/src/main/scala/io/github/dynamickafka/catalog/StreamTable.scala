@@ -1,0 +1,85 @@
+package io.github.dynamickafka.catalog
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.sink.DynamicKafkaSinkTable
+import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.source.DynamicKafkaTable
+
+/**
+ * A stream as a table of a catalog, for reading and writing.
+ *
+ * @param tableName the name of the catalog and the id of the stream
+ * @param tableProperties what DESCRIBE and SHOW TBLPROPERTIES show
+ */
+private[dynamickafka] final class StreamTable(
+    tableName: String,
+    stream: String,
+    settings: CatalogSettings,
+    tableSchema: StructType,
+    tableProperties: Map[String, String]
+) extends Table
+    with SupportsRead
+    with SupportsWrite
+    with ReportsSinkMetrics {
+
+  private val none = CaseInsensitiveStringMap.empty
+
+  /** One for all batches of a query. */
+  private lazy val sink =
+    new DynamicKafkaSinkTable(tableSchema, settings.forWriting(stream, none).asCaseSensitiveMap)
+
+  override def name(): String = tableName
+
+  /** The description of source and sink in the progress of a query. */
+  override def toString: String = tableName
+
+  override def schema(): StructType = tableSchema
+
+  override def properties(): ju.Map[String, String] = tableProperties.asJava
+
+  /** Any schema is accepted, because rows are written by the names of their columns. */
+  override def capabilities(): ju.Set[TableCapability] = ju.EnumSet.of(
+    TableCapability.BATCH_READ,
+    TableCapability.MICRO_BATCH_READ,
+    TableCapability.BATCH_WRITE,
+    TableCapability.STREAMING_WRITE,
+    TableCapability.ACCEPT_ANY_SCHEMA
+  )
+
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    new DynamicKafkaTable(tableSchema, None).newScanBuilder(settings.forReading(stream, options))
+
+  override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
+    InputColumns.others(info.schema).headOption.foreach(name =>
+      throw Errors.invalidColumn(
+        name,
+        s"the records of table '$tableName' have no such column; remove or rename it."
+      )
+    )
+    // The options of the query take precedence over those of the table, whatever their spelling.
+    val options = settings.forWriting(stream, info.options)
+    sink.newWriteBuilder(StreamTable.withOptions(info, options))
+  }
+
+  override def metrics(): ju.Map[String, String] = sink.metrics()
+}
+
+private[catalog] object StreamTable {
+  def withOptions(info: LogicalWriteInfo, all: CaseInsensitiveStringMap): LogicalWriteInfo =
+    new LogicalWriteInfo {
+      override def options(): CaseInsensitiveStringMap = all
+      override def queryId(): String = info.queryId
+      override def schema(): StructType = info.schema
+    }
+}

@@ -1,0 +1,124 @@
+package io.github.dynamickafka
+
+import java.util.UUID
+
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.sink.{SinkTest, Target}
+import io.github.dynamickafka.source.Entry
+
+/** The streams of a metadata service as tables, on brokers. */
+class CatalogSuite extends SinkTest {
+
+  /** Defines a catalog with the streams of the target; returns its name. */
+  private def catalog(target: Target, settings: (String, String)*): String = {
+    val name = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
+    spark.conf.set(s"spark.sql.catalog.$name", classOf[DynamicKafkaCatalog].getName)
+    (target.options(settings: _*) - "streamId").foreach { case (option, value) =>
+      spark.conf.set(s"spark.sql.catalog.$name.$option", value)
+    }
+    name
+  }
+
+  private def row(values: Any*): Seq[Any] = values
+  private def rows(sql: String): Seq[Seq[Any]] = spark.sql(sql).collect().map(_.toSeq).toSeq
+  private def message(sql: String): String = {
+    val e = intercept[Exception](spark.sql(sql).collect())
+    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
+  }
+
+  private val json = Seq("format" -> "json", "schema" -> "id INT, name STRING")
+
+  test("tables are streams: listed, described without secrets, and read with SQL") {
+    val topic = newTopicOn(2, blue, green)
+    produce(blue, topic, 2, Seq("""{"id": 1, "name": "a"}""", """{"id": 2}"""))
+    produce(green, topic, 2, Seq("""{"name": "b", "id": 3}"""))
+    target { t =>
+      val entries = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
+      t.streams("orders" -> entries, "eu.orders" -> entries.take(1))
+      val k = catalog(t, json: _*)
+      assert(rows(s"SHOW TABLES IN $k").map(_(1)) == Seq("eu.orders", "orders"))
+      val counted = s"SELECT cluster, count(*), sum(id) FROM $k.%s GROUP BY cluster ORDER BY cluster"
+      assert(rows(counted.format("orders")) == Seq(row("blue", 2L, 3L), row("green", 1L, 3L)))
+      assert(rows(counted.format("`eu.orders`")) == Seq(row("blue", 2L, 3L)))
+      assert(rows(counted.format("eu.orders")) == Seq(row("blue", 2L, 3L)))
+      val described = rows(s"DESCRIBE EXTENDED $k.orders").map(_.mkString(" "))
+      assert(
+        described.exists(_.startsWith("name string")) && described.exists(_.startsWith("cluster string"))
+      )
+      val all = described.mkString("\n")
+      Seq("format=json", "clusters=blue,green", s"cluster.blue.topics=$topic", "cluster.blue.state=active")
+        .foreach(part => assert(all.contains(part), all))
+      assert(!all.contains("bootstrap"))
+
+      // A stream that the service learns of is there at the next statement.
+      t.streams("orders" -> entries, "late" -> entries.drop(1))
+      assert(rows(s"SELECT id FROM $k.late") == Seq(row(3)))
+      assert(message(s"SELECT * FROM $k.`eu.orders`").contains("TABLE_OR_VIEW_NOT_FOUND"))
+      assert(rows(s"SELECT id FROM $k.orders WITH ('startingOffsets' = 'latest')").isEmpty)
+      assert(
+        message(s"SELECT * FROM $k.orders WITH ('format' = 'raw')").contains(s"spark.sql.catalog.$k.format")
+      )
+    }
+  }
+
+  test("streaming queries read and write tables by name, in any order of the columns") {
+    val (in, out) = (newTopicOn(1, blue, green), newTopicOn(1, blue, green))
+    produce(blue, in, 1, Seq("x", "y"))
+    produce(green, in, 1, Seq("z"))
+    target { t =>
+      t.streams(
+        "in" -> Seq(Entry("blue", blue, in), Entry("green", green, in)),
+        "out" -> Seq(Entry("blue", blue, out), Entry("green", green, out))
+      )
+      val k = catalog(t, "deliveryGuarantee" -> "exactly-once")
+      val query = spark.readStream.table(s"$k.in").selectExpr("value", "cluster", "key").writeStream
+        .option(
+          "checkpointLocation",
+          t.checkpoint.toString
+        ).trigger(Trigger.AvailableNow()).toTable(s"$k.out")
+      try assert(query.awaitTermination(300000))
+      finally query.stop()
+      assert(query.recentProgress.last.sources.head.description.contains("in"))
+      assert(values(blue, out) == Seq("x", "y") && values(green, out) == Seq("z"))
+    }
+  }
+
+  test("INSERT writes by name; what a table cannot do is refused, and says what to do") {
+    val topic = newTopicOn(1, blue)
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, topic)))
+      val k = catalog(t)
+      rows(s"INSERT INTO $k.out SELECT 'v' AS value, 'k' AS key")
+      assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(Some("k") -> "v"))
+      assert(message(s"INSERT INTO $k.out SELECT 'v' AS value, 1 AS colour").contains("INVALID_COLUMN"))
+      for (
+        (sql, what) <- Seq(
+          s"DROP TABLE $k.out" -> "drop",
+          s"CREATE TABLE $k.new (key STRING)" -> "create",
+          s"ALTER TABLE $k.out SET TBLPROPERTIES ('a' = 'b')" -> "alter",
+          s"ALTER TABLE $k.out RENAME TO $k.new" -> "rename"
+        )
+      ) {
+        val text = message(sql)
+        assert(text.contains("UNSUPPORTED_DDL") && text.contains(s"cannot $what stream"), text)
+      }
+      val e = intercept[AnalysisException](spark.sql(s"INSERT OVERWRITE $k.out SELECT 'v' AS value"))
+      assert(e.getMessage.contains("does not support truncate"), e.getMessage)
+      assert(committed(blue, topic).size == 1)
+    }
+  }
+
+  test("settings are checked at the first use, and a service that does not answer is never 'not found'") {
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, "t")))
+      assert(
+        message(s"SHOW TABLES IN ${catalog(t, "maxOfsetsPerTrigger" -> "1")}").contains("UNKNOWN_OPTION")
+      )
+      val k = catalog(t)
+      t.service.behave = () => throw new IllegalStateException("down")
+      assert(message(s"SELECT * FROM $k.out").contains("METADATA_UNAVAILABLE"))
+    }
+  }
+}

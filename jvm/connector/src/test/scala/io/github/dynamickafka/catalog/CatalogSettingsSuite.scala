@@ -1,0 +1,85 @@
+package io.github.dynamickafka.catalog
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+
+/** Which settings of a catalog apply to reads and to writes, and which options of a query are refused. */
+class CatalogSettingsSuite extends AnyFunSuite {
+  private def settings(all: (String, String)*) = new CatalogSettings("kafka", all.toMap)
+  private def query(all: (String, String)*) = new CaseInsensitiveStringMap(all.toMap.asJava)
+  private def map(options: CaseInsensitiveStringMap) = options.asCaseSensitiveMap.asScala.toMap
+
+  private def refused(condition: String, text: String)(body: => Any): Unit = {
+    val e = intercept[DynamicKafkaIllegalArgumentException](body)
+    assert(e.getCondition == s"DYNAMIC_KAFKA.$condition" && e.getMessage.contains(text), e.getMessage)
+    ()
+  }
+
+  private val both = Seq(
+    "metadataService" -> "file",
+    "metadataService.path" -> "/f",
+    "kafka.security.protocol" -> "SSL",
+    "cluster.blue.kafka.bootstrap.servers" -> "b:1"
+  )
+
+  test("each side gets its own options, those of both, and the stream") {
+    val all = settings(
+      both ++ Seq(
+        "maxOffsetsPerTrigger" -> "5",
+        "cluster.b.maxOffsetsPerTrigger" -> "1",
+        "deliveryGuarantee" -> "none"
+      ): _*
+    )
+    all.check()
+    assert(
+      map(all.forReading("orders", query())) == both.toMap ++
+        Map("maxOffsetsPerTrigger" -> "5", "cluster.b.maxOffsetsPerTrigger" -> "1", "streamIds" -> "orders")
+    )
+    assert(
+      map(all.forWriting("orders", query())) == both.toMap ++ Map(
+        "deliveryGuarantee" -> "none",
+        "streamId" -> "orders"
+      )
+    )
+  }
+
+  test("an option of a query takes precedence, in whatever spelling") {
+    val all = settings(both :+ ("max-offsets-per-trigger" -> "5"): _*)
+    val found =
+      map(all.forReading("orders", query("maxOffsetsPerTrigger" -> "7", "Metadataservice" -> "static")))
+    assert(found.filter(_._1.toLowerCase.startsWith("max")) == Map("maxOffsetsPerTrigger" -> "7"))
+    assert(found.filter(_._1.equalsIgnoreCase("metadataService")) == Map("Metadataservice" -> "static"))
+  }
+
+  test("settings that select streams, and unknown ones, are refused with the name as it was written") {
+    Seq("streamIds", "stream-pattern", "streamId").foreach(name =>
+      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(settings(name -> "x").check())
+    )
+    refused("UNKNOWN_OPTION", "spark.sql.catalog.kafka.deliveryGuarantee")(
+      settings("deliveryGarantee" -> "none").check()
+    )
+    refused("UNKNOWN_OPTION", "spark.sql.catalog.kafka.maxOffsetsPerTrigger")(
+      settings("maxOfsetsPerTrigger" -> "1").check()
+    )
+  }
+
+  test("a query cannot set what decides the columns or the stream") {
+    val all = settings(both: _*)
+    val late =
+      Seq("format", "value.format", "keyFormat", "keyFields", "key.fields-prefix", "valueFieldsInclude") ++
+        Seq("schema", "metadataColumns", "metadataPrefix", "includeHeaders", "streamIds", "streamPattern")
+    late.foreach(name =>
+      refused(
+        "INVALID_OPTION",
+        s"spark.sql.catalog.kafka.$name"
+      )(all.forReading("orders", query(name -> "x")))
+    )
+    refused("INVALID_OPTION", "parseErrors")(all.forReading("orders", query("parseErrors" -> "keep")))
+    assert(map(all.forReading("orders", query("parseErrors" -> "drop")))("parseErrors") == "drop")
+    refused("INVALID_OPTION", "streamId")(all.forWriting("orders", query("streamId" -> "x")))
+  }
+}
