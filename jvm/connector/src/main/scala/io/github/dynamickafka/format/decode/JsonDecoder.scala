@@ -4,7 +4,7 @@ import java.{util => ju}
 
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.core.io.JsonEOFException
+import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
 import com.fasterxml.jackson.core.{JsonParseException, JsonProcessingException, JsonToken}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
@@ -47,9 +47,11 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
   private val seen = new Array[Boolean](fields.length)
   private var parser: RecordParser = _
 
-  /** The field at each position of the object before, because most records have the same names in the same order. */
-  private val lastNames = new Array[String](Positions)
-  private val lastFields = new Array[JsonField](Positions)
+  /** Names of objects, also those of no column. */
+  private val names = new ju.HashMap[String, Name]
+
+  /** The name at each position of the object before: most records have the same names in the same order. */
+  private val last = new Array[Name](Positions)
 
   /** The field whose value is being read. */
   private var current: JsonField = _
@@ -76,10 +78,10 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
     (parser.nextToken() eq JsonToken.START_OBJECT) && {
       if (asksForAll) ju.Arrays.fill(seen, false)
       var position = 0
-      var name = parser.nextFieldName()
+      var name = next(parser, position)
       while (name ne null) {
-        val field = find(name, position)
         val token = parser.nextToken()
+        val field = name.field
         if (field eq null) {
           val _ = parser.skipChildren()
         } else {
@@ -91,20 +93,34 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
           current = null
         }
         position += 1
-        name = parser.nextFieldName()
+        name = next(parser, position)
       }
       parser.currentToken() eq JsonToken.END_OBJECT
     }
 
-  private def find(name: String, position: Int): JsonField =
-    if (position >= Positions) byName.get(name)
-    else if (lastNames(position) eq name) lastFields(position)
+  /** The next name of the object, compared with the expected one byte by byte; null at the end. */
+  private def next(parser: RecordParser, position: Int): Name = {
+    val expected = if (position < Positions) last(position) else null
+    if ((expected ne null) && parser.nextFieldName(expected.text)) expected
     else {
-      val found = byName.get(name)
-      lastNames(position) = name
-      lastFields(position) = found
-      found
+      val found =
+        if (expected eq null) parser.nextFieldName()
+        else if (parser.currentToken() eq JsonToken.FIELD_NAME) parser.currentName()
+        else null
+      if (found eq null) null else known(found, position)
     }
+  }
+
+  private def known(text: String, position: Int): Name = {
+    var name = names.get(text)
+    if (name eq null) {
+      if (names.size >= MostNames) names.clear()
+      name = new Name(new SerializedString(text), byName.get(text))
+      val _ = names.put(text, name)
+    }
+    if (position < Positions) last(position) = name
+    name
+  }
 
   private def bySpark(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     val field = Option(current).map(_.column)
@@ -182,4 +198,7 @@ private[decode] object JsonDecoder {
   /** With more names than this, a new parser is made. */
   private val MostNames = 4000
   private val Positions = 256
+
+  /** @param field null if no column has this name */
+  private final class Name(val text: SerializedString, val field: JsonField)
 }

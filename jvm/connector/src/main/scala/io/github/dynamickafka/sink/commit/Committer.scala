@@ -55,7 +55,9 @@ private[sink] final class Committer(
       how: End
   ): Seq[(Prepared, Outcome)] = {
     val under =
-      Lots.of(transactions).map(lot => threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes]))
+      Lots.of(transactions).map(lot =>
+        threads.submit((() => endLot(lot, ids, deadlineNanos, how)): Callable[Outcomes])
+      )
     val outcomes =
       try under.flatMap(_.get()).toMap
       catch { case e: ExecutionException => throw e.getCause }
