@@ -87,6 +87,8 @@ val common = Seq(
     org.typelevel.scalacoptions.ScalacOptions.warnValueDiscard
   ),
   tpolecatExcludeOptions += org.typelevel.scalacoptions.ScalacOptions.warnNonUnitStatement,
+  // A later client deprecates what the client of the line has no replacement for.
+  scalacOptions ++= SparkLines.otherClients.map(_ => "-Wconf:cat=deprecation:silent"),
   javacOptions ++= Seq("-Xlint:all,-processing,-serial", "-Werror", "--release", "17"),
   Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.

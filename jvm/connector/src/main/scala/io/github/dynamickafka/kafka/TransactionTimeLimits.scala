@@ -10,9 +10,9 @@ private[dynamickafka] object TransactionTimeLimits {
   private val RequestTimeout = "request.timeout.ms"
   private val ConnectionSetup = "socket.connection.setup.timeout.ms"
 
-  // Longer than the session of a broker (9 s by default): the next attempt then finds another coordinator. Not shorter,
-  // because requests with records have to reach the brokers of distant clusters within it.
-  private val taskMs = 10000L
+  // Two of them are longer than the session of a broker, 9 s by default, and the election of a controller, so that the third
+  // request reaches another coordinator. Not shorter, because requests with records have to reach distant clusters within it.
+  private val taskMs = 6000L
 
   // These requests are small.
   private val firstMs = 2500L
@@ -21,6 +21,12 @@ private[dynamickafka] object TransactionTimeLimits {
   /** For producers of tasks, which also send the records. */
   def ofTasks(chosen: Map[String, String]): Map[String, String] =
     if (chosen.contains(RequestTimeout)) Map.empty else Map(RequestTimeout -> taskMs.toString)
+
+  /** For another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
+  def ofRetry(settings: ProducerSettings): ProducerSettings =
+    if (settings.properties.get(RequestTimeout).contains(taskMs.toString))
+      settings.and(RequestTimeout -> longestMs.toString)
+    else settings
 
   /**
    * For clients of the driver, which send no records.

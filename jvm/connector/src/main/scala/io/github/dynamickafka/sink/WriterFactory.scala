@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.sink.commit.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
@@ -70,13 +70,14 @@ private[sink] final case class WriterFactory(
   private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {
     val context = TaskContext.get()
     val (stage, attempt) = (context.stageAttemptNumber(), context.attemptNumber())
+    val retried = stage + attempt > 0
     new TransactionalSender(
-      producers,
+      id => if (retried) TransactionTimeLimits.ofRetry(producers(id)) else producers(id),
       TransactionPool.shared,
       TaskAttempt(
         partition,
         t.name.id(_, t.idSet, epoch, partition, stage, attempt),
-        retried = stage + attempt > 0
+        retried
       ),
       cluster => t.replay.forall(r => r.batch != epoch || r.writes(partition, cluster)),
       () => context.isInterrupted(),

@@ -65,7 +65,7 @@ private[commit] final class Markers(
     val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
     if (problem.isEmpty || leftMs <= 0) problem
     else {
-      Thread.sleep(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
+      clock.pauseMs(math.max(1L, math.min(Pauses.pauseMs(failures), leftMs)))
       await(id, committed, fragile, doubtful, deadlineNanos, failures + 1)
     }
   }
