@@ -73,12 +73,14 @@ def _count(bench: Context) -> int:
 
 
 def _topic(bench: Context, records: Records) -> Member:
+    # Expressions need a session.
+    spark = bench.spark
     cluster = bench.near[0]
     topic = f"json-{records.name}"
     member = bench.member(cluster, "cluster-json", topic, 0)
     value = F.to_json(F.struct(*[F.expr(sql).alias(name) for name, sql in records.fields.items()])).alias("value")
     (
-        bench.spark.range(0, _count(bench), 1, bench.sizes.partitions)
+        spark.range(0, _count(bench), 1, bench.sizes.partitions)
         .select(value)
         .write.format("kafka")
         .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
