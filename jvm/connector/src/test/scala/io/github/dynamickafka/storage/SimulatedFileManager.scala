@@ -25,7 +25,8 @@ private[dynamickafka] trait SimulatedFiles {
 }
 
 /** The file manager of checkpoints in a simulation, which the first part of the path names. */
-class SimulatedFileManager(folder: Path, @annotation.unused hadoop: Configuration) extends SparkFileManager.Of {
+class SimulatedFileManager(folder: Path, @annotation.unused hadoop: Configuration)
+    extends SparkFileManager.Of {
   import SimulatedFileManager._
 
   private val files = all.get(key(folder).split('/')(1))

@@ -29,7 +29,7 @@ private[simulation] final class Coroutine(body: => Unit) {
     if (isStarted) mine.release()
     else {
       isStarted = true
-      Coroutine.threads.execute(() => {
+      Coroutine.threads.execute { () =>
         thread = Thread.currentThread
         try body
         catch {
@@ -40,7 +40,7 @@ private[simulation] final class Coroutine(body: => Unit) {
           thread = null
           others.release()
         }
-      })
+      }
     }
     others.acquireUninterruptibly()
     failed.foreach(throw _)

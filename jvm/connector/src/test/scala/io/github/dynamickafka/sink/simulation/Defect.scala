@@ -79,7 +79,8 @@ private[simulation] object Defect {
     override def id(cluster: String): String = "all"
   }
 
-  case object MarksAreOrphaned extends Defect("B11: decisions are deleted before their marks, which name no decision") {
+  case object MarksAreOrphaned
+      extends Defect("B11: decisions are deleted before their marks, which name no decision") {
     override def deletesMarksLast = true
     override def favours(p: Profile): Profile = Defect.calm(p).copy(crashes = 30, restores = 500)
     override def read(path: String, files: Map[String, String]): Option[String] =

@@ -86,7 +86,20 @@ private[simulation] final class Driver(
           generation = claim.generation
           val name = world.defect.name(TransactionName("p", query, claim.instance, claim.generation))
           ids = Some(name)
-          new TwoPhaseCommit(name, claim, Some(journal), true, Nil, clusters, replayLost, policy, CommitTimeoutMs, pool, Steps, world.clock)
+          new TwoPhaseCommit(
+            name,
+            claim,
+            Some(journal),
+            true,
+            Nil,
+            clusters,
+            replayLost,
+            policy,
+            CommitTimeoutMs,
+            pool,
+            Steps,
+            world.clock
+          )
         }
         if (commits.isEmpty) recover(sink)
         commits = Some(sink)
@@ -132,7 +145,12 @@ private[simulation] final class Driver(
         if (isWritten) done :+= TaskTransactions(Nil, retried = false, p, Map.empty, Ages.none)
         else {
           val rows = plan.rows.filter(r => r / Ids.size % tasks.perBatch == p)
-          done :+= task(with_, plan.batch, p, rows.map(r => Ids((r % Ids.size).toInt) -> World.record(checkpoint, query, r)))
+          done :+= task(
+            with_,
+            plan.batch,
+            p,
+            rows.map(r => Ids((r % Ids.size).toInt) -> World.record(checkpoint, query, r))
+          )
           second = second || done.last.retried
         }
       }
@@ -153,7 +171,8 @@ private[simulation] final class Driver(
 
   private object Steps extends CommitProbe {
     override def oneByOne: Boolean = false
-    override def reached(step: String, batch: Long): Unit = if (step == "before-decision") lookedAt = world.steps
+    override def reached(step: String, batch: Long): Unit =
+      if (step == "before-decision") lookedAt = world.steps
   }
 
   private def task(
@@ -182,14 +201,17 @@ private[simulation] final class Driver(
       val mayFail = number == 0 && rows.nonEmpty
       if (mayFail && world.choices.chance(tasks.stalled)) {
         world.tell(s"$run: task $partition of batch $batch is stalled")
-        zombies :+= Zombie(0, () => {
-          val before = opening
-          try {
-            send(rows)
-            val _ = sender.commit()
-          } catch { case _: Exception => () }
-          finally opening = before
-        })
+        zombies :+= Zombie(
+          0,
+          () => {
+            val before = opening
+            try {
+              send(rows)
+              val _ = sender.commit()
+            } catch { case _: Exception => () }
+            finally opening = before
+          }
+        )
         attempt(number + 1)
       } else if (mayFail && world.choices.chance(tasks.failing)) {
         // With its executor: nothing aborts what it has open.

@@ -9,7 +9,7 @@ import io.github.dynamickafka.storage.SimulatedFileManager
 /**
  * A random history of a query that writes exactly once, which its seed determines: drivers die and are paused at each of their
  * requests, two runs are alive, attempts of tasks are stalled, clusters do not respond or are replaced, transactions and their
- * ids expire, checkpoints are restored and copied. Afterwards all clusters respond, and the query is started until it goes on or
+ * ids expire, checkpoints are restored and copied. Afterwards all clusters respond, and the query is started until it continues or
  * fails with a condition that names why it cannot.
  */
 private[simulation] final class History(seed: Long, defect: Defect, isRecording: Boolean) {
@@ -83,7 +83,7 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
     val end = ends.find(_ == Driver.Stopped).getOrElse(ends.last)
     if (world.violations.isEmpty) {
       if (end == Driver.Stopped) damage.missing().foreach(what => world.wrong(s"lost: $what"))
-      else if (!damage.mayEndWith(end)) world.wrong(s"the query cannot go on: $end")
+      else if (!damage.mayEndWith(end)) world.wrong(s"the query cannot continue: $end")
     }
     end
   }
@@ -105,7 +105,8 @@ private[simulation] object History {
     }
 
   /** What is wrong in a history of a query with this defect. */
-  def wrong(seed: Long, defect: Defect): Option[String] = end(seed, defect).left.toOption.map(_.mkString("; "))
+  def wrong(seed: Long, defect: Defect): Option[String] =
+    end(seed, defect).left.toOption.map(_.mkString("; "))
 
   /** What is wrong, or how the query has ended. */
   def end(seed: Long, defect: Defect): Either[Seq[String], String] =

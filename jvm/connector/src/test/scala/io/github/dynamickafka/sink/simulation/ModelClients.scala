@@ -3,8 +3,8 @@ package io.github.dynamickafka.sink.simulation
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{Collections, OptionalLong}
 
-import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.admin.TransactionState._
+import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException}
 
@@ -79,7 +79,11 @@ private[simulation] final class ModelProducer(world: World, driver: Driver, clus
   override def prepare(): ResumableProducer.Handle = ResumableProducer.Handle(producerId, epoch.toShort)
 
   override def abort(): Unit = world.kafka(cluster, s"abort $id") { k =>
-    k.transactions.get(id).filter(t => t.is(producerId, epoch) && t.state == ONGOING).foreach(aborted(k, id, _))
+    k.transactions.get(id).filter(t => t.is(producerId, epoch) && t.state == ONGOING).foreach(aborted(
+      k,
+      id,
+      _
+    ))
   }
 
   override def commit(transactionalId: String, handle: ResumableProducer.Handle): Unit = {

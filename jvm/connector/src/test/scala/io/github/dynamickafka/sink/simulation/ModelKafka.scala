@@ -23,7 +23,7 @@ private[simulation] final case class ModelTransaction(
   def is(id: Long, at: Int): Boolean = producerId == id && epoch == at
 }
 
-/** A transaction for ever, whatever its id is used for. */
+/** One transaction, whatever its id is used for later. */
 private[simulation] final case class Opened(kafka: String, producerId: Long, epoch: Int)
 
 /**
@@ -71,9 +71,15 @@ private[simulation] final class ModelKafka(val id: String, val timeoutMs: Long, 
 
   /** Aborts what is open for too long, and returns it; forgets ids that were not used for long. */
   def pass(nowMs: Long): Seq[(String, ModelTransaction)] = {
-    val late = transactions.toSeq.filter { case (_, t) => t.state == ONGOING && nowMs - t.sinceMs >= timeoutMs }
+    val late = transactions.toSeq.filter { case (_, t) =>
+      t.state == ONGOING && nowMs - t.sinceMs >= timeoutMs
+    }
     late.foreach { case (txn, t) =>
-      transactions += txn -> t.copy(state = COMPLETE_ABORT, epoch = t.epoch + 1, sinceMs = t.sinceMs + timeoutMs)
+      transactions += txn -> t.copy(
+        state = COMPLETE_ABORT,
+        epoch = t.epoch + 1,
+        sinceMs = t.sinceMs + timeoutMs
+      )
     }
     transactions = transactions.filter { case (_, t) =>
       t.state == ONGOING || nowMs - t.sinceMs < ModelKafka.ExpirationMs

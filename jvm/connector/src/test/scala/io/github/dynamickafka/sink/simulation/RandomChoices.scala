@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.simulation
 import scala.util.Random
 
 /**
- * Drivers die, stop for a while and go on, at random, and the world changes around them.
+ * Drivers die, stop for a while and continue, at random, and the world changes around them.
  *
  * @param profile how often
  */
@@ -59,18 +59,19 @@ private[simulation] final class RandomChoices(random: Random, profile: Profile) 
   private def lead(): Unit = {
     val id = Driver.Ids(number(Driver.Ids.size))
     val to =
-      if (chance(500)) world.newKafka(60000L, bumps = chance(500)) else world.kafkas(number(world.kafkas.size))
+      if (chance(500)) world.newKafka(60000L, bumps = chance(500))
+      else world.kafkas(number(world.kafkas.size))
     world.leads += id -> to
     world.tell(s"$id leads to ${to.id}")
   }
 
-  /** An attempt that Spark has given up goes on. */
+  /** An attempt that Spark has given up continues. */
   private def wake(): Unit = {
     val all = drivers.flatMap(d => d.zombies.map(d -> _))
     if (all.nonEmpty) {
       val (driver, zombie) = all(number(all.size))
       driver.zombies = driver.zombies.filterNot(_ eq zombie)
-      world.tell(s"a stalled attempt of ${driver.run} goes on")
+      world.tell(s"a stalled attempt of ${driver.run} continues")
       zombie.goOn()
     }
   }
@@ -102,7 +103,12 @@ private[simulation] object Profile {
       changes = any(0, 10, 50),
       rare = any(0, 0, 100, 500),
       faults = any(0, 0, 5, 20),
-      Tasks(1 + random.nextInt(2), failing = any(0, 50), stalled = any(0, 0, 100), deferring = any(0, 0, 400)),
+      Tasks(
+        1 + random.nextInt(2),
+        failing = any(0, 50),
+        stalled = any(0, 0, 100),
+        deferring = any(0, 0, 400)
+      ),
       isAlias = random.nextInt(6) == 0,
       isExclusive,
       mostAlive = if (isExclusive) 1 + random.nextInt(2) else 1,

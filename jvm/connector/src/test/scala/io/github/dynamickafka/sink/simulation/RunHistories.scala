@@ -28,8 +28,12 @@ object RunHistories {
     val ends = new ConcurrentHashMap[String, LongAdder]
     val begin = System.nanoTime
     def report(): Unit = {
-      val how = ends.asScala.toSeq.map { case (end, n) => n.sum -> end }.sortBy(-_._1).map { case (n, end) => s"$n $end" }
-      println(s"${run.get} histories from seed $first in ${seconds(begin)} s: ${wrong.get} failed; ${how.mkString(", ")}")
+      val how = ends.asScala.toSeq.map { case (end, n) => n.sum -> end }.sortBy(-_._1).map { case (n, end) =>
+        s"$n $end"
+      }
+      println(
+        s"${run.get} histories from seed $first in ${seconds(begin)} s: ${wrong.get} failed; ${how.mkString(", ")}"
+      )
     }
     LongStream.range(first, first + histories).parallel().forEach { seed =>
       History.end(seed, Defect.None) match {

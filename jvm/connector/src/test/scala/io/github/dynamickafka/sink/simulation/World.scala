@@ -147,16 +147,16 @@ private[simulation] final class World(
   override def names(folder: String): Option[Seq[String]] =
     file("list", folder)(namesIn(folder))
   override def delete(path: String): Unit =
-    if (!defect.deletesMarksLast) file("delete", path) { files -= path }
+    if (!defect.deletesMarksLast) file("delete", path)(files -= path)
     else if (path.endsWith(".done")) current.foreach(_.unmarked = path)
     else {
-      file("delete", path) { files -= path }
+      file("delete", path)(files -= path)
       current.filter(_.unmarked == path.replace(".json", ".done")).foreach { d =>
-        file("delete", d.unmarked) { files -= d.unmarked }
+        file("delete", d.unmarked)(files -= d.unmarked)
       }
     }
   override def replace(path: String, text: String): Unit =
-    file("put", path) { files += path -> text }
+    file("put", path)(files += path -> text)
   override def create(path: String, text: String): Boolean = file("create", path) {
     val isNew = !files.contains(path)
     if (isNew) files += path -> text
@@ -194,11 +194,15 @@ private[simulation] final class World(
         if (isRestored) true // Generations start again from the last one in the backup.
         else if (other.driver.checkpoint != by.checkpoint) false
         else if (other.driver eq by)
-          beginning.forall(b => b.batch > other.batch || (b.batch == other.batch && b.cluster == other.cluster))
+          beginning.forall(b =>
+            b.batch > other.batch || (b.batch == other.batch && b.cluster == other.cluster)
+          )
         else other.driver.generation < by.generation
       if (!isAllowed)
-        wrong(s"${by.run}, ${beginning.fold("the driver")(b => s"a task of batch ${b.batch}")}, aborts $txn of " +
-          s"${other.driver.run}, batch ${other.batch}")
+        wrong(
+          s"${by.run}, ${beginning.fold("the driver")(b => s"a task of batch ${b.batch}")}, aborts $txn of " +
+            s"${other.driver.run}, batch ${other.batch}"
+        )
     }
 
   def commit(k: ModelKafka, txn: String, t: ModelTransaction, by: Driver): Unit = {
