@@ -119,8 +119,10 @@ soak-sink: $(JARS) ## The same with a query that writes, exactly once, without d
 	$(call SOAK,100) --sink
 
 HISTORIES := 1000000
-simulation: $(VENV)/ready ## Random histories of the trigger loop without Kafka: 1,000,000 from SEED, or HISTORIES=n
-	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)"
+SINK_HISTORIES := 20000
+simulation: $(VENV)/ready ## Random histories without Kafka, from SEED: HISTORIES=1000000 of the trigger loop, SINK_HISTORIES=20000 of commits
+	./sbt "connector/Test/runMain io.github.dynamickafka.source.simulation.RunHistories $(HISTORIES) $(or $(SEED),1)" \
+	  "connector/Test/runMain io.github.dynamickafka.sink.simulation.RunHistories $(SINK_HISTORIES) $(or $(SEED),1)"
 
 bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes JSON; BENCH="--steps scale" for a part
 	$(RUN) -m benchmark $(BENCH)

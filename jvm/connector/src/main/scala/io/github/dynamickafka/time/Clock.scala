@@ -14,7 +14,7 @@ private[dynamickafka] trait Clock extends Serializable {
   /** Milliseconds since the epoch, which may jump: for times that outlive the process. */
   def currentTimeMillis(): Long
 
-  /** Blocks the calling thread for this time, in milliseconds. */
+  /** Blocks the calling thread for this number of milliseconds. */
   def pauseMs(ms: Long): Unit = Thread.sleep(ms)
 
   /** [[nanoTime]] in milliseconds. */

@@ -1,0 +1,38 @@
+package io.github.dynamickafka.sink.simulation
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
+
+/** Random histories of the commit protocol, and the same with former defects. `make simulation` runs more of them. */
+class CommitSimulationSuite extends AnyFunSuite with TimeLimit {
+  // More than any defect needs.
+  private val MostForADefect = 5000
+  private val Histories = 1000
+
+  test("1,000 histories: each record visible once, or a condition that names why not", NotInFast) {
+    val first = TestSeed()
+    var ends = Map.empty[String, Int].withDefaultValue(0)
+    (first until first + Histories).foreach { seed =>
+      History.end(seed, Defect.None) match {
+        case Right(end) => ends += end -> (ends(end) + 1)
+        case Left(_) => History.failure(seed).foreach(fail(_))
+      }
+    }
+    info(ends.toSeq.sortBy(-_._2).map { case (end, n) => s"$n $end" }.mkString(", "))
+    // A query that fails with a condition shows little else.
+    assert(ends(Driver.Stopped) > Histories * 3 / 4)
+  }
+
+  for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}", NotInFast) {
+    val first = TestSeed()
+    val found = Iterator.from(0).take(MostForADefect).map(i =>
+      (i, History.wrong(first + i, defect))
+    ).collectFirst { case (i, Some(what)) => (i, what) }
+    found match {
+      case Some((i, what)) => info(s"in history ${i + 1}: ${what.take(200)}")
+      case None => fail(s"not found in $MostForADefect histories")
+    }
+  }
+}

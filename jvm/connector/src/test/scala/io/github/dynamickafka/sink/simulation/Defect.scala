@@ -1,0 +1,115 @@
+package io.github.dynamickafka.sink.simulation
+
+import io.github.dynamickafka.sink.commit.JournalJson
+import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
+
+/** A rule as it was before it was corrected, to see whether the simulation finds it. Around the seams of the product's code. */
+private[simulation] sealed abstract class Defect(val name: String) {
+
+  /** The histories in which it has an effect more often. */
+  def favours(profile: Profile): Profile = profile
+
+  /** What the sink reads. */
+  def read(path: String, files: Map[String, String]): Option[String] = files.get(path)
+
+  def deletesMarksLast: Boolean = false
+  def name(name: TransactionName): TransactionName = name
+
+  /** The cluster in transactional ids. */
+  def id(cluster: String): String = cluster
+  def changesIdSets: Boolean = true
+  def comparesKafkaIds: Boolean = true
+  def takesUnknownForLost: Boolean = false
+  def rollsForwardBlindly: Boolean = false
+
+  /** Whether a driver aborts a transaction of another run. */
+  def sweeps(driver: Driver, id: String): Boolean = false
+
+  /** The transactions of the last decision in a checkpoint. */
+  final def decided(files: Map[String, String], home: String): Seq[Prepared] = {
+    val Decision = (java.util.regex.Pattern.quote(home) + """/dynamic-kafka-sink/(\d+)-(\d+)\.json""").r
+    files.toSeq.collect { case (path @ Decision(batch, round), text) =>
+      (batch.toLong, round.toInt) -> JournalJson.read(text, path).transactions
+    }.sortBy(_._1).lastOption.fold(Seq.empty[Prepared])(_._2)
+  }
+}
+
+private[simulation] object Defect {
+  case object None extends Defect("nothing")
+
+  case object BatchesByNumber extends Defect("B1: a batch is known by its number only") {
+    override def read(path: String, files: Map[String, String]): Option[String] =
+      super.read(path, files).map(text => if (path.contains("/offsets/")) "" else text)
+  }
+
+  case object DeferralIsIgnored extends Defect("the digest of a batch ignores what is deferred") {
+    override def read(path: String, files: Map[String, String]): Option[String] =
+      super.read(path, files).filterNot(_ => path.contains("/deferred/"))
+  }
+
+  case object UnknownIsLost extends Defect("B2: what Kafka does not know counts as aborted") {
+    override def takesUnknownForLost = true
+    override def comparesKafkaIds = false
+  }
+
+  case object RollsForwardBlindly extends Defect("B3: a decision is rolled forward without a look") {
+    override def rollsForwardBlindly = true
+  }
+
+  case object SweepsAllOthers extends Defect("B4: a driver aborts all runs but its own") {
+    override def sweeps(driver: Driver, id: String): Boolean =
+      driver.ids.flatMap(_.generationOf(id)).exists(_ != driver.generation)
+  }
+
+  case object CopiesShareIds extends Defect("B4: ids do not contain the instance of the journal") {
+    override def name(name: TransactionName): TransactionName = name.copy(instance = "all")
+  }
+
+  case object RunsShareIds extends Defect("B4: ids do not contain the generation") {
+    override def name(name: TransactionName): TransactionName = name.copy(generation = 1L)
+  }
+
+  case object IdsAreReused extends Defect("B5: ids are used again after a batch with second attempts") {
+    override def changesIdSets = false
+    override def favours(p: Profile): Profile = Defect.calm(p)
+      .copy(changes = 50, tasks = p.tasks.copy(stalled = 200))
+  }
+
+  case object ClustersShareIds extends Defect("B6: ids do not contain the cluster") {
+    override def id(cluster: String): String = "all"
+  }
+
+  case object MarksAreOrphaned
+      extends Defect("B11: decisions are deleted before their marks, which name no decision") {
+    override def deletesMarksLast = true
+    override def favours(p: Profile): Profile = Defect.calm(p).copy(crashes = 30, restores = 500)
+    override def read(path: String, files: Map[String, String]): Option[String] =
+      super.read(path, files).map(text =>
+        if (path.endsWith(".done")) World.digestOfDecision(path, files).getOrElse(text) else text
+      )
+  }
+
+  private def calm(p: Profile): Profile = p.copy(
+    crashes = 0,
+    pauses = 0,
+    changes = 0,
+    faults = 0,
+    mostAlive = 1,
+    copies = 0,
+    restores = 0,
+    replayLost = false
+  )
+
+  val all: Seq[Defect] = Seq(
+    BatchesByNumber,
+    DeferralIsIgnored,
+    UnknownIsLost,
+    RollsForwardBlindly,
+    SweepsAllOthers,
+    CopiesShareIds,
+    RunsShareIds,
+    IdsAreReused,
+    ClustersShareIds,
+    MarksAreOrphaned
+  )
+}

@@ -1,0 +1,258 @@
+package io.github.dynamickafka.sink.simulation
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.kafka.clients.producer.ProducerRecord
+
+import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.WriterFactory
+import io.github.dynamickafka.sink.commit._
+import io.github.dynamickafka.sink.transaction._
+import io.github.dynamickafka.storage.SimulatedFileManager
+
+/** What a history does to the tasks of a batch. */
+private[simulation] final case class Tasks(perBatch: Int, failing: Int, stalled: Int, deferring: Int)
+
+/**
+ * A run of the query: Spark's loop around the product's commit protocol, as `SinkRun` calls it.
+ *
+ * @param checkpoint the name of the checkpoint
+ * @param most the number of batches after which the query is stopped
+ */
+private[simulation] final class Driver(
+    val number: Int,
+    val checkpoint: String,
+    world: World,
+    tasks: Tasks,
+    replayLost: Boolean,
+    most: Int
+) {
+  import Driver._
+
+  val run: String = s"run$number"
+  val coroutine: Coroutine = new Coroutine(body())
+  var isDead = false
+
+  /** The condition or the exception that has ended the query. */
+  var ended: Option[String] = None
+
+  /** The last step at which it has not asked Kafka yet what it commits now. */
+  var lookedAt = 0L
+  var isReplaying = false
+
+  /** The batch of the tasks that begin transactions. */
+  var opening = 0L
+
+  /** What a defect takes for open without asking. */
+  var assumed = Seq.empty[Prepared]
+
+  /** What a defect deletes too late. */
+  var unmarked = ""
+  var generation = 0L
+  var ids: Option[TransactionName] = None
+
+  /** Attempts that Spark has given up and that still run, with the number of batches with second attempts since. */
+  var zombies = Vector.empty[Zombie]
+
+  /** What it has seen so far, which determines what it does next. */
+  var seen = 0L
+  def saw(what: Any): Unit = seen = 1099511628211L * seen + what.hashCode
+
+  private val log = new SparkLog(world, checkpoint)
+  private val journal =
+    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => world.newInstance())
+  private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
+  private val clusters = new Clusters(
+    (id, _) => properties(id),
+    requestTimeoutMs = World.PatienceMs,
+    CommitTimeoutMs,
+    (p, _) => new ModelAdmin(world, this, p.clusterId),
+    Coroutine.Direct
+  )
+  private val idSets = new IdSets
+
+  private def body(): Unit =
+    try {
+      val query = log.start()
+      var commits: Option[TwoPhaseCommit] = None
+      var next = log.pending().map(log.planned(_, tasks.deferring))
+      (1 to most).foreach { _ =>
+        val plan = next.getOrElse(log.plan())
+        val sink = commits.getOrElse {
+          clusters.set(Ids.map(id => id -> properties(id)).toMap)
+          val claim = journal.claim(query, run)
+          generation = claim.generation
+          val name = world.defect.name(TransactionName("p", query, claim.instance, claim.generation))
+          ids = Some(name)
+          new TwoPhaseCommit(
+            name,
+            claim,
+            Some(journal),
+            true,
+            Nil,
+            clusters,
+            replayLost,
+            policy,
+            CommitTimeoutMs,
+            pool,
+            Steps,
+            world.clock
+          )
+        }
+        if (commits.isEmpty) recover(sink)
+        commits = Some(sink)
+        batch(sink, ids.get, plan, query)
+        log.finish(plan)
+        next = None
+      }
+      ended = Some(Stopped)
+    } catch {
+      case e: RuntimeException with DynamicKafkaError =>
+        ended = Some(e.getCondition.stripPrefix("DYNAMIC_KAFKA."))
+        world.tell(s"$run: ${e.getMessage}")
+      // Only the model throws it.
+      case e: NullPointerException => throw e
+      case e: Exception =>
+        ended = Some(e.toString)
+        world.tell(s"$run: $e")
+    } finally if (!isDead) world.tell(s"$run ended: ${ended.getOrElse("died")}")
+
+  private def policy: UnknownCommitPolicy =
+    if (world.defect.takesUnknownForLost) UnknownCommitPolicy.AssumeAborted else UnknownCommitPolicy.Fail
+
+  private def recover(sink: TwoPhaseCommit): Unit = {
+    lookedAt = world.steps
+    isReplaying = replayLost
+    if (world.defect.rollsForwardBlindly)
+      assumed = world.defect.decided(world.files, s"/${world.name}/$checkpoint")
+    sink.recover()
+    assumed = Nil
+  }
+
+  private def batch(sink: TwoPhaseCommit, name: TransactionName, plan: Plan, query: String): Unit = {
+    sink.begin()
+    log.checkDeferrals(plan)
+    val started = world.clock.nanoTime()
+    val with_ =
+      WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
+    val isWritten = with_.isWritten(plan.batch)
+    var done = Vector.empty[TaskTransactions]
+    var second = false
+    try {
+      (0 until tasks.perBatch).foreach { p =>
+        if (isWritten) done :+= TaskTransactions(Nil, retried = false, p, Map.empty, Ages.none)
+        else {
+          val rows = plan.rows.filter(r => r / Ids.size % tasks.perBatch == p)
+          done :+= task(
+            with_,
+            plan.batch,
+            p,
+            rows.map(r => Ids((r % Ids.size).toInt) -> World.record(checkpoint, query, r))
+          )
+          second = second || done.last.retried
+        }
+      }
+      isReplaying = sink.replay.isDefined
+      val mine = done.flatMap(_.prepared)
+      val opened = mine.map(ModelProducer.opened(world, _))
+      world.batches ++= opened.map(_ -> opened)
+      sink.commit(plan.batch, done, started, id => world.leads(id).timeoutMs, second)
+    } catch {
+      case e: Exception =>
+        // As Spark does.
+        sink.abort(plan.batch, done)
+        throw e
+    }
+    if (world.defect.changesIdSets) idSets.ended(second)
+    if (second) zombies = zombies.map(z => z.copy(age = z.age + 1)).filter(_.age < IdSets.Most)
+  }
+
+  private object Steps extends CommitProbe {
+    override def oneByOne: Boolean = false
+    override def reached(step: String, batch: Long): Unit =
+      if (step == "before-decision") lookedAt = world.steps
+  }
+
+  private def task(
+      of: WriterFactory.Transactions,
+      batch: Long,
+      partition: Int,
+      rows: Seq[(String, String)]
+  ): TaskTransactions = {
+    def attempt(number: Int): TaskTransactions = {
+      val sender = new TransactionalSender(
+        settings(_),
+        pool,
+        TaskAttempt(
+          partition,
+          cluster => of.name.id(world.defect.id(cluster), of.idSet, batch, partition, 0, number),
+          retried = number > 0
+        ),
+        cluster => of.replay.forall(r => r.batch != batch || r.writes(partition, cluster)),
+        () => false,
+        world.clock
+      )
+      def send(some: Seq[(String, String)]): Unit = {
+        opening = batch
+        some.foreach { case (cluster, r) => sender.send(cluster, new ProducerRecord("t", r.getBytes(UTF_8))) }
+      }
+      val mayFail = number == 0 && rows.nonEmpty
+      if (mayFail && world.choices.chance(tasks.stalled)) {
+        world.tell(s"$run: task $partition of batch $batch is stalled")
+        zombies :+= Zombie(
+          0,
+          () => {
+            val before = opening
+            try {
+              send(rows)
+              val _ = sender.commit()
+            } catch { case _: Exception => () }
+            finally opening = before
+          }
+        )
+        attempt(number + 1)
+      } else if (mayFail && world.choices.chance(tasks.failing)) {
+        // With its executor: nothing aborts what it has open.
+        send(rows.take(1 + rows.size / 2))
+        world.tell(s"$run: task $partition of batch $batch is lost")
+        attempt(number + 1)
+      } else {
+        val written =
+          try {
+            send(rows)
+            Right(sender.commit().asInstanceOf[TaskTransactions])
+          } catch { case e: Exception => Left(e) }
+        written match {
+          case Right(message) => message
+          case Left(e) =>
+            sender.abort()
+            if (number == MostAttempts - 1) throw e
+            attempt(number + 1)
+        }
+      }
+    }
+    attempt(0)
+  }
+}
+
+/** @param age the number of batches with second attempts that have ended since its own was started */
+private[simulation] final case class Zombie(age: Int, goOn: () => Unit)
+
+private[simulation] object Driver {
+  val Ids: Seq[String] = Seq("a", "b")
+  val Stopped = "stopped"
+  private val CommitTimeoutMs = 3000L
+  private val MostAttempts = 3
+
+  // The pool looks after it on a thread of its own, in real time.
+  private val IdleMs = 1000L
+
+  private val known: Map[String, ProducerProperties] = Ids.map(id => id -> CommitScene.properties(id)).toMap
+  private val ofTasks: Map[String, ProducerSettings] =
+    known.map { case (id, p) => id -> new ProducerSettings(id, p.client) }
+
+  def properties(id: String): ProducerProperties = known(id)
+  def settings(id: String): ProducerSettings = ofTasks(id)
+}

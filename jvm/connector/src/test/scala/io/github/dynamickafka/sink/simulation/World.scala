@@ -1,0 +1,251 @@
+package io.github.dynamickafka.sink.simulation
+
+import java.io.IOException
+
+import org.apache.kafka.clients.admin.TransactionState._
+import org.apache.kafka.common.errors.TimeoutException
+
+import io.github.dynamickafka.sink.commit.BatchInput
+import io.github.dynamickafka.storage.SimulatedFiles
+import io.github.dynamickafka.time.Clock
+
+/** What happens at the steps of drivers: between any two requests of a driver, anything may happen to it and around it. */
+private[simulation] trait Choices {
+
+  /** Before each request of a driver. May stop it for a while, or throw [[Died]]. */
+  def at(driver: Driver, what: String): Unit
+
+  /** Whether something that may happen does. */
+  def chance(perMille: Int): Boolean
+  def number(below: Int): Int
+}
+
+/**
+ * The files, the Kafka clusters and the time of one history.
+ *
+ * @param isExclusive whether the file system refuses one of two writers of a file
+ * @param isRecording whether to keep a description of what happens
+ */
+private[simulation] final class World(
+    val name: String,
+    val choices: Choices,
+    override val isExclusive: Boolean,
+    val defect: Defect,
+    val isRecording: Boolean
+) extends SimulatedFiles {
+  private var nanos = 0L
+  var steps = 0L
+  var history = Vector.empty[String]
+  var violations = Vector.empty[String]
+  var files = Map.empty[String, String]
+
+  /** The Kafka cluster to which each cluster id of the metadata leads. */
+  var leads = Map.empty[String, ModelKafka]
+  var kafkas = Vector.empty[ModelKafka]
+  var down = Set.empty[String]
+
+  /** Failures of requests, out of a thousand. */
+  var faults = 0
+
+  /** How often each record is visible. */
+  var visible = Map.empty[String, Int].withDefaultValue(0)
+
+  /** From which record of a query on they may be visible twice, because decisions were replaced by older files. */
+  var excused = Map.empty[String, Long]
+  var isRestored = false
+  var committed, aborted = Map.empty[Opened, Long]
+
+  /** The other transactions of the same batch of the same run. */
+  var batches = Map.empty[Opened, Seq[Opened]]
+
+  var current: Option[Driver] = None
+  private var isInside = false
+  private var instances = 0
+
+  val clock: Clock = new Clock {
+    override def nanoTime(): Long = nanos
+    override def currentTimeMillis(): Long = nanos / 1000000L
+    override def pauseMs(ms: Long): Unit = advanceMs(ms)
+  }
+
+  def nowMs: Long = clock.currentTimeMillis()
+
+  def advanceMs(ms: Long): Unit = {
+    nanos += ms * 1000000L
+    kafkas.foreach(k => k.pass(nowMs).foreach { case (_, t) => lost(k, t) })
+  }
+
+  def newInstance(): String = {
+    instances += 1
+    s"i$instances"
+  }
+
+  def newKafka(timeoutMs: Long, bumps: Boolean): ModelKafka = {
+    val kafka = new ModelKafka(s"kafka${kafkas.size}", timeoutMs, bumps)
+    kafkas :+= kafka
+    kafka
+  }
+
+  def tell(what: => String): Unit = if (isRecording) history :+= what
+  def wrong(what: => String): Unit = {
+    tell(s"WRONG: $what")
+    violations :+= what
+  }
+
+  def resume(driver: Driver): Unit = {
+    current = Some(driver)
+    driver.coroutine.resume()
+    current = None
+  }
+
+  def kill(driver: Driver): Unit = if (driver.coroutine.isAlive) {
+    driver.isDead = true
+    resume(driver)
+  }
+
+  /** Something that is not a request of a driver, at a step of one. */
+  def inside(body: => Unit): Unit = {
+    val before = isInside
+    isInside = true
+    try body
+    finally isInside = before
+  }
+
+  def request[A](what: => String)(effect: => A): A =
+    current.filter(d => !isInside && d.coroutine.isCurrent).fold(effect) { driver =>
+      choices.at(driver, what)
+      steps += 1
+      try {
+        val answer = effect
+        driver.saw((what, answer))
+        tell(s"${driver.run} $what: ${answer.toString.take(500)}")
+        answer
+      } catch {
+        case e: Exception =>
+          driver.saw((what, e.toString))
+          tell(s"${driver.run} $what: $e")
+          throw e
+      }
+    }
+
+  // ---- Files ----
+
+  private def file[A](what: String, path: String)(effect: => A): A =
+    // Written on a thread of its own, if at all, and read by operators only.
+    if (path.endsWith(".beat")) effect
+    else request(s"$what $path") {
+      if (fails()) throw new IOException(s"$what $path fails")
+      val answer = effect
+      if (fails()) throw new IOException(s"the response to $what $path is lost")
+      answer
+    }
+
+  private def fails(): Boolean = !isInside && faults > 0 && choices.chance(faults)
+
+  override def read(path: String): Option[String] = file("get", path)(defect.read(path, files))
+  override def exists(path: String): Boolean = file("head", path)(files.contains(path))
+  override def names(folder: String): Option[Seq[String]] =
+    file("list", folder)(namesIn(folder))
+  override def delete(path: String): Unit =
+    if (!defect.deletesMarksLast) file("delete", path)(files -= path)
+    else if (path.endsWith(".done")) current.foreach(_.unmarked = path)
+    else {
+      file("delete", path)(files -= path)
+      current.filter(_.unmarked == path.replace(".json", ".done")).foreach { d =>
+        file("delete", d.unmarked)(files -= d.unmarked)
+      }
+    }
+  override def replace(path: String, text: String): Unit =
+    file("put", path)(files += path -> text)
+  override def create(path: String, text: String): Boolean = file("create", path) {
+    val isNew = !files.contains(path)
+    if (isNew) files += path -> text
+    isNew
+  }
+
+  def namesIn(folder: String): Option[Seq[String]] = Some(files.keys.toSeq.collect {
+    case path if path.startsWith(s"$folder/") => path.drop(folder.length + 1).takeWhile(_ != '/')
+  }.distinct.sorted).filter(_.nonEmpty)
+
+  // ---- Kafka ----
+
+  def kafka[A](cluster: String, what: => String)(effect: ModelKafka => A): A = request(s"$cluster $what") {
+    if (down(cluster)) timeout(s"'$cluster' does not respond")
+    if (fails()) timeout("a request that fails")
+    val answer = effect(leads(cluster))
+    if (fails()) timeout("a response that is lost")
+    answer
+  }
+
+  private def timeout(why: String): Nothing = {
+    advanceMs(World.PatienceMs)
+    throw new TimeoutException(why)
+  }
+
+  def lost(k: ModelKafka, t: ModelTransaction): Unit =
+    if (t.state == ONGOING) aborted += Opened(k.id, t.producerId, t.epoch) -> steps
+
+  /** A driver, or an attempt of a task, aborts what is open with an id, by beginning another transaction or by fencing. */
+  def fences(k: ModelKafka, txn: String, by: Driver, beginning: Option[Opener]): Unit =
+    k.transactions.get(txn).filter(_.state == ONGOING).foreach { t =>
+      lost(k, t)
+      val other = t.opener
+      val isAllowed =
+        if (isRestored) true // Generations start again from the last one in the backup.
+        else if (other.driver.checkpoint != by.checkpoint) false
+        else if (other.driver eq by)
+          beginning.forall(b =>
+            b.batch > other.batch || (b.batch == other.batch && b.cluster == other.cluster)
+          )
+        else other.driver.generation < by.generation
+      if (!isAllowed)
+        wrong(
+          s"${by.run}, ${beginning.fold("the driver")(b => s"a task of batch ${b.batch}")}, aborts $txn of " +
+            s"${other.driver.run}, batch ${other.batch}"
+        )
+    }
+
+  def commit(k: ModelKafka, txn: String, t: ModelTransaction, by: Driver): Unit = {
+    val opened = Opened(k.id, t.producerId, t.epoch)
+    val others = batches.getOrElse(opened, Nil)
+    if (!by.isReplaying && !others.exists(committed.contains))
+      others.find(o => aborted.get(o).exists(_ < by.lookedAt)).foreach { o =>
+        wrong(s"${by.run} commits the first part, $txn, of a batch of which $o was aborted before")
+      }
+    committed += opened -> steps
+    k.ended(txn, t, if (choices.chance(100)) PREPARE_COMMIT else COMPLETE_COMMIT, nowMs)
+    t.records.foreach { record =>
+      visible += record -> (visible(record) + 1)
+      if (visible(record) > 1 && !isExcused(record)) wrong(s"duplicate: $record, in $txn")
+    }
+  }
+
+  private def isExcused(record: String): Boolean = {
+    val Array(query, number) = record.split(':')
+    excused.get(query).exists(_ <= number.toLong)
+  }
+
+  /** All that matters for what can happen from now on. */
+  def state: Any = (
+    files,
+    leads.toSeq.sortBy(_._1).map { case (id, k) =>
+      (id, k.transactions.map { case (txn, t) => (txn, t.producerId, t.epoch, t.state, t.records) }.toSet)
+    },
+    visible.toMap,
+    violations
+  )
+}
+
+private[simulation] object World {
+
+  /** The name of a query in those of its records. */
+  def query(checkpoint: String, query: String): String = s"$checkpoint/$query"
+  def record(checkpoint: String, of: String, number: Long): String = s"${query(checkpoint, of)}:$number"
+
+  /** How long a request waits for a cluster that does not respond. */
+  val PatienceMs = 1000L
+
+  /** The digest that a mark has to contain, of the decision next to it. */
+  def digestOfDecision(mark: String, files: Map[String, String]): Option[String] =
+    files.get(mark.replace(".done", ".json")).map(BatchInput.digest)
+}
