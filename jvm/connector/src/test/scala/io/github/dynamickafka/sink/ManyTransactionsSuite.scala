@@ -12,7 +12,7 @@ class ManyTransactionsSuite extends SinkTest {
 
   test("200 tasks and 4 clusters: 800 transactions, or 4 with clusterDistribution", TestAll) {
     val more = KafkaClusters.start("gold")
-    try target { t => check(t, Seq("blue" -> blue, "green" -> green, "red" -> red, "gold" -> more.head)) }
+    try target(t => check(t, Seq("blue" -> blue, "green" -> green, "red" -> red, "gold" -> more.head)))
     finally more.foreach(_.stop())
   }
 

@@ -19,7 +19,8 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
 
   /** A query of some tasks, each with rows for some of the clusters. */
   private final class Query(tasks: Int, rowsFor: Int => Range) {
-    private val name = TransactionName("dynamic-kafka", "01234567-89ab-cdef-0123-456789abcdef", "01234567", 1L)
+    private val name =
+      TransactionName("dynamic-kafka", "01234567-89ab-cdef-0123-456789abcdef", "01234567", 1L)
     private val sets = new IdSets
     private var number = 0L
     var producers, markers = 0
@@ -30,7 +31,10 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     def batch(isStalled: Boolean = false): Seq[Prepared] = {
       val prepared = (0 until tasks).grouped(SizesSuite.Cores).toSeq.flatMap { running =>
         val senders = running.map(task => task -> sender(task))
-        for ((task, sender) <- senders; cluster <- rowsFor(task); partition <- 0 until (if (number == 0) SizesSuite.Partitions else 1))
+        for (
+          (task, sender) <- senders; cluster <- rowsFor(task);
+          partition <- 0 until (if (number == 0) SizesSuite.Partitions else 1)
+        )
           sender.send(s"cluster-$cluster", new Record("orders", partition, null, Array[Byte](1)))
         senders.flatMap(_._2.commit().asInstanceOf[TaskTransactions].prepared)
       }
@@ -52,7 +56,8 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     private final class Counting extends ResumableProducer {
       private val written = mutable.HashSet.empty[(String, Int)]
       override def begin(transactionalId: String): Unit = written.clear()
-      override def send(record: Record, callback: Callback): Unit = written += record.topic -> record.partition
+      override def send(record: Record, callback: Callback): Unit =
+        written += record.topic -> record.partition
       override def flush(): Unit = ()
       override def prepare(): ResumableProducer.Handle = {
         // The coordinator writes one to each partition of the transaction.
@@ -97,12 +102,16 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     )
     val lines = columns.transpose.map(_.mkString(" | ", " | ", " |"))
     val page = Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs/sink.md"))
-    assert(lines.filterNot(page.contains).isEmpty, lines.mkString(" not in docs/sink.md; all lines:\n", "\n", ""))
+    assert(
+      lines.filterNot(page.contains).isEmpty,
+      lines.mkString(" not in docs/sink.md; all lines:\n", "\n", "")
+    )
   }
 
   test("transactions are ended by a limited number of producers, each with consecutive ones of a cluster") {
     for (clusters <- Seq(1, 2, 4, 16, 100); of <- Seq(1, 4, 20, 200, 2000)) {
-      val all = for (c <- 0 until clusters; n <- 0 until of) yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)
+      val all =
+        for (c <- 0 until clusters; n <- 0 until of) yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)
       val lots = Lots.of(all)
       assert(lots.flatten.toSet == all.toSet && lots.map(_.size).sum == all.size)
       assert(lots.forall(_.map(_.cluster).distinct.size == 1))
@@ -110,11 +119,17 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
       lots.groupBy(_.head.cluster).values.foreach(lanes => assert(lanes.size <= Lots.MostOfCluster))
     }
     def lots(clusters: Int, of: Int) =
-      Lots.of(for (c <- 0 until clusters; n <- 0 until of) yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)).size
-    assert(lots(1, 3) == 1 && lots(1, 20) == 4 && lots(1, 200) == 4 && lots(1, 2000) == 16 && lots(16, 2000) == 128)
+      Lots.of(for (c <- 0 until clusters; n <- 0 until of)
+        yield Prepared(s"c$c", s"$c-$n", 1L, 0, n, 1L, Nil)).size
+    assert(lots(1, 3) == 1 && lots(1, 20) == 4 && lots(1, 200) == 4 && lots(1, 2000) == 16 && lots(
+      16,
+      2000
+    ) == 128)
   }
 
-  test("the state of all transactions of a batch is one request to each cluster, before the decision and at a start") {
+  test(
+    "the state of all transactions of a batch is one request to each cluster, before the decision and at a start"
+  ) {
     val clock = new ManualClock
     val kafka = new ScriptedKafka(clock, 1L)
     val clusters = new Clusters(CommitScene.properties(_, _), 2000L, 1000L, kafka.connect(_, _))
