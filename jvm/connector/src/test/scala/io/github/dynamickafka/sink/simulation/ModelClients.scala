@@ -6,6 +6,7 @@ import java.util.{Collections, OptionalLong}
 import org.apache.kafka.clients.admin.TransactionState._
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException}
 
 import io.github.dynamickafka.sink.commit.{Seen, TransactionAdmin}
@@ -18,16 +19,22 @@ private[simulation] final class ModelAdmin(world: World, driver: Driver, cluster
 
   override def maxTimeoutMs(): Option[Long] = None
 
-  override def look(ids: Seq[String]): Seen = world.kafka(cluster, ids.mkString("look ", " ", "")) { k =>
-    val blind = driver.assumed.filter(t => ids.contains(t.transactionalId))
-    val told =
-      if (blind.nonEmpty) blind.map(t => t.transactionalId -> describe(ONGOING, t.producerId, t.epoch.toInt))
-      else
-        ids.flatMap(id =>
-          k.transactions.get(id).map(t => id -> describe(t.state, t.producerId, t.epoch))
-        )
-    Seen(Some(k.id).filter(_ => world.defect.comparesKafkaIds), told.toMap)
-  }
+  /** All partitions have leaders: no marker is missing. */
+  override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] =
+    partitions.map(_ -> Set.empty[Long]).toMap
+
+  override def look(ids: Seq[String], topics: Set[String]): Seen =
+    world.kafka(cluster, ids.mkString("look ", " ", "")) { k =>
+      val blind = driver.assumed.filter(t => ids.contains(t.transactionalId))
+      val told =
+        if (blind.nonEmpty)
+          blind.map(t => t.transactionalId -> describe(ONGOING, t.producerId, t.epoch.toInt))
+        else
+          ids.flatMap(id =>
+            k.transactions.get(id).map(t => id -> describe(t.state, t.producerId, t.epoch))
+          )
+      Seen(Some(k.id).filter(_ => world.defect.comparesKafkaIds), told.toMap)
+    }
 
   private def describe(state: TransactionState, producer: Long, epoch: Int) =
     new TransactionDescription(1, state, producer, epoch, 0L, OptionalLong.empty, Collections.emptySet)
@@ -70,6 +77,9 @@ private[simulation] final class ModelProducer(world: World, driver: Driver, clus
 
   override def send(record: Record, callback: Callback): Unit = records :+= new String(record.value, UTF_8)
   override def partitions(topic: String): Int = 1
+
+  override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
+    throw new IllegalStateException("no marker is missing")
 
   override def flush(): Unit = world.kafka(cluster, s"write $id") { k =>
     if (!k.append(id, producerId, epoch, records, world.nowMs)) throw new ProducerFencedException(id)
