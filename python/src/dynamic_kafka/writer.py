@@ -81,8 +81,8 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets whether Spark distributes rows to tasks by their target cluster, for fewer transactions.
 
         Args:
-            distribution: ``auto``: with ``exactly-once``, if the rows have a column ``cluster`` that cannot be null.
-                It costs a shuffle. ``off`` (default).
+            distribution: ``auto``: with ``exactly-once``, if the rows have a column ``cluster`` that cannot be
+                null. It costs a shuffle. ``off`` (default).
         """
         return self.set_option("clusterDistribution", distribution)
 
