@@ -42,7 +42,7 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
     if (isBusy)
       throw unavailable(s"an earlier call has not returned for more than $timeoutMs ms", null)
     val result = new CompletableFuture[A]
-    // A thread of its own, because the call may block for ever.
+    // A thread of its own, because the call may never return.
     val thread = new Thread(() => complete(result, call), s"dynamic-kafka-catalog-$name")
     thread.setDaemon(true)
     thread.start()

@@ -34,7 +34,7 @@ class StreamLookupSuite extends AnyFunSuite with TimeLimit {
     ()
   }
 
-  test("one call for each question; streams are sorted, and one that is not there is not an error") {
+  test("one call for each question; streams are sorted, and a missing one is not an error") {
     val service = new Service(() => ju.Map.of("b", stream("b"), "a", stream("a")))
     val lookup = new StreamLookup(service, "test", 5000L)
     assert(lookup.all().map(_.streamId) == Seq("a", "b") && service.calls == 1)
