@@ -46,7 +46,7 @@ final class DynamicKafkaCatalog extends TableCatalog {
     if (namespace.nonEmpty) Array.empty
     else streams.ids().map(Identifier.of(Array.empty, _)).toArray
 
-  /** @throws org.apache.spark.sql.catalyst.analysis.NoSuchTableException if the metadata service does not have the stream */
+  /** Fails with Spark's `NoSuchTableException` if the metadata service does not have the stream. */
   override def loadTable(ident: Identifier): Table =
     streams.table(idOf(ident)).getOrElse(throw new NoSuchTableException(ident))
 
