@@ -107,14 +107,14 @@ class ChecksSuite extends SinkTest {
     }
   }
 
-  test("a read has a fixed schema, and a schema of the user must be equal to it") {
+  test("without a format a read has fixed columns, and a schema of the user must be equal to them") {
     scene { s =>
       val own = streaming(s).schema
       def read(ddl: String) =
         spark.readStream.schema(ddl).format("dynamic-kafka").options(s.options()).load()
       assert(read(own.toDDL).schema == own)
       val error = refused(read("value STRING"))
-      assert(condition(error) == "INVALID_OPTION" && text(error).contains("a fixed schema"))
+      assert(condition(error) == "INVALID_OPTION" && text(error).contains("has fixed columns"))
     }
   }
 
