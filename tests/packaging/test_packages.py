@@ -32,7 +32,11 @@ ALONG = {
     "commons-pool2": COMMONS_POOL[LINE],
 }
 # Why one class is in one of Spark's packages: docs/dev/decisions/0009-one-class-in-sparks-package.md.
-OURS = ("io/github/dynamickafka/", "org/apache/spark/metrics/source/DynamicKafkaGauges")
+OURS = (
+    "io/github/dynamickafka/",
+    "org/apache/spark/metrics/source/DynamicKafkaGauges",
+    "org/apache/spark/sql/avro/DynamicKafkaAvro",
+)
 
 
 def along(more: dict[str, str]) -> list[str]:

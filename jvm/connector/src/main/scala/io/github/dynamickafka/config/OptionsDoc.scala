@@ -103,7 +103,7 @@ private[dynamickafka] object OptionsDoc {
         |Kafka's defaults, except for `${ClientDefaults.reconnect._1}`, which is ${ClientDefaults.reconnect._2}: with Kafka's
         |default, a client can keep waiting for a leader that does not respond although another broker has been elected.
         |
-        |With `exactly-once`, a broker that does not respond holds a batch up for about 15 s, because `request.timeout.ms` is 6 s
+        |With `exactly-once`, a broker that does not respond holds a batch up for 6 to 20 s, because `request.timeout.ms` is 6 s
         |for the producers of tasks, 30 s for those of repeated attempts of tasks, and 2.5 s for the clients that look at
         |transactions and commit them, more after failures.
         |`kafka.request.timeout.ms` sets another value for all of them; tasks need a longer one if a request with 1 MiB of records
