@@ -16,7 +16,7 @@ import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
  * @param timeoutMs how long a call may take, in milliseconds
  */
 private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, name: String, timeoutMs: Long) {
-  private var abandoned: Option[CompletableFuture[_]] = None
+  private var last: Option[CompletableFuture[_]] = None
 
   /** @throws DynamicKafkaRuntimeException `METADATA_UNAVAILABLE` */
   def all(): Seq[KafkaStream] =
@@ -35,13 +35,15 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
     }
   }
 
-  /** Whether a call that was given up has not returned yet. */
-  private[catalog] def isBusy: Boolean = synchronized(abandoned.exists(!_.isDone))
+  /** Whether a call that is no longer waited for has not returned yet. */
+  private[catalog] def isBusy: Boolean = synchronized(last.exists(!_.isDone))
 
   private def answer[A <: AnyRef](method: String)(call: => A): A = synchronized {
     if (isBusy)
-      throw unavailable(s"an earlier call has not returned for more than $timeoutMs ms", null)
+      throw unavailable("an earlier call has not returned", null)
     val result = new CompletableFuture[A]
+    // Before the wait, which an interrupt may end as well.
+    last = Some(result)
     // A thread of its own, because the call may never return.
     val thread = new Thread(() => complete(result, call), s"dynamic-kafka-catalog-$name")
     thread.setDaemon(true)
@@ -51,7 +53,6 @@ private[dynamickafka] final class StreamLookup(service: KafkaMetadataService, na
       catch {
         case e: ExecutionException => throw unavailable(FailureText.of(e.getCause), e.getCause)
         case e: TimeoutException =>
-          abandoned = Some(result)
           thread.interrupt()
           throw unavailable(s"no response within $timeoutMs ms", e)
       }

@@ -65,4 +65,22 @@ class StreamLookupSuite extends AnyFunSuite with TimeLimit {
     while (lookup.isBusy) Thread.onSpinWait()
     assert(lookup.stream("a").isDefined && service.calls == 2)
   }
+
+  test("a call whose wait is interrupted is not joined by another one") {
+    val (called, returns) = (new CountDownLatch(1), new CountDownLatch(1))
+    val service = new Service(() => {
+      called.countDown()
+      returns.await()
+      ju.Map.of("a", stream("a"))
+    })
+    val lookup = new StreamLookup(service, "test", 60000L)
+    val statement = new Thread(() => { val _ = intercept[InterruptedException](lookup.stream("a")) })
+    statement.start()
+    called.await()
+    statement.interrupt()
+    statement.join()
+    unavailable("an earlier call has not returned")(lookup.stream("a"))
+    assert(service.calls == 1)
+    returns.countDown()
+  }
 }

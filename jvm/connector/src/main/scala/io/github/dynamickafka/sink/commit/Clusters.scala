@@ -12,7 +12,7 @@ import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction
  *
  * @param resolve returns the properties of a cluster that is not in the metadata, given its properties in the journal
  * @param connect creates the admin client of a cluster, given its properties and the time limit of a request
- * @param threads on which several clusters are asked at once
+ * @param threads the executor of requests to several clusters
  */
 private[sink] final class Clusters(
     resolve: (String, Map[String, String]) => ProducerProperties,

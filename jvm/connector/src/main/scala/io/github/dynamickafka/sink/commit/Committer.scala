@@ -18,7 +18,7 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  * @param settings the settings of the producers of a cluster, after a number of failed attempts; an attempt waits at most
  *                 for their `max.block.ms`
  * @param inspector queried after a failure
- * @param threads on which transactions are ended
+ * @param threads the executor of the commits and aborts
  */
 private[sink] final class Committer(
     settings: (String, Int) => ProducerSettings,

@@ -21,8 +21,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * Offset ranges of topic partitions of one Kafka cluster, one range per partition, for one consumer. A task reads one bundle,
- * or several as a [[SharedTask]].
+ * The offset ranges that one consumer reads: partitions of one Kafka cluster, each with one range. A task reads one bundle, or
+ * several as a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
  * @param next bundles of tasks that are likely to start on the same executor after this one, for [[ReadAhead]]; they name

@@ -29,6 +29,18 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     text
   }
 
+  /** A run has deferred a part of batch 4, and then decided the batch. */
+  private def decidedWithDeferral(): CommitScene = {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.defer(4L, "ranges")
+    scene.kafka.put(ONGOING, one, two)
+    val first = scene.start("first")
+    first.begin()
+    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene
+  }
+
   test("Spark runs the decided batch again: its rows are discarded") {
     assert(decided().recovered("second").lastCommitted.contains(4L))
   }
@@ -145,13 +157,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
   test(
     "the plan of a finished batch was edited, or its deferral deleted after its records were read: nothing"
   ) {
-    val scene = new CommitScene
-    scene.plan(4L)
-    scene.defer(4L, "ranges")
-    scene.kafka.put(ONGOING, one, two)
-    val first = scene.start("first")
-    first.begin()
-    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
+    val scene = decidedWithDeferral()
     scene.plan(5L)
     scene.plan(4L, "v1 of edited positions")
     scene.undefer(4L)
@@ -159,13 +165,7 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a part of the batch was deferred before its decision: its rows are discarded") {
-    val scene = new CommitScene
-    scene.plan(4L)
-    scene.defer(4L, "ranges")
-    scene.kafka.put(ONGOING, one, two)
-    val first = scene.start("first")
-    first.begin()
-    first.commit(4L, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs)
+    val scene = decidedWithDeferral()
     scene.defer(3L, "ranges of an earlier batch")
     assert(scene.recovered("second").lastCommitted.contains(4L))
     scene.defer(4L, "other ranges")

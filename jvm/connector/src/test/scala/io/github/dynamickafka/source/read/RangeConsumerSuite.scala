@@ -7,67 +7,18 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.consumer.{
-  ConsumerRecord,
   LogTruncationException,
-  MockConsumer,
   OffsetAndMetadata,
-  OffsetOutOfRangeException,
-  OffsetResetStrategy
+  OffsetOutOfRangeException
 }
-import org.apache.kafka.common.header.internals.RecordHeaders
-import org.apache.kafka.common.record.TimestampType
 import org.apache.kafka.common.{PartitionInfo, TopicPartition}
-import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
 /** Where ranges end, and which records are kept for the next batch, with Kafka's mock consumer. */
-class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
-
-  private val (p0, p1) = (new TopicPartition("t", 0), new TopicPartition("t", 1))
-  private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))
-
-  /** Counts its polls. */
-  private class Client extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
-    var polls = 0
-    override def poll(timeout: java.time.Duration) = {
-      polls += 1
-      super.poll(timeout)
-    }
-  }
-
-  private def add(client: Client, tp: TopicPartition, offsets: Long*): Unit = offsets.foreach { offset =>
-    client.addRecord(new ConsumerRecord(tp.topic, tp.partition, offset, null, Array[Byte](offset.toByte)))
-  }
-
-  private def sized(tp: TopicPartition, offset: Long, bytes: Int) = new ConsumerRecord(
-    tp.topic,
-    tp.partition,
-    offset,
-    0L,
-    TimestampType.CREATE_TIME,
-    ConsumerRecord.NULL_SIZE,
-    bytes,
-    null: Array[Byte],
-    new Array[Byte](bytes),
-    new RecordHeaders,
-    ju.Optional.empty[Integer]
-  )
-
-  private def bounds(client: Client, tp: TopicPartition, first: Long, end: Long): Unit = {
-    client.updateBeginningOffsets(ju.Map.of(tp, Long.box(first)))
-    client.updateEndOffsets(ju.Map.of(tp, Long.box(end)))
-  }
-
-  private val noLoss: Lost => Unit = lost => fail(lost.toString)
-
-  private def offsets(slice: Slice): Seq[(Int, Long)] =
-    (0 until slice.size).map(i => slice.partition.partition -> slice.records.get(i).offset)
-
-  private def drain(c: RangeConsumer, lost: Lost => Unit = noLoss): Seq[(Int, Long)] =
-    Iterator.continually(c.next(0L, lost, () => ())).takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
+class RangeConsumerSuite extends MockClients with TimeLimit {
 
   test("a range is read to its end; records beyond it are kept for the next batch, without another poll") {
     val client = new Client
@@ -318,118 +269,6 @@ class RangeConsumerSuite extends AnyFunSuite with TimeLimit {
     c.begin(Map(p0 -> (2L -> 4L)))
     add(client, p0, 2L, 3L)
     assert(drain(c) == Seq(0 -> 2L, 0 -> 3L), "a repeated batch")
-  }
-
-  test("the pool: a consumer with records left serves its own partitions, others any of their cluster") {
-    val clock = new ManualClock
-    var opened = 0
-    val pool = new ConsumerPool(
-      s => { opened += 1; new RangeConsumer(s, new Client) },
-      capacity = 2,
-      idleMs = 100L,
-      clock
-    )
-    def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
-      val c = pool.acquire(of, Map(tp -> 0L))
-      c.begin(Map(tp -> (0L -> 0L)))
-      c
-    }
-    val first = used(p0)
-    pool.release(first)
-    assert(used(p1) eq first)
-    val second = used(p0)
-    assert(opened == 2 && (second ne first))
-    pool.release(first)
-    pool.release(second)
-    assert(pool.acquire(settings, Map(p1 -> 0L)) eq first)
-    assert(used(p0, new ConsumerSettings("blue", Map("bootstrap.servers" -> "elsewhere:1"))) ne second)
-    assert(used(p0, new ConsumerSettings("green", settings.properties)) ne second)
-    pool.release(first)
-    assert(pool.size == 2)
-    pool.release(used(p0, new ConsumerSettings("green", settings.properties)))
-    assert(pool.size == 2, "the capacity")
-    clock.advanceMs(100L)
-    pool.sweep()
-    assert(pool.size == 0)
-  }
-
-  test(
-    "the pool: of several consumers of a partition, the one that has prefetched from the offset is chosen"
-  ) {
-    val pool = new ConsumerPool(
-      s => new RangeConsumer(s, new Client),
-      capacity = 9,
-      idleMs = 100L,
-      new ManualClock
-    )
-    // As with maxRecordsPerPartition: each task of a batch reads a part of the range.
-    val readers = Seq(0L, 2L, 4L).map { from =>
-      val client = new Client
-      val c = new RangeConsumer(settings, client)
-      bounds(client, p0, 0L, 10L)
-      c.begin(Map(p0 -> (from -> (from + 2L))))
-      add(client, p0, (from until 10L): _*)
-      assert(drain(c).size == 2)
-      c
-    }
-    readers.foreach(pool.release)
-    assert(pool.acquire(settings, Map(p0 -> 6L)) eq readers(2))
-    assert(pool.acquire(settings, Map(p0 -> 2L)) eq readers(0))
-    assert(pool.acquire(settings, Map(p0 -> 9L)) eq readers(1))
-  }
-
-  test(
-    "what a consumer holds: records beyond its range, and buffers of what is left of the log, within the limits"
-  ) {
-    def reads(size: Int, end: Long, limits: (String, String)*) = {
-      val client = new Client
-      val c = new RangeConsumer(
-        new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1") ++ limits),
-        client
-      )
-      bounds(client, p0, 0L, end)
-      c.begin(Map(p0 -> (0L -> 1L)))
-      (0 until 3).foreach(i => client.addRecord(sized(p0, i.toLong, size)))
-      assert(drain(c) == Seq(0 -> 0L))
-      c
-    }
-    val atEnd = reads(10000, 3L)
-    assert(atEnd.measure() == 2 * (10000 + 150) && atEnd.heldBytes == atEnd.measure())
-    val lags = reads(10000, 1003L)
-    assert(lags.measure() == 2 * 10150 + (1 << 20), "1 MiB is Kafka's max.partition.fetch.bytes")
-    assert(reads(10000, 13L, "max.partition.fetch.bytes" -> "8388608").measure() == (2 + 10) * 10150)
-    assert(reads(10000, 1003L, "fetch.max.bytes" -> "5000").measure() == 2 * 10150 + 5000)
-    lags.forget()
-    assert(lags.heldBytes == 0L && lags.measure() == 0L && !lags.holdsRecords && lags.partitions.isEmpty)
-  }
-
-  test(
-    "the pool: consumers whose records do not fit into its memory are kept without them, and read them again"
-  ) {
-    val pool =
-      new ConsumerPool(
-        _ => fail("none is opened"),
-        capacity = 9,
-        idleMs = 100L,
-        new ManualClock,
-        maxBytes = 25000L
-      )
-    val used = Seq(p0, p1).map { tp =>
-      val client = new Client
-      val c = new RangeConsumer(settings, client)
-      bounds(client, tp, 0L, 3L)
-      c.begin(Map(tp -> (0L -> 1L)))
-      (0 until 3).foreach(i => client.addRecord(sized(tp, i.toLong, 10000)))
-      assert(drain(c).size == 1 && c.holdsRecords)
-      pool.release(c)
-      c -> client
-    }
-    assert(pool.size == 2 && used.map(_._1.holdsRecords) == Seq(true, false))
-    val (again, client) = used(1)
-    assert(pool.acquire(settings, Map(p1 -> 1L)) eq again)
-    again.begin(Map(p1 -> (1L -> 3L)))
-    (1 until 3).foreach(i => client.addRecord(sized(p1, i.toLong, 10000)))
-    assert(drain(again) == Seq(1 -> 1L, 1 -> 2L))
   }
 
   test("the text of settings contains no secret") {

@@ -2,8 +2,8 @@ package io.github.dynamickafka.source.simulation
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
+import io.github.dynamickafka.{FirstWrong, TestSeed}
 
 /** Random histories, and the same with former defects. `make simulation` runs more of them. */
 class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
@@ -19,13 +19,6 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
   }
 
   for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}") {
-    val first = TestSeed()
-    val found = Iterator.from(0).take(MostForADefect).map(i =>
-      (i, History.wrong(first + i, defect))
-    ).collectFirst { case (i, Some(what)) => (i, what) }
-    found match {
-      case Some((i, what)) => info(s"in history ${i + 1}: ${what.take(200)}")
-      case None => fail(s"not found in $MostForADefect histories")
-    }
+    info(FirstWrong(MostForADefect)(History.wrong(_, defect)))
   }
 }

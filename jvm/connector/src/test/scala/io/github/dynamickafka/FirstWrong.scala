@@ -1,0 +1,20 @@
+package io.github.dynamickafka
+
+import org.scalatest.Assertions.fail
+
+/** The first of many simulated histories, from the seed of the run, that a defect makes wrong. */
+object FirstWrong {
+
+  /**
+   * Fails if none of the histories is wrong.
+   *
+   * @param most the number of histories
+   * @param wrong what is wrong in the history with a seed
+   */
+  def apply(most: Int)(wrong: Long => Option[String]): String = {
+    val first = TestSeed()
+    Iterator.range(0, most).flatMap(i =>
+      wrong(first + i).map(what => s"in history ${i + 1}: ${what.take(200)}")
+    ).nextOption().getOrElse(fail(s"not found in $most histories"))
+  }
+}

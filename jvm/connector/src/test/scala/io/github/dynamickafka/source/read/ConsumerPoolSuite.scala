@@ -1,0 +1,142 @@
+package io.github.dynamickafka.source.read
+
+import java.{util => ju}
+
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.header.internals.RecordHeaders
+import org.apache.kafka.common.record.TimestampType
+
+import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+/** Consumers between two tasks, with Kafka's mock consumer. */
+class ConsumerPoolSuite extends MockClients with TimeLimit {
+
+  private def sized(tp: TopicPartition, offset: Long, bytes: Int) = new ConsumerRecord(
+    tp.topic,
+    tp.partition,
+    offset,
+    0L,
+    TimestampType.CREATE_TIME,
+    ConsumerRecord.NULL_SIZE,
+    bytes,
+    null: Array[Byte],
+    new Array[Byte](bytes),
+    new RecordHeaders,
+    ju.Optional.empty[Integer]
+  )
+
+  test("a consumer with records left serves its own partitions, others any of their cluster") {
+    val clock = new ManualClock
+    var opened = 0
+    val pool = new ConsumerPool(
+      s => { opened += 1; new RangeConsumer(s, new Client) },
+      capacity = 2,
+      idleMs = 100L,
+      clock
+    )
+    def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
+      val c = pool.acquire(of, Map(tp -> 0L))
+      c.begin(Map(tp -> (0L -> 0L)))
+      c
+    }
+    val first = used(p0)
+    pool.release(first)
+    assert(used(p1) eq first)
+    val second = used(p0)
+    assert(opened == 2 && (second ne first))
+    pool.release(first)
+    pool.release(second)
+    assert(pool.acquire(settings, Map(p1 -> 0L)) eq first)
+    assert(used(p0, new ConsumerSettings("blue", Map("bootstrap.servers" -> "elsewhere:1"))) ne second)
+    assert(used(p0, new ConsumerSettings("green", settings.properties)) ne second)
+    pool.release(first)
+    assert(pool.size == 2)
+    pool.release(used(p0, new ConsumerSettings("green", settings.properties)))
+    assert(pool.size == 2, "the capacity")
+    clock.advanceMs(100L)
+    pool.sweep()
+    assert(pool.size == 0)
+  }
+
+  test(
+    "of several consumers of a partition, the one that has prefetched from the offset is chosen"
+  ) {
+    val pool = new ConsumerPool(
+      s => new RangeConsumer(s, new Client),
+      capacity = 9,
+      idleMs = 100L,
+      new ManualClock
+    )
+    // As with maxRecordsPerPartition: each task of a batch reads a part of the range.
+    val readers = Seq(0L, 2L, 4L).map { from =>
+      val client = new Client
+      val c = new RangeConsumer(settings, client)
+      bounds(client, p0, 0L, 10L)
+      c.begin(Map(p0 -> (from -> (from + 2L))))
+      add(client, p0, (from until 10L): _*)
+      assert(drain(c).size == 2)
+      c
+    }
+    readers.foreach(pool.release)
+    assert(pool.acquire(settings, Map(p0 -> 6L)) eq readers(2))
+    assert(pool.acquire(settings, Map(p0 -> 2L)) eq readers(0))
+    assert(pool.acquire(settings, Map(p0 -> 9L)) eq readers(1))
+  }
+
+  test(
+    "what a consumer holds: records beyond its range, and buffers of what is left of the log, within the limits"
+  ) {
+    def reads(size: Int, end: Long, limits: (String, String)*) = {
+      val client = new Client
+      val c = new RangeConsumer(
+        new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1") ++ limits),
+        client
+      )
+      bounds(client, p0, 0L, end)
+      c.begin(Map(p0 -> (0L -> 1L)))
+      (0 until 3).foreach(i => client.addRecord(sized(p0, i.toLong, size)))
+      assert(drain(c) == Seq(0 -> 0L))
+      c
+    }
+    val atEnd = reads(10000, 3L)
+    assert(atEnd.measure() == 2 * (10000 + 150) && atEnd.heldBytes == atEnd.measure())
+    val lags = reads(10000, 1003L)
+    assert(lags.measure() == 2 * 10150 + (1 << 20), "1 MiB is Kafka's max.partition.fetch.bytes")
+    assert(reads(10000, 13L, "max.partition.fetch.bytes" -> "8388608").measure() == (2 + 10) * 10150)
+    assert(reads(10000, 1003L, "fetch.max.bytes" -> "5000").measure() == 2 * 10150 + 5000)
+    lags.forget()
+    assert(lags.heldBytes == 0L && lags.measure() == 0L && !lags.holdsRecords && lags.partitions.isEmpty)
+  }
+
+  test(
+    "consumers whose records do not fit into its memory are kept without them, and read them again"
+  ) {
+    val pool =
+      new ConsumerPool(
+        _ => fail("none is opened"),
+        capacity = 9,
+        idleMs = 100L,
+        new ManualClock,
+        maxBytes = 25000L
+      )
+    val used = Seq(p0, p1).map { tp =>
+      val client = new Client
+      val c = new RangeConsumer(settings, client)
+      bounds(client, tp, 0L, 3L)
+      c.begin(Map(tp -> (0L -> 1L)))
+      (0 until 3).foreach(i => client.addRecord(sized(tp, i.toLong, 10000)))
+      assert(drain(c).size == 1 && c.holdsRecords)
+      pool.release(c)
+      c -> client
+    }
+    assert(pool.size == 2 && used.map(_._1.holdsRecords) == Seq(true, false))
+    val (again, client) = used(1)
+    assert(pool.acquire(settings, Map(p1 -> 1L)) eq again)
+    again.begin(Map(p1 -> (1L -> 3L)))
+    (1 until 3).foreach(i => client.addRecord(sized(p1, i.toLong, 10000)))
+    assert(drain(again) == Seq(1 -> 1L, 1 -> 2L))
+  }
+}
