@@ -229,6 +229,9 @@ def test_formats(builder: Builder) -> None:
         .set_parse_errors("drop")
         .set_property("json.allowComments", True)
         .set_property("key.json.timestampFormat", "yyyy")
+        .set_property("registry.url", "http://r")
+        .set_property("avro-confluent.subject", "s")
+        .set_cluster_property("blue", "registry.url", "http://b")
         .options()
     )
     assert options == {
@@ -240,6 +243,9 @@ def test_formats(builder: Builder) -> None:
         "parseErrors": "drop",
         "json.allowComments": "true",
         "key.json.timestampFormat": "yyyy",
+        "registry.url": "http://r",
+        "avro-confluent.subject": "s",
+        "cluster.blue.registry.url": "http://b",
     }
     assert builder.set_schema("id INT").set_metadata_columns().options()["schema"] == "id INT"
     assert builder.options()["metadataColumns"] == ""

@@ -94,10 +94,11 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         return self.set_ending_offsets(offsets)
 
     def set_format(self, format: str) -> Self:
-        """Sets the format of the values: ``raw`` (default), ``string``, ``json``, ``csv`` or ``avro``.
+        """Sets the format of the values.
 
         Args:
-            format: The format. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
+                ``json-confluent``. Options of it are set with ``set_option("json.timestampFormat", ...)``.
         """
         return self._put("format", format)
 
@@ -115,7 +116,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """Sets the columns of the records.
 
         Args:
-            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, or an Avro schema.
+            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, an Avro schema, or
+                ``"registry"``.
         """
         return self._put("schema", schema if isinstance(schema, str) else schema.json())
 

@@ -35,7 +35,7 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
       s"$name.$stream",
       stream,
       own,
-      DynamicKafkaTable.schema(options, None),
+      DynamicKafkaTable.of(options, None),
       StreamProperties.of(found, options.format.value.format.name)
     )
   }

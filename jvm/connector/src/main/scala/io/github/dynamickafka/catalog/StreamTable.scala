@@ -20,19 +20,21 @@ import io.github.dynamickafka.source.DynamicKafkaTable
  * A stream as a table of a catalog, for reading and writing.
  *
  * @param tableName the name of the catalog and the id of the stream
+ * @param read the table of the source
  * @param tableProperties what DESCRIBE and SHOW TBLPROPERTIES show
  */
 private[dynamickafka] final class StreamTable(
     tableName: String,
     stream: String,
     settings: CatalogSettings,
-    tableSchema: StructType,
+    read: DynamicKafkaTable,
     tableProperties: Map[String, String]
 ) extends Table
     with SupportsRead
     with SupportsWrite
     with ReportsSinkMetrics {
 
+  private val tableSchema = read.schema()
   private val none = CaseInsensitiveStringMap.empty
 
   /** One for all batches of a query. */
@@ -58,7 +60,7 @@ private[dynamickafka] final class StreamTable(
   )
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new DynamicKafkaTable(tableSchema, None).newScanBuilder(settings.forReading(stream, options))
+    read.newScanBuilder(settings.forReading(stream, options))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     InputColumns.others(info.schema).headOption.foreach(name =>

@@ -2,14 +2,20 @@ package io.github.dynamickafka.format
 
 import org.apache.spark.sql.types.StructType
 
+import io.github.dynamickafka.schemaregistry.Registries
+
 /**
  * How the bytes of keys or values are read.
  *
  * @param name in options
  * @param hasFields whether the bytes contain fields, which a schema describes
+ * @param hasRegistry whether the bytes begin with the id of their schema in a registry
  */
-private[dynamickafka] sealed abstract class Format(val name: String, val hasFields: Boolean)
-    extends Product
+private[dynamickafka] sealed abstract class Format(
+    val name: String,
+    val hasFields: Boolean,
+    val hasRegistry: Boolean = false
+) extends Product
     with Serializable
 
 private[dynamickafka] object Format {
@@ -18,8 +24,10 @@ private[dynamickafka] object Format {
   case object Json extends Format("json", hasFields = true)
   case object Csv extends Format("csv", hasFields = true)
   case object Avro extends Format("avro", hasFields = true)
+  case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
+  case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
 
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro)
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent)
 }
 
 /** What happens to a record that cannot be decoded. */
@@ -52,12 +60,14 @@ private[dynamickafka] object ParseErrors {
  *
  * @param options the options of the format, by the names that Spark gives them
  * @param failOnMissingField whether a record without one of the fields is a bad record
+ * @param registries of a format with a registry
  */
 private[dynamickafka] final case class SideFormat(
     format: Format,
     options: Map[String, String] = Map.empty,
     parseErrors: ParseErrors = ParseErrors.Fail,
-    failOnMissingField: Boolean = false
+    failOnMissingField: Boolean = false,
+    registries: Registries = Registries()
 )
 
 /**
@@ -66,6 +76,7 @@ private[dynamickafka] final case class SideFormat(
  * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
+ * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
 private[dynamickafka] final case class FormatOptions(
     value: SideFormat = SideFormat(Format.Raw),
@@ -75,7 +86,8 @@ private[dynamickafka] final case class FormatOptions(
     exceptKey: Boolean = false,
     schema: Option[DeclaredSchema] = None,
     metadata: Option[Seq[MetadataColumn]] = None,
-    metadataPrefix: String = ""
+    metadataPrefix: String = "",
+    schemaFromRegistry: Boolean = false
 ) {
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the source about formats and columns. Options of one format are in [[FormatSettings]]. */
 private[dynamickafka] trait FormatOptionSpecs {
@@ -68,7 +69,8 @@ private[dynamickafka] trait FormatOptionSpecs {
     text,
     None,
     "required by formats with fields",
-    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record."
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
+      "`registry`: the newest schema in the registry of a format that has one."
   )
 
   val MetadataColumns: OptionSpec[Seq[MetadataColumn]] = OptionSpec(
@@ -142,7 +144,7 @@ private[dynamickafka] trait FormatOptionSpecs {
     OnParseErrors,
     OnKeyParseErrors,
     OnValueParseErrors
-  )
+  ) ++ RegistryOptionSpecs.reading
 }
 
 private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs

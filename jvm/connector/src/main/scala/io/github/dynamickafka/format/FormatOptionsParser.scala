@@ -11,6 +11,7 @@ private[dynamickafka] object FormatOptionsParser {
     val valueFormat = raw.get(ValueFormat)
     val keyFormat = raw.find(KeyFormat)
     val fields = keyFields(raw, keyFormat)
+    RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
     val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors)
     val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors)
     checkUse(raw, valueFormat, keyFormat)
@@ -20,9 +21,11 @@ private[dynamickafka] object FormatOptionsParser {
       fields,
       prefix(raw, fields),
       raw.get(ValueFieldsInclude),
-      schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
+      if (RegistryOptions.givesSchema(raw, valueFormat)) None
+      else schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
       raw.find(MetadataColumns),
-      raw.find(MetadataPrefix).getOrElse("")
+      raw.find(MetadataPrefix).getOrElse(""),
+      schemaFromRegistry = RegistryOptions.givesSchema(raw, valueFormat)
     )
   }
 
@@ -95,7 +98,8 @@ private[dynamickafka] object FormatOptionsParser {
     val set = raw.formats.filter { case (key, _) => key.side.forall(_ == name) }
     format.map { found =>
       // The options of the side come after those of both, so that they win.
-      val ofFormat = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
+      val (ofRegistry, ofFormat) = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
+        .partition { case (key, _) => RegistryOptions.find(found, key.option).isDefined }
       val settings = ofFormat.map { case (key, w) => setting(found, key, w) -> w.value }.toMap
       val flags = settings.map { case (setting, value) => setting.name -> value }
       def isSet(setting: FormatSetting) = flags.get(setting.name).exists(_.trim.toBoolean)
@@ -116,7 +120,8 @@ private[dynamickafka] object FormatOptionsParser {
         found,
         SparkSettings(found, flags),
         if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
-        isSet(FormatSetting.FailOnMissingField)
+        isSet(FormatSetting.FailOnMissingField),
+        RegistryOptions.of(raw, found, ofRegistry)
       )
     }
   }
@@ -141,7 +146,7 @@ private[dynamickafka] object FormatOptionsParser {
 
   /** An option that has no effect is refused. */
   private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
-    raw.formats.foreach { case (FormatKey(side, format, _), w) =>
+    raw.formats.foreach { case (option @ FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq
         case Some(_) => Seq(value)
@@ -150,7 +155,7 @@ private[dynamickafka] object FormatOptionsParser {
       if (!inUse.exists(_.name == format))
         throw Errors.invalidOption(
           w.name,
-          w.value,
+          RegistryOptions.shown(option, w),
           s"the format '$format' is not in use: '${ValueFormat.name}' is '${value.name}'" +
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )

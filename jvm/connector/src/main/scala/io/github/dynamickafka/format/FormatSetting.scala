@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format
 
 import io.github.dynamickafka.config.option.{OptionName, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**
  * An option of one format.
@@ -43,6 +44,8 @@ private[format] object FormatSetting {
 
   def of(format: Format): Seq[FormatSetting] = format match {
     case Format.Raw | Format.Text => Nil
+    case Format.JsonConfluent => of(Format.Json)
+    case Format.AvroConfluent => of(Format.Avro)
     case Format.Json =>
       Seq(IgnoreParseErrors, FailOnMissingField, TimestampStandard) ++ times ++
         flags(
@@ -82,10 +85,17 @@ private[format] object FormatSetting {
     if (name == "mode" || name == "columnnameofcorruptrecord")
       Some("use 'parseErrors', 'keyParseErrors' or 'valueParseErrors'.")
     else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else if (format.hasRegistry && name == "schema") Some("use 'schema' without a prefix.")
+    else if (format.hasRegistry && name.endsWith(".credentialssource"))
+      Some(
+        s"the credentials are those of '${RegistryOptionSpecs.UserInfo.name}' or '${RegistryOptionSpecs.Token.name}'."
+      )
     else Option.when(elsewhere(format)(name))("it has no effect when records are read.")
   }
 
   private def elsewhere(format: Format): Set[String] = (format match {
+    case Format.JsonConfluent => elsewhere(Format.Json)
+    case Format.AvroConfluent => elsewhere(Format.Avro)
     case Format.Json =>
       Set("ignoreNullFields", "pretty", "writeNonAsciiCharacterAsCodepoint", "samplingRatio", "multiLine") ++
         Set("lineSep", "encoding", "charset", "compression", "prefersDecimal", "primitivesAsString") ++

@@ -169,7 +169,8 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
   /** The time zone is that of the session which makes the table, as with Spark's functions. */
   private def layout(side: SideFormat, fields: Seq[StructField], avro: Option[String]) = {
     val zone = side.format match {
-      case Format.Json | Format.Csv => Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      case Format.Json | Format.JsonConfluent | Format.Csv =>
+        Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
       case _ => Map.empty[String, String]
     }
     SideLayout(side.copy(options = zone ++ side.options), StructType(fields), fields.indices, avro)

@@ -12,7 +12,7 @@ import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.Decoders
-import io.github.dynamickafka.format.{Layout, Layouts}
+import io.github.dynamickafka.format.{DeclaredSchema, Layout, Layouts}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
@@ -21,9 +21,13 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
  * strings; with other formats, the decoded columns, then those about the record.
  *
  * @param user the schema that the user gave to Spark
+ * @param declared the schema of the registry with `schema=registry`, which was asked for when the table was made
  */
-private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, user: Option[StructType])
-    extends Table
+private[dynamickafka] final class DynamicKafkaTable(
+    tableSchema: StructType,
+    user: Option[StructType],
+    declared: Option[DeclaredSchema] = None
+) extends Table
     with SupportsRead {
 
   override def name(): String = "dynamic-kafka"
@@ -34,7 +38,7 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, use
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = DynamicKafkaTable.parse(options)
+    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options), declared)
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user))
   }
 }
@@ -56,11 +60,16 @@ private[dynamickafka] object DynamicKafkaTable {
     MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
 
   /**
-   * The columns of the table, checked.
+   * The table with its columns, checked. Asks the metadata service and the registries only with `schema=registry`.
    *
    * @param user the schema that the user gave to Spark
    */
-  def schema(options: SourceOptions, user: Option[StructType]): StructType =
+  def of(options: SourceOptions, user: Option[StructType]): DynamicKafkaTable = {
+    val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
+    new DynamicKafkaTable(schema(RegistrySchemas.withSchema(options, declared), user), user, declared)
+  }
+
+  private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {
       case Some(layout) =>
         (layout.value +: layout.key.toSeq).foreach(Decoders.check)

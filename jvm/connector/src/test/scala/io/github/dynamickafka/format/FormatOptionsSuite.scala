@@ -46,7 +46,6 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
   test("format and valueFormat that differ, and unknown formats") {
     assertRefused("INVALID_OPTION", "the same option is also set")("format" -> "json", "valueFormat" -> "csv")
     assertRefused("INVALID_OPTION", "'raw', 'string', 'json', 'csv', 'avro'")("format" -> "protobuf")
-    assertRefused("INVALID_OPTION", "'raw', 'string', 'json', 'csv', 'avro'")("format" -> "avro-confluent")
   }
 
   test("options of formats, for both sides or one, in any spelling") {

@@ -1,11 +1,14 @@
 package io.github.dynamickafka.format.decode
 
+import java.{util => ju}
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Format, SideLayout}
+import io.github.dynamickafka.schemaregistry.{RegistrySettings, SchemaCache}
 
 /** Makes the decoder of keys or values, for one task. */
 private[dynamickafka] object Decoders {
@@ -16,6 +19,11 @@ private[dynamickafka] object Decoders {
     case Format.Json => new JsonDecoder(side)
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
+    case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))
+    case Format.AvroConfluent =>
+      val settings = new ju.HashMap[String, RegistrySettings]
+      def registry(cluster: String) = settings.computeIfAbsent(cluster, side.format.registries.of(_))
+      new ConfluentAvroDecoder(side, (cluster, id) => SchemaCache.shared.schema(registry(cluster), id))
   }
 
   /**

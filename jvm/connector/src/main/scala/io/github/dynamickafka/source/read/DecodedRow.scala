@@ -50,6 +50,7 @@ private[source] final class DecodedRow(
       topic = next.topic
       topicText = UTF8String.fromString(topic)
     }
+    decoder.from(cluster)
     if (decoder.decode(next, cluster, stream)) this else null
   }
 

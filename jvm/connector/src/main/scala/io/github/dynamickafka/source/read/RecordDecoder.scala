@@ -25,6 +25,12 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
+  /** The records that follow are of this cluster. */
+  def from(cluster: String): Unit = {
+    value.from(cluster)
+    if (key ne null) key.from(cluster)
+  }
+
   def rows(cluster: String, stream: String): RecordRows = new DecodedRow(this, layout, cluster, stream)
 
   /**
@@ -62,6 +68,8 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
         null
       } else decoder.decode(bytes, values)
 
+    def from(cluster: String): Unit = if (decoder ne null) decoder.from(cluster)
+
     /** @return whether the record yields a row */
     def judge(
         failure: DecodeFailure,
@@ -71,7 +79,14 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
     ): Boolean =
       side.format.parseErrors match {
         case ParseErrors.Fail =>
-          throw Errors.decodeFailed(place, name, side.format.format.name, failure.field, failure.reason)
+          throw Errors.decodeFailed(
+            place,
+            name,
+            side.format.format.name,
+            failure.field,
+            failure.reason,
+            failure.schemaId
+          )
         case ParseErrors.Nulls => true
         case ParseErrors.Drop => false
         case ParseErrors.Ignore => !failure.unparsable
@@ -82,7 +97,9 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       }
 
     private def text(failure: DecodeFailure) =
-      s"$name${failure.field.fold("")(f => s", field '$f'")}: ${failure.reason}"
+      s"$name${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
+          s", schema id $id"
+        )}: ${failure.reason}"
   }
 }
 
