@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
+import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock
 
@@ -31,7 +32,7 @@ private[source] final class ClusterStream(
     source: SparkKafkaSource,
     path: String,
     clock: Clock,
-    connect: ClusterConfig => ClusterClient = new AdminClusterClient(_),
+    connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
     alone: Option[ClusterConfig => ClusterClient] = None
 ) {
   import ClusterStream._
