@@ -48,7 +48,9 @@ private[client] final class MergedRequests[K, A](
     if (next.nonEmpty) {
       val answers =
         try send(next.keySet)
-        catch { case NonFatal(e) => next.map { case (key, _) => key -> CompletableFuture.failedFuture[A](e) } }
+        catch {
+          case NonFatal(e) => next.map { case (key, _) => key -> CompletableFuture.failedFuture[A](e) }
+        }
       // A response of any broker ends the wait: that of a frozen one would never come.
       delayed.execute(() => sendWaiting(after = Some(request)))
       answers.foreach { case (key, answer) =>

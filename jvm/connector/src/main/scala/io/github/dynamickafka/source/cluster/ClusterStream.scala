@@ -47,6 +47,9 @@ private[source] final class ClusterStream(
   private val silent =
     new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
 
+  /** Whether a request would not open a client, which can block. */
+  def isOpen: Boolean = synchronized(admin.isDefined) && !silent.isProbing
+
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
    * that is gone until its own timeout.

@@ -42,6 +42,9 @@ private[source] final class SilentLeaders(
     silent
   }
 
+  /** Whether [[look]] may open a client. */
+  def isProbing: Boolean = synchronized(silent.nonEmpty)
+
   /** Sets the silent partitions after the response to a trigger. */
   def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }
 

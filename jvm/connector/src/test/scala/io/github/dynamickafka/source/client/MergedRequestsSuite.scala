@@ -32,7 +32,10 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     val (one, other) = (c.ask("a", "b"), c.ask("b", "c"))
     assert(c.keys == Seq(Set("a")))
     c.sent(0)("a").complete(1)
-    assert(first("a").join() == 1 && !one("a").isDone, "a response to an earlier request is not one to a later request")
+    assert(
+      first("a").join() == 1 && !one("a").isDone,
+      "a response to an earlier request is not one to a later request"
+    )
     assert(c.keys == Seq(Set("a"), Set("a", "b", "c")))
     c.sent(1).foreach { case (key, answer) => answer.complete(key.head.toInt) }
     assert(one.view.mapValues(_.join()).toMap == Map("a" -> 97, "b" -> 98))
@@ -79,7 +82,9 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     val asked = c.ask("a", "b")
     c.sent(0)("a").completeExceptionally(new IllegalArgumentException("a"))
     c.sent(0)("b").complete(1)
-    assert(intercept[CompletionException](asked("a").join()).getCause.getMessage == "a" && asked("b").join() == 1)
+    assert(
+      intercept[CompletionException](asked("a").join()).getCause.getMessage == "a" && asked("b").join() == 1
+    )
     val closed = new MergedRequests[String, Int](_ => throw new IllegalStateException("closed"))
     (1 to 2).foreach { _ =>
       val error = intercept[CompletionException](closed(Set("a"))("a").join())
