@@ -23,6 +23,7 @@ import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
@@ -87,7 +88,8 @@ private[sink] final class SinkRun(
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
     Steps,
-    clock
+    clock,
+    PlannedDeferrals.ofDriver
   )
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(

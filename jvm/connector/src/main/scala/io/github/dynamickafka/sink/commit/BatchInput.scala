@@ -26,6 +26,10 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
     )
   }
 
+  /** With this content of a file; None: without the file. */
+  def having(file: String, text: Option[String]): BatchInput =
+    BatchInput((digests - file) ++ text.map(file -> BatchInput.digest(_)))
+
   /** The files that only `now` has, for an error message; None if there are none. */
   def additions(now: BatchInput): Option[String] =
     Option((now.digests.keySet -- digests.keySet).toSeq.sorted.map(file => s"'$file'").mkString(", "))

@@ -7,6 +7,7 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
 import io.github.dynamickafka.sink.transaction._
@@ -98,7 +99,8 @@ private[simulation] final class Driver(
             CommitTimeoutMs,
             pool,
             Steps,
-            world.clock
+            world.clock,
+            if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans
           )
         }
         if (commits.isEmpty) recover(sink)
@@ -133,7 +135,6 @@ private[simulation] final class Driver(
 
   private def batch(sink: TwoPhaseCommit, name: TransactionName, plan: Plan, query: String): Unit = {
     sink.begin()
-    log.checkDeferrals(plan)
     val started = world.clock.nanoTime()
     val with_ =
       WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
