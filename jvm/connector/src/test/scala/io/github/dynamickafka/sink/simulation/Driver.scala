@@ -63,7 +63,7 @@ private[simulation] final class Driver(
 
   private val log = new SparkLog(world, checkpoint)
   private val journal =
-    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => world.newInstance())
+    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => newInstance())
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
   private val clusters = new Clusters(
     (id, _) => properties(id),
@@ -73,6 +73,16 @@ private[simulation] final class Driver(
     Coroutine.Direct
   )
   private val idSets = new IdSets
+
+  private def newInstance(): String = {
+    val instance = world.newInstance()
+    saw(instance)
+    instance
+  }
+
+  /** What determines what it does next, and what of it is wrong. */
+  def state: Any =
+    (number, coroutine.isAlive, seen, assumed, world.aborted.collect { case (t, at) if at < lookedAt => t }.toSet)
 
   private def body(): Unit =
     try {
