@@ -271,9 +271,8 @@ private[sink] final class SinkRun(
       topology,
       properties.map { case (id, p) =>
         val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
-        val limits =
-          if (exactlyOnce) TransactionTimeLimits.ofTasks(p.client) else Map.empty[String, String]
-        id -> new ProducerSettings(id, p.client).and(more ++ limits: _*)
+        val settings = new ProducerSettings(id, p.client).and(more: _*)
+        id -> (if (exactlyOnce) TransactionTimeLimits.ofTasks(settings) else settings)
       },
       timeout.getOrElse(_, Long.MaxValue)
     )
