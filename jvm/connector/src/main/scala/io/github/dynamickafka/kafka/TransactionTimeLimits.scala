@@ -19,7 +19,8 @@ private[dynamickafka] object TransactionTimeLimits {
   private val longestMs = 30000L
 
   /** For producers of tasks, which also send the records. */
-  def ofTasks(settings: ProducerSettings): ProducerSettings = settings.limitedTo(RequestTimeout -> taskMs.toString)
+  def ofTasks(settings: ProducerSettings): ProducerSettings =
+    settings.limitedTo(RequestTimeout -> taskMs.toString)
 
   /** For another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
   def ofRetry(settings: ProducerSettings): ProducerSettings =

@@ -24,7 +24,8 @@ import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TwoPhaseCommit}
+import io.github.dynamickafka.sink.journal.{Claim, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{

@@ -9,6 +9,14 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.sink.journal.{
+  BatchInput,
+  Claim,
+  Journal,
+  JournalCluster,
+  JournalEntry,
+  LostParts
+}
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
 

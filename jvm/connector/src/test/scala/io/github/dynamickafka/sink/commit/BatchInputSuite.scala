@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.journal.BatchInput
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch is known by what Spark has planned for it, not by its number alone. */
@@ -198,7 +199,10 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     scene.planTasks(3L -> "ranges")
     scene.defer(4L, "ranges")
     val (condition, text) = written(scene, 4L)
-    assert(condition == "JOURNAL_CONFLICT" && text.contains("'sources/0/dynamic-kafka/deferred/4.json'"), text)
+    assert(
+      condition == "JOURNAL_CONFLICT" && text.contains("'sources/0/dynamic-kafka/deferred/4.json'"),
+      text
+    )
     assert(scene.journal.newest().isEmpty)
   }
 
@@ -215,7 +219,9 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("the deferral with which this run has planned the tasks, also of an earlier batch: the batch is decided") {
+  test(
+    "the deferral with which this run has planned the tasks, also of an earlier batch: the batch is decided"
+  ) {
     Seq(4L, 3L).foreach { deferred =>
       val scene = new CommitScene
       scene.plan(4L)

@@ -14,6 +14,7 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal, JournalCluster, JournalEntry}
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 

@@ -157,7 +157,9 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("nothing is closed while a part is committed and not visible; a cluster that is given up is not looked at") {
+  test(
+    "nothing is closed while a part is committed and not visible; a cluster that is given up is not looked at"
+  ) {
     val d = decided()
     d.kafka.put(COMPLETE_COMMIT, all: _*)
     d.kafka.setInSync("blue", partition, 0)

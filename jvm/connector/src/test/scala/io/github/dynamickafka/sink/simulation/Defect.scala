@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.simulation
 
-import io.github.dynamickafka.sink.commit.JournalJson
+import io.github.dynamickafka.sink.journal.JournalJson
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
 
 /** A rule as it was before it was corrected, to see whether the simulation finds it. Around the seams of the product's code. */
@@ -50,7 +50,8 @@ private[simulation] object Defect {
       super.read(path, files).filterNot(_ => path.contains("/deferred/"))
   }
 
-  case object PlansAreIgnored extends Defect("a deferral that another run writes after the tasks are planned is not noticed") {
+  case object PlansAreIgnored
+      extends Defect("a deferral that another run writes after the tasks are planned is not noticed") {
     override def ignoresPlans = true
     override def favours(p: Profile): Profile =
       p.copy(pauses = 300, mostAlive = 2, isExclusive = true, tasks = p.tasks.copy(deferring = 400))

@@ -10,6 +10,7 @@ import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
+import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
 
@@ -82,7 +83,13 @@ private[simulation] final class Driver(
 
   /** What determines what it does next, and what of it is wrong. */
   def state: Any =
-    (number, coroutine.isAlive, seen, assumed, world.aborted.collect { case (t, at) if at < lookedAt => t }.toSet)
+    (
+      number,
+      coroutine.isAlive,
+      seen,
+      assumed,
+      world.aborted.collect { case (t, at) if at < lookedAt => t }.toSet
+    )
 
   private def body(): Unit =
     try {

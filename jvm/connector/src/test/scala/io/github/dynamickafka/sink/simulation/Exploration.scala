@@ -33,30 +33,33 @@ private[simulation] final class Exploration(isDeferred: Boolean, defect: Defect)
   }
 
   /** From the end of a schedule on, up to a state that is known. */
-  private def follow(from: Vector[Int]): Option[String] = new Interleaving(name, isDeferred, defect).run { path =>
-    turns(from).foreach { case (run, times) => path.step(run, times) }
-    var schedule = from
-    var wrong = Option.empty[String]
-    var isNew = known.add(path.state)
-    while (isNew) {
-      wrong = path.wrong.orElse(startedAgain(path))
-      val alive = path.alive
-      isNew = wrong.isEmpty && alive.nonEmpty && {
-        transitions += alive.size
-        alive.tail.foreach(other => open.push(schedule :+ other))
-        path.step(alive.head)
-        schedule :+= alive.head
-        known.add(path.state)
+  private def follow(from: Vector[Int]): Option[String] =
+    new Interleaving(name, isDeferred, defect).run { path =>
+      turns(from).foreach { case (run, times) => path.step(run, times) }
+      var schedule = from
+      var wrong = Option.empty[String]
+      var isNew = known.add(path.state)
+      while (isNew) {
+        wrong = path.wrong.orElse(startedAgain(path))
+        val alive = path.alive
+        isNew = wrong.isEmpty && alive.nonEmpty && {
+          transitions += alive.size.toLong
+          alive.tail.foreach(other => open.push(schedule :+ other))
+          path.step(alive.head)
+          schedule :+= alive.head
+          known.add(path.state)
+        }
       }
+      wrong.map(what =>
+        s"$what, after ${turns(schedule).map { case (run, n) => s"$n of run $run" }.mkString(", ")}"
+      )
     }
-    wrong.map(what => s"$what, after ${turns(schedule).map { case (run, n) => s"$n of run $run" }.mkString(", ")}")
-  }
 
   private def startedAgain(path: Interleaving): Option[String] =
     // It depends only on what the runs have left.
     if (!left.add(path.world.state)) None
     else {
-      starts += Aftermath.all.size
+      starts += Aftermath.all.size.toLong
       Aftermath.all.iterator.flatMap(path.after(_)).nextOption()
     }
 }

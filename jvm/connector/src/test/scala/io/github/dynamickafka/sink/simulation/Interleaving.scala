@@ -7,7 +7,8 @@ import io.github.dynamickafka.storage.SimulatedFileManager
  *
  * @param name the same for all of them, because it is in the paths of files
  */
-private[simulation] final class Interleaving(name: String, isDeferred: Boolean, defect: Defect) extends Choices {
+private[simulation] final class Interleaving(name: String, isDeferred: Boolean, defect: Defect)
+    extends Choices {
   import History.Main
   import Interleaving._
 
@@ -15,7 +16,8 @@ private[simulation] final class Interleaving(name: String, isDeferred: Boolean, 
   private val home = s"/$name/$Main"
   private val logged = Map(s"$home/metadata" -> "q", s"$home/offsets/0" -> "2;")
   private val constant =
-    Seq("/metadata", "/offsets", "/dynamic-kafka-sink/run") ++ (if (isDeferred) Nil else Seq("/sources", "/deferred"))
+    Seq("/metadata", "/offsets", "/dynamic-kafka-sink/run") ++ (if (isDeferred) Nil
+                                                                else Seq("/sources", "/deferred"))
   private var ahead = 0
   private var chances = Map.empty[Int, Int].withDefaultValue(0)
   private lazy val drivers = Seq(driver(0, most = 1), driver(1, most = 1))
@@ -27,7 +29,8 @@ private[simulation] final class Interleaving(name: String, isDeferred: Boolean, 
 
   def run[A](body: Interleaving => A): A = SimulatedFileManager.using(name, world) {
     world.files = logged
-    world.leads = Map("a" -> world.newKafka(60000L, bumps = true), "b" -> world.newKafka(300000L, bumps = true))
+    world.leads =
+      Map("a" -> world.newKafka(60000L, bumps = true), "b" -> world.newKafka(300000L, bumps = true))
     // Up to the first step of each.
     drivers.foreach(world.resume)
     try body(this)
@@ -58,7 +61,11 @@ private[simulation] final class Interleaving(name: String, isDeferred: Boolean, 
     how.happens(world, home)
     val end = started(2)
     wrong.orElse(missing(end)).orElse(
-      Option.when(end != Driver.Stopped && !how.mayEndWith(end, isDeferred, world.visible.valuesIterator.exists(_ > 0)))(
+      Option.when(end != Driver.Stopped && !how.mayEndWith(
+        end,
+        isDeferred,
+        world.visible.valuesIterator.exists(_ > 0)
+      ))(
         s"the query cannot continue: $end"
       )
     ).map(what => s"$what (${how.name})")
@@ -126,7 +133,7 @@ private[simulation] sealed abstract class Aftermath(val name: String) {
 }
 
 private[simulation] object Aftermath {
-  private final class Later(name: String, ms: Long) extends Aftermath(name) {
+  private final class Later(when: String, ms: Long) extends Aftermath(when) {
     override def happens(world: World, home: String): Unit = world.advanceMs(ms)
     override def mayEndWith(condition: String, isDeferred: Boolean, isVisible: Boolean): Boolean =
       condition == "PARTIAL_COMMIT" || condition == "TRANSACTION_UNKNOWN" ||
@@ -139,7 +146,9 @@ private[simulation] object Aftermath {
 
   private object Replanned extends Aftermath("the files of Spark are lost") {
     override def happens(world: World, home: String): Unit =
-      world.files --= Seq("offsets/0", "commits/0", "sources/0/dynamic-kafka/deferred/0.json").map(f => s"$home/$f")
+      world.files --= Seq("offsets/0", "commits/0", "sources/0/dynamic-kafka/deferred/0.json").map(f =>
+        s"$home/$f"
+      )
     override def mayEndWith(condition: String, isDeferred: Boolean, isVisible: Boolean): Boolean =
       condition == "JOURNAL_CONFLICT" || super.mayEndWith(condition, isDeferred, isVisible)
   }

@@ -5,7 +5,7 @@ import java.io.IOException
 import org.apache.kafka.clients.admin.TransactionState._
 import org.apache.kafka.common.errors.TimeoutException
 
-import io.github.dynamickafka.sink.commit.BatchInput
+import io.github.dynamickafka.sink.journal.BatchInput
 import io.github.dynamickafka.storage.SimulatedFiles
 import io.github.dynamickafka.time.Clock
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.net.URLEncoder
 import java.nio.charset.StandardCharsets.UTF_8

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
