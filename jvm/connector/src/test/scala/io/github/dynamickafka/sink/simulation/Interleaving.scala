@@ -144,11 +144,12 @@ private[simulation] object Aftermath {
     override def happens(world: World, home: String): Unit = ()
   }
 
-  private object Replanned extends Aftermath("the files of Spark are lost") {
-    override def happens(world: World, home: String): Unit =
-      world.files --= Seq("offsets/0", "commits/0", "sources/0/dynamic-kafka/deferred/0.json").map(f =>
-        s"$home/$f"
-      )
+  private object Replanned extends Aftermath("the last files of Spark are lost") {
+    override def happens(world: World, home: String): Unit = {
+      val last = world.namesIn(s"$home/offsets").toSeq.flatten.map(_.toLong).max
+      world.files --= Seq(s"offsets/$last", s"commits/$last", s"sources/0/dynamic-kafka/deferred/$last.json")
+        .map(file => s"$home/$file")
+    }
     override def mayEndWith(condition: String, isDeferred: Boolean, isVisible: Boolean): Boolean =
       condition == "JOURNAL_CONFLICT" || super.mayEndWith(condition, isDeferred, isVisible)
   }

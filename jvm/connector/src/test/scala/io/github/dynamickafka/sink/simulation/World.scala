@@ -226,7 +226,7 @@ private[simulation] final class World(
     excused.get(query).exists(_ <= number.toLong)
   }
 
-  /** Everything is afterwards as it was before; runs that are alive then have not gone on meanwhile. */
+  /** Everything is afterwards as it was before. Runs that are alive must not be resumed meanwhile. */
   def undoing[A](body: => A): A = {
     val (before, told, at, soFar, of) = (nanos, history, steps, violations, files)
     val (to, clusters, resting) = (leads, kafkas, kafkas.map(_.saved()))
