@@ -21,7 +21,8 @@ FORMAT = "dynamic-kafka"
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
 _PREFIXES = ("kafka.", "cluster.", "metadataservice.")
 # Options of formats: json.timestampFormat, key.csv.sep, value.format.
-_OF_FORMAT = re.compile(r"((key|value)\.)?(json|csv|avro)\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
+_FORMATS = "json|csv|avro|debezium-json|canal-json|maxwell-json|ogg-json"
+_OF_FORMAT = re.compile(rf"((key|value)\.)?({_FORMATS})\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
 
 
 class DynamicKafkaBuilder:

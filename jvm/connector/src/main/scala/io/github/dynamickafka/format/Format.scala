@@ -19,7 +19,15 @@ private[dynamickafka] object Format {
   case object Csv extends Format("csv", hasFields = true)
   case object Avro extends Format("avro", hasFields = true)
 
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro)
+  /** Changes of a database's tables, as JSON. For values only. */
+  sealed abstract class Change(name: String) extends Format(name, hasFields = true)
+  case object DebeziumJson extends Change("debezium-json")
+  case object CanalJson extends Change("canal-json")
+  case object MaxwellJson extends Change("maxwell-json")
+  case object OggJson extends Change("ogg-json")
+
+  val changes: Seq[Change] = Seq(DebeziumJson, CanalJson, MaxwellJson, OggJson)
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro) ++ changes
 }
 
 /** What happens to a record that cannot be decoded. */
@@ -66,6 +74,7 @@ private[dynamickafka] final case class SideFormat(
  * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
+ * @param changeEnvelope whether a format of changes gives envelopes instead of rows
  */
 private[dynamickafka] final case class FormatOptions(
     value: SideFormat = SideFormat(Format.Raw),
@@ -74,8 +83,9 @@ private[dynamickafka] final case class FormatOptions(
     keyFieldsPrefix: String = "",
     exceptKey: Boolean = false,
     schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataColumn]] = None,
-    metadataPrefix: String = ""
+    metadata: Option[Seq[MetadataItem]] = None,
+    metadataPrefix: String = "",
+    changeEnvelope: Boolean = false
 ) {
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
