@@ -227,6 +227,8 @@ def test_formats(builder: Builder) -> None:
         .set_schema(schema)
         .set_metadata_columns("offset", "cluster")
         .set_parse_errors("drop")
+        .set_change_data("envelope")
+        .set_property("debezium-json.schemaInclude", True)
         .set_property("json.allowComments", True)
         .set_property("key.json.timestampFormat", "yyyy")
         .set_property("registry.url", "http://r")
@@ -241,6 +243,8 @@ def test_formats(builder: Builder) -> None:
         "schema": schema.json(),
         "metadataColumns": "offset;cluster",
         "parseErrors": "drop",
+        "changeData": "envelope",
+        "debezium-json.schemaInclude": "true",
         "json.allowComments": "true",
         "key.json.timestampFormat": "yyyy",
         "registry.url": "http://r",

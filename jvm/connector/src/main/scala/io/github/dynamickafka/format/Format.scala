@@ -27,7 +27,15 @@ private[dynamickafka] object Format {
   case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
   case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
 
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent)
+  /** Changes of a database's tables, as JSON. For values only. */
+  sealed abstract class Change(name: String) extends Format(name, hasFields = true)
+  case object DebeziumJson extends Change("debezium-json")
+  case object CanalJson extends Change("canal-json")
+  case object MaxwellJson extends Change("maxwell-json")
+  case object OggJson extends Change("ogg-json")
+
+  val changes: Seq[Change] = Seq(DebeziumJson, CanalJson, MaxwellJson, OggJson)
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes
 }
 
 /** What happens to a record that cannot be decoded. */
@@ -76,6 +84,7 @@ private[dynamickafka] final case class SideFormat(
  * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
+ * @param changeEnvelope whether a format of changes gives envelopes instead of rows
  * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
 private[dynamickafka] final case class FormatOptions(
@@ -85,8 +94,9 @@ private[dynamickafka] final case class FormatOptions(
     keyFieldsPrefix: String = "",
     exceptKey: Boolean = false,
     schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataColumn]] = None,
+    metadata: Option[Seq[MetadataItem]] = None,
     metadataPrefix: String = "",
+    changeEnvelope: Boolean = false,
     schemaFromRegistry: Boolean = false
 ) {
 

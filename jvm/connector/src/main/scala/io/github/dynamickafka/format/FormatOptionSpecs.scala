@@ -73,15 +73,15 @@ private[dynamickafka] trait FormatOptionSpecs {
       "`registry`: the newest schema in the registry of a format that has one."
   )
 
-  val MetadataColumns: OptionSpec[Seq[MetadataColumn]] = OptionSpec(
+  val MetadataColumns: OptionSpec[Seq[MetadataItem]] = OptionSpec(
     "metadataColumns",
-    metadataColumns,
+    MetadataItem.list,
     None,
     MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
     "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
       s"`${c.name}`"
     ).mkString(", ") +
-      ". Empty: none."
+      "; and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
   )
 
   val MetadataPrefix: OptionSpec[String] = OptionSpec(
@@ -90,6 +90,15 @@ private[dynamickafka] trait FormatOptionSpecs {
     None,
     "no prefix",
     "The prefix of the names of these columns, if `schema` has a column of the same name."
+  )
+
+  val ChangeData: OptionSpec[Boolean] = OptionSpec(
+    "changeData",
+    oneOf("rows" -> false, "envelope" -> true),
+    Some(false),
+    "`rows`",
+    "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
+      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md)."
   )
 
   val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
@@ -118,20 +127,6 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The same, for values."
   )
 
-  private def metadataColumns: OptionType[Seq[MetadataColumn]] =
-    OptionType(
-      "list (`;` or `,`)",
-      { text =>
-        val wanted = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq
-        val known = MetadataColumn.all.map(c => s"'${c.name}'").mkString(", ")
-        wanted.find(MetadataColumn.find(_).isEmpty).map(n => s"there is no column '$n'; there are $known.")
-          .orElse(wanted.diff(wanted.distinctBy(_.toLowerCase)).headOption.map(n =>
-            s"it contains '$n' twice."
-          ))
-          .toLeft(wanted.flatMap(MetadataColumn.find))
-      }
-    )
-
   private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
     ValueFormat,
     KeyFormat,
@@ -141,6 +136,7 @@ private[dynamickafka] trait FormatOptionSpecs {
     Schema,
     MetadataColumns,
     MetadataPrefix,
+    ChangeData,
     OnParseErrors,
     OnKeyParseErrors,
     OnValueParseErrors

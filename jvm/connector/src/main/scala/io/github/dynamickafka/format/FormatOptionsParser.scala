@@ -23,15 +23,35 @@ private[dynamickafka] object FormatOptionsParser {
       raw.get(ValueFieldsInclude),
       if (RegistryOptions.givesSchema(raw, valueFormat)) None
       else schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
-      raw.find(MetadataColumns),
+      metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
-      schemaFromRegistry = RegistryOptions.givesSchema(raw, valueFormat)
+      raw.get(ChangeData),
+      RegistryOptions.givesSchema(raw, valueFormat)
     )
+  }
+
+  private def metadata(raw: RawOptions, format: Format): Option[Seq[MetadataItem]] = {
+    val items = raw.find(MetadataColumns)
+    items.toSeq.flatten.foreach {
+      case MetadataItem.OfFormat(key, _) if FormatMetadata.find(format, key).isEmpty =>
+        val known = FormatMetadata.of(format).map(m => s"'value.${m.key}'").mkString(", ")
+        refuse(
+          raw,
+          MetadataColumns,
+          raw.written(MetadataColumns).fold("")(_.value),
+          s"the format '${format.name}' has no metadata 'value.$key'" +
+            (if (known.isEmpty) "." else s"; it has $known.")
+        )
+      case _ =>
+    }
+    items
   }
 
   private def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
     val fields = raw.find(KeyFields)
     (keyFormat, fields) match {
+      case (Some(format: Format.Change), _) =>
+        refuse(raw, KeyFormat, format.name, "keys have no changes.")
       case (None, Some(names)) =>
         refuse(raw, KeyFields, names.mkString(","), s"'${KeyFormat.name}' is not set.")
       case (Some(format), None) if format.hasFields =>
@@ -160,6 +180,12 @@ private[dynamickafka] object FormatOptionsParser {
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )
     }
+    for (w <- raw.written(ChangeData) if !value.isInstanceOf[Format.Change])
+      throw Errors.invalidOption(
+        w.name,
+        w.value,
+        s"it has no effect: a format of changes is one of ${Format.changes.map(f => s"'${f.name}'").mkString(", ")}."
+      )
     val uses = Seq(
       OnParseErrors -> (value +: key.toSeq),
       OnValueParseErrors -> Seq(value),

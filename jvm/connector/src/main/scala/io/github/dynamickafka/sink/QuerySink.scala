@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.commit.Journal
+import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock

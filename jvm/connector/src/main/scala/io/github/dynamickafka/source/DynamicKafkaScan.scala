@@ -12,14 +12,8 @@ import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{
-  AdminClusterClient,
-  ClusterConfigs,
-  ClusterStream,
-  ClusterStreams,
-  SharedClients,
-  TopologyCheck
-}
+import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.source.report.QueryReporter
@@ -103,8 +97,8 @@ private[source] final class DynamicKafkaScan(
         source,
         path,
         clock,
-        SharedClients.OfDriver.connect,
-        Some(new AdminClusterClient(_))
+        config => SharedClients.OfDriver.connect(config.properties.admin),
+        Some(config => new AdminClusterClient(config.properties.admin))
       ),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,

@@ -225,6 +225,7 @@ private[source] final class DynamicMicroBatchStream(
         val partitions =
           planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
+        memory.planned()
         planned = Some(batch -> partitions)
         partitions
     }
@@ -264,7 +265,9 @@ private[source] final class DynamicMicroBatchStream(
     try feed.close()
     finally
       try watch.close()
-      finally streams.close()
+      finally
+        try streams.close()
+        finally memory.forgetPlan()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 

@@ -16,7 +16,8 @@ private[dynamickafka] object Decoders {
   def of(side: SideLayout): Decoder = side.format.format match {
     case Format.Raw => (bytes, into) => whole(bytes, into)
     case Format.Text => (bytes, into) => whole(UTF8String.fromBytes(bytes), into)
-    case Format.Json => new JsonDecoder(side)
+    // The rows of a format of changes are JSON objects, inside the records.
+    case Format.Json | _: Format.Change => new JsonDecoder(side)
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
     case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))

@@ -27,12 +27,14 @@ private[source] final class DecodedRow(
   private val sources: Array[DecodedValues] = layout.columns.map(_.origin match {
     case ColumnOrigin.OfKey(_) => decoder.keys
     case ColumnOrigin.OfValue(_) => decoder.values
+    case ColumnOrigin.OfChange(_) => decoder.changes
     case ColumnOrigin.OfRecord(_) => null
     case ColumnOrigin.CorruptRecord | ColumnOrigin.DecodeError => decoder.corrupt
   }).toArray
   private val slots: Array[Int] = layout.columns.map(_.origin match {
     case ColumnOrigin.OfKey(index) => index
     case ColumnOrigin.OfValue(index) => index
+    case ColumnOrigin.OfChange(index) => index
     case ColumnOrigin.OfRecord(column) => column.code
     case ColumnOrigin.CorruptRecord => 0
     case ColumnOrigin.DecodeError => 1
@@ -53,6 +55,8 @@ private[source] final class DecodedRow(
     decoder.from(cluster)
     if (decoder.decode(next, cluster, stream)) this else null
   }
+
+  override def more(): InternalRow = if (decoder.more()) this else null
 
   override def numFields: Int = slots.length
 

@@ -23,10 +23,15 @@ private[source] final class DecodingReader(
 ) extends PartitionReader[InternalRow] {
   private var current: InternalRow = _
 
+  override def next(): Boolean = {
+    if (current ne null) current = rows.more()
+    (current ne null) || advance()
+  }
+
   @tailrec
-  override def next(): Boolean = inner.next() && {
+  private def advance(): Boolean = inner.next() && {
     current = rows.of(record(inner.get()))
-    (current ne null) || next()
+    (current ne null) || advance()
   }
 
   override def get(): InternalRow = current

@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
+import io.github.dynamickafka.format.change.ChangeDecoder
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders}
 import io.github.dynamickafka.format.{ParseErrors, SideLayout}
 
@@ -16,11 +17,18 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   import RecordDecoder._
 
   private val layout = decoding.layout
+  private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
   private val value = new Side(layout.value, "value")
   private val key = layout.key.map(new Side(_, "key")).orNull
 
   val values: DecodedValues = value.values
   val keys: DecodedValues = if (key eq null) NoValues else key.values
+
+  /** The kind of the change that a row is a part of, and metadata of the format. */
+  val changes: DecodedValues = if (change eq null) NoValues else change.about
+
+  /** Whether a record may have several rows. */
+  def several: Boolean = change ne null
 
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
@@ -33,11 +41,31 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
 
   def rows(cluster: String, stream: String): RecordRows = new DecodedRow(this, layout, cluster, stream)
 
+  /** Shows the next row of the record; false if there is none. */
+  def more(): Boolean = (change ne null) && change.next(values)
+
   /**
+   * Shows the first row of a record.
+   *
    * @return whether the record yields a row
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException DECODE_FAILED
    */
   def decode(
+      record: ConsumerRecord[Array[Byte], Array[Byte]],
+      cluster: String,
+      stream: String
+  ): Boolean =
+    if ((change ne null) && ChangeDecoder.isEmpty(record.value)) {
+      change.clear()
+      false
+    } else if (judged(record, cluster, stream)) (change eq null) || change.next(values)
+    else {
+      if (change ne null) change.clear()
+      false
+    }
+
+  /** @return whether the rows of the record are kept */
+  private def judged(
       record: ConsumerRecord[Array[Byte], Array[Byte]],
       cluster: String,
       stream: String
@@ -59,7 +87,8 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
 
   private final class Side(side: SideLayout, name: String) {
     val values = new DecodedValues(side.types)
-    private val decoder: Decoder = if (side.wanted.isEmpty) null else Decoders.of(side)
+    private val decoder: Decoder =
+      if (side.change.isDefined) change else if (side.wanted.isEmpty) null else Decoders.of(side)
 
     def decode(bytes: Array[Byte]): DecodeFailure =
       if (decoder eq null) null
