@@ -23,8 +23,20 @@ private[dynamickafka] object FormatOptionsParser {
       schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
       metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
-      raw.get(ChangeData)
+      raw.get(ChangeData),
+      deadLetterTopic(raw, value.toSeq ++ key),
+      raw.find(DeadLetterCluster)
     )
+  }
+
+  private def deadLetterTopic(raw: RawOptions, sides: Seq[SideFormat]): Option[String] = {
+    val found = raw.find(DeadLetterTopic)
+    if (found.isEmpty && sides.exists(_.parseErrors == ParseErrors.DeadLetter))
+      throw Errors.missingOption(
+        DeadLetterTopic.name,
+        s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
+      )
+    found
   }
 
   private def metadata(raw: RawOptions, format: Format): Option[Seq[MetadataItem]] = {

@@ -74,10 +74,29 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       val keeps = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
       val keepsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
       val drops = keeps || keepsValue
-      if (drops) decoding.counts.dropped.add(1L)
+      if (isLetter(layout.value, badValue) || layout.key.exists(isLetter(_, badKey))) {
+        val reasons = Seq("key" -> badKey, "value" -> badValue).collect {
+          case (side, bad) if bad ne null =>
+            text(side, bad)
+        }
+        hasLetters = true
+        letters.send(record, place, reasons.mkString("; "))
+        decoding.counts.deadLetters.add(1L)
+      } else if (drops) decoding.counts.dropped.add(1L)
       !drops
     }
   }
+
+  private lazy val letters = new DeadLetters(decoding.deadLetters.getOrElse(
+    throw new IllegalStateException("no target for dead letters")
+  ))
+  private var hasLetters = false
+
+  /** At the end of the records: waits until all dead letters are stored. */
+  def finish(): Unit = if (hasLetters) letters.finish()
+
+  private def isLetter(side: SideLayout, bad: DecodeFailure) =
+    (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
 
   private final class Side(side: SideLayout, name: String) {
     val values = new DecodedValues(side.types)
@@ -102,19 +121,19 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
         case ParseErrors.Fail =>
           throw Errors.decodeFailed(place, name, side.format.format.name, failure.field, failure.reason)
         case ParseErrors.Nulls => true
-        case ParseErrors.Drop => false
+        case ParseErrors.Drop | ParseErrors.DeadLetter => false
         case ParseErrors.Ignore => !failure.unparsable
         case ParseErrors.Keep =>
           corrupt.setObject(0, bytes)
-          corrupt.setObject(1, UTF8String.fromString(text(failure)))
+          corrupt.setObject(1, UTF8String.fromString(text(name, failure)))
           true
       }
-
-    private def text(failure: DecodeFailure) =
-      s"$name${failure.field.fold("")(f => s", field '$f'")}: ${failure.reason}"
   }
 }
 
 private[source] object RecordDecoder {
+  private def text(side: String, failure: DecodeFailure) =
+    s"$side${failure.field.fold("")(f => s", field '$f'")}: ${failure.reason}"
+
   private val NoValues = new DecodedValues(Array.empty[DataType])
 }
