@@ -58,13 +58,15 @@ private[simulation] final class SparkLog(world: World, checkpoint: String) {
   /** The batch that is logged and not finished. */
   def pending(): Option[Long] = {
     newest = last("offsets").getOrElse(-1L)
+    val isFinished = newest < 0 || last("commits").contains(newest)
+    // After Spark has read its logs: what another run has deferred of a finished batch is there then.
     deferrals = world.request(s"deferrals of $checkpoint") {
       val folder = s"$home/sources/0/dynamic-kafka/deferred"
       world.namesIn(folder).toSeq.flatten.map(name =>
         name.stripSuffix(".json").toLong -> numbers(world.files(s"$folder/$name"))
       ).toMap
     }
-    Option.when(newest >= 0 && !last("commits").contains(newest))(newest)
+    Option.when(!isFinished)(newest)
   }
 
   private def ends(text: String): (Long, Seq[Long]) = {
