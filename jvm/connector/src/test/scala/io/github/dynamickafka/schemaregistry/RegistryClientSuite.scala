@@ -166,7 +166,7 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit {
       assert(sent(basic) == s"Basic ${encoded("me:second")}")
       assert(sent(bearer) == "Bearer two")
       Files.delete(file)
-      assertUnavailable(failure(client.schema(basic, 1)), "cannot be resolved")
+      assertUnavailable(failure(client.schema(basic, 1)), "ConfigException")
       val invalid = server.settings("bearerAuth.token" -> "secret\u0000text")
       val e = failure(client.schema(invalid, 1))
       assertUnavailable(e, "invalid in a header")

@@ -128,7 +128,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
     val known = 1 -> RegisteredSchema("AVRO", schema)
     assert(reason(own, good, known) == null)
     def failures = Seq(
-      reason(own, good.drop(1), known) -> None,
+      reason(own, good.drop(4), known) -> None,
       reason(own, good.updated(0, 1.toByte), known) -> None,
       reason(own, Array.emptyByteArray, known) -> None,
       reason(own, good) -> Some(1),
