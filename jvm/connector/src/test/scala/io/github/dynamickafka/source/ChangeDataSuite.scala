@@ -2,8 +2,8 @@ package io.github.dynamickafka.source
 
 import java.nio.file.Path
 
-import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 /** Changes of a database on brokers; what a record becomes is tested in `source.read`. */
 class ChangeDataSuite extends SourceTest {

@@ -33,7 +33,9 @@ class KafkaTopicServiceSuite extends SourceTest {
       .option("clusterSnapshotMaxAgeMs", "0")
       .options(options.toMap)
 
-  test("a new record is applied at once, an invalid one is one failure, and records of other streams do not matter") {
+  test(
+    "a new record is applied at once, an invalid one is one failure, and records of other streams do not matter"
+  ) {
     val data = newTopicOn(1, blue, green)
     produce(blue, data, 1, Seq("b0"))
     produce(green, data, 1, Seq("g0"))
@@ -69,7 +71,11 @@ class KafkaTopicServiceSuite extends SourceTest {
   test("the topic has to be compacted and to have one partition") {
     def reason(topic: String) = {
       val error = refused(new Results(newFolder().resolve("checkpoint")).start(
-        frame(topic, "streamMetadataDiscoveryIntervalMs" -> "50", "streamMetadataDiscoveryFailureThreshold" -> "0")
+        frame(
+          topic,
+          "streamMetadataDiscoveryIntervalMs" -> "50",
+          "streamMetadataDiscoveryFailureThreshold" -> "0"
+        )
           .load()
       ))
       assert(condition(error) == "METADATA_UNAVAILABLE")

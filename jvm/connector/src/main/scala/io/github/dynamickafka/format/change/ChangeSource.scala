@@ -51,11 +51,12 @@ private[change] object ChangeSource {
   /** The column `ts_ms` of envelopes. */
   def timeOfEnvelope(format: Format, zone: ZoneId): ChangeSource = {
     val micros = of(format, "ingestion-timestamp", zone)
-    micros.copy(read = values =>
-      micros.read(values) match {
-        case found: Long => DateTimeUtils.microsToMillis(found)
-        case _ => null
-      }
+    micros.copy(read =
+      values =>
+        micros.read(values) match {
+          case found: Long => DateTimeUtils.microsToMillis(found)
+          case _ => null
+        }
     )
   }
 

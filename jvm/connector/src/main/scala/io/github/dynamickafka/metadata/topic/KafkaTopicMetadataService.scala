@@ -112,7 +112,12 @@ final class KafkaTopicMetadataService(
   private def begin(): Open = {
     val admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
     val reader =
-      new TopicReader(topic, shown, ClientDefaults.consumer(chosen) ++ Fixed, () => listeners.forEach(_.run()))
+      new TopicReader(
+        topic,
+        shown,
+        ClientDefaults.consumer(chosen) ++ Fixed,
+        () => listeners.forEach(_.run())
+      )
     val made = Open(admin, reader, None)
     open = Some(made)
     made
@@ -127,7 +132,8 @@ final class KafkaTopicMetadataService(
     val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
     val configuration = admin.describeConfigs(ju.List.of(resource)).all
     val partition = new TopicPartition(topic, 0)
-    val end = admin.listOffsets(ju.Map.of(partition, OffsetSpec.latest()), Committed).partitionResult(partition)
+    val end =
+      admin.listOffsets(ju.Map.of(partition, OffsetSpec.latest()), Committed).partitionResult(partition)
     val found = get(description).get(topic)
     if (found.partitions.size != 1)
       throw Errors.metadataInvalid(shown, s"it has ${found.partitions.size} partitions instead of one")

@@ -3,8 +3,8 @@ package io.github.dynamickafka.metadata.topic
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
 import io.github.dynamickafka.metadata.KafkaStream
@@ -63,7 +63,8 @@ private[topic] final case class TopicRecords(
     } catch {
       case e: DynamicKafkaIllegalArgumentException => Bad(e)
       // The text of Jackson's errors contains a part of the record.
-      case NonFatal(_) => Bad(Errors.metadataInvalid(where, "it is not JSON in the format of the metadata file"))
+      case NonFatal(_) =>
+        Bad(Errors.metadataInvalid(where, "it is not JSON in the format of the metadata file"))
     }
   }
 }

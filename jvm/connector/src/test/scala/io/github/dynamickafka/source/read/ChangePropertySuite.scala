@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.read
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -85,7 +85,7 @@ class ChangePropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       case _: Delete => node.put("type", "DELETE").putNull("old")
       case _: Update =>
         val old = node.put("type", "UPDATE").putArray("old")
-        changes.foreach { c => old.add(changed(c.before.get, c.after.get, texts = true)) }
+        changes.foreach(c => old.add(changed(c.before.get, c.after.get, texts = true)))
     }
     node.toString
   }
@@ -151,7 +151,8 @@ object ChangePropertySuite {
     fields.foreach {
       case (name, null) => node.putNull(name)
       case (name, value) if texts => node.put(name, value.toString)
-      case (name, value) => node.set[ObjectNode](name, mapper.valueToTree[JsonNode](value.asInstanceOf[AnyRef]))
+      case (name, value) =>
+        node.set[ObjectNode](name, mapper.valueToTree[JsonNode](value.asInstanceOf[AnyRef]))
     }
     node
   }

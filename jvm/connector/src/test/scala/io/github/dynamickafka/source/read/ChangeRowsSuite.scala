@@ -159,7 +159,10 @@ class ChangeRowsSuite extends AnyFunSuite with TimeLimit {
     )
     assert(canal(5).asInstanceOf[scala.collection.Map[String, Int]]("name") == 12)
     assert(
-      rows("maxwell-json", "metadataColumns" -> "value.ingestion-timestamp,value.primary-key-columns,value.table")(
+      rows(
+        "maxwell-json",
+        "metadataColumns" -> "value.ingestion-timestamp,value.primary-key-columns,value.table"
+      )(
         Maxwell.insert
       ).head.drop(4) == row(at("2015-12-10T22:25:10Z"), Seq("id"), "maxwell")
     )
@@ -175,10 +178,13 @@ class ChangeRowsSuite extends AnyFunSuite with TimeLimit {
 
   test("envelopes") {
     val source = Seq("changeData" -> "envelope", "debezium-json.timeZone" -> "UTC")
-    val found = rows("debezium-json", source: _*)(Debezium.update, Debezium.deleteWithoutBefore, Debezium.truncate)
+    val found =
+      rows("debezium-json", source: _*)(Debezium.update, Debezium.deleteWithoutBefore, Debezium.truncate)
     assert(found.map(_.head) == Seq("u", "d", "t"))
     val Seq(_, before, after, origin, time) = found.head
-    assert(before.asInstanceOf[Row].getString(1) == "Anne" && after.asInstanceOf[Row].getString(1) == "Annabel")
+    assert(
+      before.asInstanceOf[Row].getString(1) == "Anne" && after.asInstanceOf[Row].getString(1) == "Annabel"
+    )
     assert(origin.asInstanceOf[scala.collection.Map[String, String]]("lsn") == "24023128")
     assert(time == 1763870400456L)
     val canal = rows("canal-json", "changeData" -> "envelope")(Canal.update)
@@ -228,7 +234,10 @@ class ChangeRowsSuite extends AnyFunSuite with TimeLimit {
       columns ++ Seq("format" -> "canal-json", "metadataColumns" -> "offset,value.table"): _*
     )
     def pruned(names: String*)(values: String*) = read.rows(whole.pruned(names))(values: _*)
-    assert(pruned("name")(Canal.badField, Canal.update).map(_.head) == Seq("a", null, "scooter", "battery", null))
+    assert(pruned("name")(
+      Canal.badField,
+      Canal.update
+    ).map(_.head) == Seq("a", null, "scooter", "battery", null))
     assert(pruned()(Canal.update, Canal.create).length == 4)
     assert(pruned("table", "_change_type")(Canal.delete) == Seq.fill(2)(row("products", "delete")))
   }
