@@ -59,6 +59,9 @@ private[dynamickafka] object ParseErrors {
   /** As [[Nulls]], with the bytes and the reason in two columns. */
   case object Keep extends ParseErrors
 
+  /** The record yields no row, and is written to a topic. */
+  case object DeadLetter extends ParseErrors { override def drops: Boolean = true }
+
   /** Flink's `ignore-parse-errors`: a field is null, a record of which nothing can be parsed yields no row. */
   case object Ignore extends ParseErrors { override def drops: Boolean = true }
 }
@@ -84,6 +87,8 @@ private[dynamickafka] final case class SideFormat(
  * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
+ * @param deadLetterTopic set if bad records are dead letters
+ * @param deadLetterCluster the cluster of this topic; None: that of each record
  * @param changeEnvelope whether a format of changes gives envelopes instead of rows
  * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
@@ -97,8 +102,14 @@ private[dynamickafka] final case class FormatOptions(
     metadata: Option[Seq[MetadataItem]] = None,
     metadataPrefix: String = "",
     changeEnvelope: Boolean = false,
-    schemaFromRegistry: Boolean = false
+    schemaFromRegistry: Boolean = false,
+    deadLetterTopic: Option[String] = None,
+    deadLetterCluster: Option[String] = None
 ) {
+
+  /** Where bad records are written; None: nowhere. */
+  def deadLetters: Option[String] =
+    deadLetterTopic.filter(_ => (value +: key.toSeq).exists(_.parseErrors == ParseErrors.DeadLetter))
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =

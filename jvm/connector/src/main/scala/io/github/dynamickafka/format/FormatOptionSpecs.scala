@@ -13,7 +13,8 @@ private[dynamickafka] trait FormatOptionSpecs {
     "fail" -> ParseErrors.Fail,
     "null" -> ParseErrors.Nulls,
     "drop" -> ParseErrors.Drop,
-    "keep" -> ParseErrors.Keep
+    "keep" -> ParseErrors.Keep,
+    "dead-letter" -> ParseErrors.DeadLetter
   )
 
   val ValueFormat: OptionSpec[Format] = OptionSpec(
@@ -108,7 +109,25 @@ private[dynamickafka] trait FormatOptionSpecs {
     "`fail`",
     "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
       "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
-      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason)."
+      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason); " +
+      "`dead-letter`, in streaming queries, writes the record to `deadLetterTopic`."
+  )
+
+  val DeadLetterTopic: OptionSpec[String] = OptionSpec(
+    "deadLetterTopic",
+    text,
+    None,
+    "required by `parseErrors=dead-letter`",
+    "The topic for records that cannot be decoded, on the cluster of the record. Headers `dynamic-kafka-...` contain the " +
+      "reason and the place of the record."
+  )
+
+  val DeadLetterCluster: OptionSpec[String] = OptionSpec(
+    "deadLetterCluster",
+    text,
+    None,
+    "the cluster of the record",
+    "The cluster with `deadLetterTopic`."
   )
 
   val OnKeyParseErrors: OptionSpec[ParseErrors] = OptionSpec(
@@ -139,7 +158,9 @@ private[dynamickafka] trait FormatOptionSpecs {
     ChangeData,
     OnParseErrors,
     OnKeyParseErrors,
-    OnValueParseErrors
+    OnValueParseErrors,
+    DeadLetterTopic,
+    DeadLetterCluster
   ) ++ RegistryOptionSpecs.reading
 }
 

@@ -26,8 +26,20 @@ private[dynamickafka] object FormatOptionsParser {
       metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
       raw.get(ChangeData),
-      RegistryOptions.givesSchema(raw, valueFormat)
+      RegistryOptions.givesSchema(raw, valueFormat),
+      deadLetterTopic(raw, value.toSeq ++ key),
+      raw.find(DeadLetterCluster)
     )
+  }
+
+  private def deadLetterTopic(raw: RawOptions, sides: Seq[SideFormat]): Option[String] = {
+    val found = raw.find(DeadLetterTopic)
+    if (found.isEmpty && sides.exists(_.parseErrors == ParseErrors.DeadLetter))
+      throw Errors.missingOption(
+        DeadLetterTopic.name,
+        s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
+      )
+    found
   }
 
   private def metadata(raw: RawOptions, format: Format): Option[Seq[MetadataItem]] = {

@@ -8,7 +8,8 @@ import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -57,6 +58,13 @@ private[source] final class DynamicKafkaScan(
   }
 
   override def toBatch(): Batch = {
+    options.format.deadLetters.foreach(_ =>
+      throw Errors.invalidOption(
+        FormatOptionSpecs.OnParseErrors.name,
+        "dead-letter",
+        "a batch read writes nothing: use 'fail', 'null', 'drop' or 'keep'."
+      )
+    )
     // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration

@@ -231,7 +231,12 @@ private[source] final class DynamicMicroBatchStream(
     }
   }
 
-  override def createReaderFactory(): PartitionReaderFactory = new ReaderFactory(decoding)
+  override def createReaderFactory(): PartitionReaderFactory =
+    new ReaderFactory(decoding.map(d =>
+      d.copy(deadLetters =
+        options.format.deadLetters.map(DeadLetterClusters(_, options, feed.current(), streams, configs))
+      )
+    ))
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
@@ -253,7 +258,8 @@ private[source] final class DynamicMicroBatchStream(
       lost.total,
       streams.times.ages,
       decoding.fold(0L)(_.counts.errors.sum),
-      decoding.fold(0L)(_.counts.dropped.sum)
+      decoding.fold(0L)(_.counts.dropped.sum),
+      decoding.fold(0L)(_.counts.deadLetters.sum)
     )
   }
 

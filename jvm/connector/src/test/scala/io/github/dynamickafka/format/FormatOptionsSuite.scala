@@ -165,6 +165,14 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
+  test("dead letters need a topic, which alone has no effect") {
+    val json = Seq("format" -> "json", "schema" -> "id INT")
+    assertRefused("MISSING_OPTION", "deadLetterTopic")(json :+ ("parseErrors" -> "dead-letter"): _*)
+    val both = of(json ++ Seq("valueParseErrors" -> "dead-letter", "deadLetterTopic" -> "bad"): _*)
+    assert(both.deadLetters.contains("bad") && both.value.parseErrors.drops)
+    assert(of("deadLetterTopic" -> "bad").deadLetters.isEmpty)
+  }
+
   test("metadataColumns: names in any case, in the order given, each once") {
     import MetadataColumn._
     assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(

@@ -80,6 +80,8 @@ private[source] final class ClusterStreams(
 
   def apply(id: String): ClusterStream = streams(id)
 
+  def ids: Set[String] = streams.keySet
+
   /**
    * Sends the requests to all clusters at once, and waits for those responses that cannot be used later. A cluster is
    * `Pending` if its response was not waited for and has not arrived.

@@ -84,6 +84,7 @@ private[source] final class BundleReader(
       (current ne null) || advance()
     } else {
       current = null
+      decoder.foreach(_.finish())
       false
     }
 

@@ -6,21 +6,30 @@ import org.apache.spark.util.LongAccumulator
 import io.github.dynamickafka.format.Layout
 
 /** What the tasks of a query need to decode records. Sent to executors. */
-private[source] final case class Decoding(layout: Layout, counts: DecodeCounts)
+private[source] final case class Decoding(
+    layout: Layout,
+    counts: DecodeCounts,
+    deadLetters: Option[DeadLetterTargets] = None
+)
 
 /**
  * Bad records of a query since its start. Tasks add, the driver reads. A task that fails adds nothing; one that Spark repeats
  * although it had ended may add twice.
  *
  * @param errors records of which a key or value could not be decoded
- * @param dropped those of them that yielded no row
+ * @param dropped those of them that yielded no row, without dead letters
  */
-private[source] final case class DecodeCounts(errors: LongAccumulator, dropped: LongAccumulator)
+private[source] final case class DecodeCounts(
+    errors: LongAccumulator,
+    dropped: LongAccumulator,
+    deadLetters: LongAccumulator
+)
 
 private[source] object DecodeCounts {
   def apply(context: SparkContext): DecodeCounts =
     DecodeCounts(
       context.longAccumulator("dynamic-kafka decodeErrors"),
-      context.longAccumulator("dynamic-kafka droppedRecords")
+      context.longAccumulator("dynamic-kafka droppedRecords"),
+      context.longAccumulator("dynamic-kafka deadLetterRecords")
     )
 }

@@ -77,13 +77,32 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       decoding.counts.errors.add(1L)
       val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
       // In the order of the columns of a bad record: the value's come last, so that they are seen.
-      val keeps = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
-      val keepsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
-      val drops = keeps || keepsValue
-      if (drops) decoding.counts.dropped.add(1L)
+      val dropsKey = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
+      val dropsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
+      val drops = dropsKey || dropsValue
+      if (isLetter(layout.value, badValue) || layout.key.exists(isLetter(_, badKey))) {
+        val reasons = Seq("key" -> badKey, "value" -> badValue).collect {
+          case (side, bad) if bad ne null =>
+            text(side, bad)
+        }
+        hasLetters = true
+        letters.send(record, place, reasons.mkString("; "))
+        decoding.counts.deadLetters.add(1L)
+      } else if (drops) decoding.counts.dropped.add(1L)
       !drops
     }
   }
+
+  private lazy val letters = new DeadLetters(decoding.deadLetters.getOrElse(
+    throw new IllegalStateException("no target for dead letters")
+  ))
+  private var hasLetters = false
+
+  /** At the end of the records: waits until all dead letters are stored. */
+  def finish(): Unit = if (hasLetters) letters.finish()
+
+  private def isLetter(side: SideLayout, bad: DecodeFailure) =
+    (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
 
   private final class Side(side: SideLayout, name: String) {
     val values = new DecodedValues(side.types)
@@ -117,21 +136,21 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
             failure.schemaId
           )
         case ParseErrors.Nulls => true
-        case ParseErrors.Drop => false
+        case ParseErrors.Drop | ParseErrors.DeadLetter => false
         case ParseErrors.Ignore => !failure.unparsable
         case ParseErrors.Keep =>
           corrupt.setObject(0, bytes)
-          corrupt.setObject(1, UTF8String.fromString(text(failure)))
+          corrupt.setObject(1, UTF8String.fromString(text(name, failure)))
           true
       }
-
-    private def text(failure: DecodeFailure) =
-      s"$name${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
-          s", schema id $id"
-        )}: ${failure.reason}"
   }
 }
 
 private[source] object RecordDecoder {
+  private def text(side: String, failure: DecodeFailure) =
+    s"$side${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
+        s", schema id $id"
+      )}: ${failure.reason}"
+
   private val NoValues = new DecodedValues(Array.empty[DataType])
 }

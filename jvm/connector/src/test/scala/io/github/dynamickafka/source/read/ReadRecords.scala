@@ -13,7 +13,7 @@ import io.github.dynamickafka.format.{Layout, Layouts}
 
 /** Runs a [[RecordDecoder]] over values, and counts bad records. */
 final class ReadRecords {
-  val counts: DecodeCounts = DecodeCounts(new LongAccumulator, new LongAccumulator)
+  val counts: DecodeCounts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   def layout(options: (String, String)*): Layout =
     Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)
