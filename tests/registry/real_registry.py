@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 
 from tests.harness.jars import connector_jars
 from tests.harness.metadata import MetadataFile
-
 from tests.registry.server import REPOSITORY, Registry
 
 PYTHON = REPOSITORY / "target" / "venv-registry" / "bin" / "python"

@@ -114,6 +114,8 @@ private[dynamickafka] object JsonSchemaColumns {
         val target = scope.root.at(reference.drop(1))
         if (target.isMissingNode) StringType else typeOf(target, inner)
       } else
-        scope.documents.get(reference).fold[DataType](StringType)(root => typeOf(root, inner.copy(root = root)))
+        scope.documents.get(reference).fold[DataType](StringType)(root =>
+          typeOf(root, inner.copy(root = root))
+        )
     }
 }

@@ -33,7 +33,10 @@ private[dynamickafka] object JsonSchemaText {
     val node = make.objectNode.put("type", "object")
     val properties = node.putObject("properties")
     struct.foreach(field =>
-      properties.set[ObjectNode](field.name, if (field.nullable) orNull(field.dataType) else typeOf(field.dataType))
+      properties.set[ObjectNode](
+        field.name,
+        if (field.nullable) orNull(field.dataType) else typeOf(field.dataType)
+      )
     )
     node
   }

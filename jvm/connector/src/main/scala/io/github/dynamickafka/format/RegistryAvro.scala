@@ -28,14 +28,19 @@ private[dynamickafka] object RegistryAvro {
   def difference(writer: Schema, reader: Schema): Option[String] =
     find(Schema.applyAliases(writer, reader), reader, "", Set.empty)
 
-  private def find(writer: Schema, reader: Schema, path: String, within: Set[(String, String)]): Option[String] = {
+  private def find(
+      writer: Schema,
+      reader: Schema,
+      path: String,
+      within: Set[(String, String)]
+  ): Option[String] = {
     def below(name: String) = if (path.isEmpty) name else s"$path.$name"
     (writer.getType, reader.getType) match {
       case (Schema.Type.UNION, _) =>
         writer.getTypes.asScala.iterator.flatMap(find(_, reader, path, within)).nextOption()
       case (_, Schema.Type.UNION) =>
         val same = reader.getTypes.asScala.filter(_.getType == writer.getType)
-        // A branch with the same logical type is chosen by nobody but its position.
+        // Avro takes the first branch that fits.
         val found = same.map(find(writer, _, path, within))
         if (found.nonEmpty && found.forall(_.isDefined)) found.head else None
       case (Schema.Type.RECORD, Schema.Type.RECORD) =>

@@ -35,14 +35,17 @@ private[format] object RegistryOptions {
           )
       val all = shared ++ own.map { case (_, spec, w) => spec -> w }
       all.foreach { case (spec, w) => spec.parse(w.value, w.name) }
-      val registries = Registries(all.map { case (spec, w) => spec.key -> w.value.trim }.toMap, perCluster(raw))
+      val registries =
+        Registries(all.map { case (spec, w) => spec.key -> w.value.trim }.toMap, perCluster(raw))
       // JSON contains the names of its fields: the schema is only needed for the columns.
       registries.check(format.name, required = format != Format.JsonConfluent || givesSchema(raw, format))
       registries
     }
 
   private def perCluster(raw: RawOptions): Map[String, String] =
-    raw.cluster.filter { case (key, _) => OptionName.normalize(key).contains(s".${RegistryOptionSpecs.Prefix}") }
+    raw.cluster.filter { case (key, _) =>
+      OptionName.normalize(key).contains(s".${RegistryOptionSpecs.Prefix}")
+    }
 
   /** An option without a format that has a registry is refused. */
   def checkUse(raw: RawOptions, formats: Seq[Format]): Unit =

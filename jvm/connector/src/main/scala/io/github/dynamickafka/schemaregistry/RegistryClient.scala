@@ -24,7 +24,7 @@ private[schemaregistry] final class RegistryClient(http: RegistryHttp) {
     }
 
   /**
-   * Adds the schema to the subject, if it is not there.
+   * Adds the schema to the subject if the subject does not have it.
    *
    * @return its id
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA, if the registry rejects it

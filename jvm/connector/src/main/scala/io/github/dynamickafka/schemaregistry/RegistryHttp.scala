@@ -25,7 +25,11 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  * @param body JSON of a POST request; None: GET
  * @param what what is asked for, in error messages
  */
-private[schemaregistry] final case class RegistryRequest(path: Seq[String], body: Option[String], what: String)
+private[schemaregistry] final case class RegistryRequest(
+    path: Seq[String],
+    body: Option[String],
+    what: String
+)
 
 private[schemaregistry] sealed trait RegistryAnswer
 
@@ -93,7 +97,11 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
       catch {
         // Its message quotes the value.
         case _: IllegalArgumentException =>
-          throw unavailable(settings, request, "the credentials contain characters that are invalid in a header")
+          throw unavailable(
+            settings,
+            request,
+            "the credentials contain characters that are invalid in a header"
+          )
       }
     }
     val client =

@@ -1,10 +1,9 @@
 package io.github.dynamickafka.schemaregistry
 
-import javax.net.ssl.SSLContext
-
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
+import javax.net.ssl.SSLContext
 import org.apache.kafka.common.config.{AbstractConfig, ConfigDef}
 import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory
 

@@ -37,7 +37,8 @@ private[schemaregistry] object RegistryUrl {
   /** The addresses for messages. */
   def shown(urls: String): String =
     split(urls).map(url =>
-      if (url.contains("${")) Redaction.Redacted else parse(url).fold(_ => Redaction.Redacted, AddressText.http)
+      if (url.contains("${")) Redaction.Redacted
+      else parse(url).fold(_ => Redaction.Redacted, AddressText.http)
     ).mkString(",")
 
   /** @param path the parts of the path, not encoded */

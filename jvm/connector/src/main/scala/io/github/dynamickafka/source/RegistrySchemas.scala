@@ -12,11 +12,23 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.{SourceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptionSpecs, JsonSchemaColumns, RegistryAvro, SchemaText}
+import io.github.dynamickafka.format.{
+  DeclaredSchema,
+  Format,
+  FormatOptionSpecs,
+  JsonSchemaColumns,
+  RegistryAvro,
+  SchemaText
+}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
-import io.github.dynamickafka.schemaregistry.{LatestSchema, RegisteredSchema, RegistryOptionSpecs, SchemaCache}
+import io.github.dynamickafka.schemaregistry.{
+  LatestSchema,
+  RegisteredSchema,
+  RegistryOptionSpecs,
+  SchemaCache
+}
 
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */
 private[source] object RegistrySchemas {
@@ -89,7 +101,9 @@ private[source] object RegistrySchemas {
         val (r, w) = (RegistryAvro.parse(reader), RegistryAvro.parse(writer))
         val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
         if (result.getType != COMPATIBLE)
-          result.getResult.getIncompatibilities.asScala.headOption.map(i => s"${i.getType} at ${i.getLocation}")
+          result.getResult.getIncompatibilities.asScala.headOption.map(i =>
+            s"${i.getType} at ${i.getLocation}"
+          )
             .orElse(Some("it is incompatible"))
         else RegistryAvro.difference(w, r).map(path => s"'$path' has another logical type")
       case None =>
@@ -98,7 +112,9 @@ private[source] object RegistrySchemas {
           s"'${f.name}' is ${types(f.name).sql}, not ${f.dataType.sql}"
         )
     }
-    reason.foreach(text => throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text."))
+    reason.foreach(text =>
+      throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text.")
+    )
   }
 
   private def patterns = Errors.missingOption(
@@ -109,7 +125,10 @@ private[source] object RegistrySchemas {
   /** The clusters and topics of the streams, in the order of the metadata; None: the topics are those of a pattern. */
   private def places(options: SourceOptions): Seq[(String, Option[String])] = {
     val service =
-      new Remembering(MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration))
+      new Remembering(MetadataServices.create(
+        options.service,
+        SparkSession.active.sparkContext.hadoopConfiguration
+      ))
     val once = options.discovery.copy(intervalMs = -1)
     Using.resource(MetadataWatcher(service, options.subscription, once, options.service.name)) { watcher =>
       // Repeats calls that fail, and checks the answer.
@@ -119,7 +138,9 @@ private[source] object RegistrySchemas {
       case Subscription.Ids(ids) => ids.flatMap(service.answer.get)
       case pattern => service.answer.toSeq.sortBy(_._1).collect { case (id, s) if pattern.includes(id) => s }
     }
-    streams.flatMap(_.getClusterMetadataMap.asScala.toSeq).filter(_._2.state != ClusterMetadata.Removed).flatMap {
+    streams.flatMap(
+      _.getClusterMetadataMap.asScala.toSeq
+    ).filter(_._2.state != ClusterMetadata.Removed).flatMap {
       case (cluster, c) =>
         val topics = (c.getTopics.asScala ++ c.getPartitions.keySet.asScala).toSeq
         if (topics.isEmpty) Seq(cluster -> None) else topics.map(topic => cluster -> Some(topic))

@@ -50,7 +50,9 @@ class JsonSchemaColumnsSuite extends AnyFunSuite with TimeLimit {
       ) == "a BOOLEAN"
     )
     assert(
-      ddl("""{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}}}],"properties":{"b":{"type":"string"}}}""")
+      ddl(
+        """{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}}}],"properties":{"b":{"type":"string"}}}"""
+      )
         == "a BIGINT,b STRING"
     )
     assert(

@@ -28,7 +28,11 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
       "cluster.eu.west.registry.subject" -> "s",
       "cluster.eu.registry.basic-auth.user-info" -> "a:b"
     ))
-    assert(Seq("us", "eu", "eu.west").map(all.of(_).url) == Seq("http://all:1", "http://eu:1", "http://west:1"))
+    assert(Seq("us", "eu", "eu.west").map(all.of(_).url) == Seq(
+      "http://all:1",
+      "http://eu:1",
+      "http://west:1"
+    ))
     assert(all.of("eu").timeoutMs == 5000 && all.of("us").timeoutMs == 5000)
     assert(all.of("eu.west").subject.contains("s") && all.of("eu").subject.isEmpty)
     assert(all.of("eu").resolved().authorization.exists(_.startsWith("Basic ")))
@@ -63,9 +67,15 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
       confluent ++ Seq("registry.url" -> "http://a:1", "avro-confluent.url" -> "http://b:1"): _*
     )
     assertRefused("INVALID_OPTION", "registry.basicAuth.userInfo")(
-      confluent ++ Seq("registry.url" -> "http://a:1", "avro-confluent.basic-auth.credentials-source" -> "URL"): _*
+      confluent ++ Seq(
+        "registry.url" -> "http://a:1",
+        "avro-confluent.basic-auth.credentials-source" -> "URL"
+      ): _*
     )
-    assertRefused("UNKNOWN_OPTION")(confluent ++ Seq("registry.url" -> "http://a", "avro-confluent.nothing" -> "1"): _*)
+    assertRefused("UNKNOWN_OPTION")(confluent ++ Seq(
+      "registry.url" -> "http://a",
+      "avro-confluent.nothing" -> "1"
+    ): _*)
     assertRefused("UNKNOWN_OPTION", "registry.url")(confluent :+ ("registry.ur" -> "1"): _*)
   }
 
@@ -78,7 +88,12 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
       confluent :+ ("cluster.blue.registry.url" -> "http://secret:secret@r:1"): _*
     )
     val json = Seq("format" -> "json", "schema" -> "id INT")
-    Seq("registry.url", "registry.bearerAuth.token", "cluster.blue.registry.url", "avro-confluent.bearer-auth.token")
+    Seq(
+      "registry.url",
+      "registry.bearerAuth.token",
+      "cluster.blue.registry.url",
+      "avro-confluent.bearer-auth.token"
+    )
       .foreach(name => assertRefused("INVALID_OPTION", name)(json :+ (name -> "http://secret"): _*))
     assertRefused("INVALID_OPTION", "has no registry")("format" -> "json", "schema" -> "registry")
     assertRefused("INVALID_OPTION", "EXCEPT_KEY")(
@@ -89,7 +104,10 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
       "valueFieldsInclude" -> "EXCEPT_KEY"
     )
     assertRefused("INVALID_OPTION", "the same option is also set")(
-      confluent ++ Seq("registry.basicAuth.userInfo" -> "secret1", "registry.basic-auth.user-info" -> "secret2"): _*
+      confluent ++ Seq(
+        "registry.basicAuth.userInfo" -> "secret1",
+        "registry.basic-auth.user-info" -> "secret2"
+      ): _*
     )
     val unknown = refused(registries(of("cluster.blue.registry.url" -> "http://b:1")).of("green"))
     assert(unknown.getMessage.contains("cluster.green.registry.url"))
@@ -103,7 +121,8 @@ class RegistriesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a literal user and password is an option that Spark would show") {
-    val options = Map("registry.basicAuth.userInfo" -> "u:p", "cluster.b.registry.basic-auth.user-info" -> "u:p")
+    val options =
+      Map("registry.basicAuth.userInfo" -> "u:p", "cluster.b.registry.basic-auth.user-info" -> "u:p")
     assert(SecretOptions.exposed(options) == options.keys.toSeq.sorted)
     assert(SecretOptions.exposed(Map("registry.basicAuth.userInfo" -> reference("env:USER"))).isEmpty)
   }

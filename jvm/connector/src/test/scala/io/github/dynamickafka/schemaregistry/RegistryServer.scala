@@ -105,7 +105,9 @@ private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends AutoC
         }
       case Seq("subjects", subject) =>
         val known = schemas.get(posted).filter(id => subjects.get(subject).exists(_.contains(id)))
-        known.fold(unknown(if (subjects.contains(subject)) 40403 else 40401))(id => Answer(200, s"""{"id": $id}"""))
+        known.fold(unknown(if (subjects.contains(subject)) 40403 else 40401))(id =>
+          Answer(200, s"""{"id": $id}""")
+        )
       case _ => Answer(404, """{"error_code": 404, "message": "HTTP 404 Not Found"}""")
     }
   }

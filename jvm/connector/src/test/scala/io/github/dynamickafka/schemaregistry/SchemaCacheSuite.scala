@@ -37,7 +37,8 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
       assert(server.paths == Seq(s"/schemas/ids/$id"))
       server.stop()
       assert(cache.schema(server.settings(), id).isDefined)
-      val e = intercept[DynamicKafkaRuntimeException](cache.schema(server.settings("timeoutMs" -> "50"), id + 1))
+      val e =
+        intercept[DynamicKafkaRuntimeException](cache.schema(server.settings("timeoutMs" -> "50"), id + 1))
       assert(e.getCondition == "DYNAMIC_KAFKA.REGISTRY_UNAVAILABLE")
     }
   }

@@ -20,8 +20,9 @@ class RegistryFormatsSuite extends SourceTest {
   private def write(cluster: KafkaCluster, topic: String, values: Array[Byte]*): Unit = {
     val properties = new Properties
     properties.put("bootstrap.servers", cluster.bootstrapServers)
-    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) { producer =>
-      values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
+    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
+      producer =>
+        values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
     }
   }
 
@@ -32,7 +33,8 @@ class RegistryFormatsSuite extends SourceTest {
     WireFormat.framed(id, RandomAvro.encoded(parsed, made))
   }
 
-  private def schema(fields: String*) = s"""{"type":"record","name":"Order","fields":[${fields.mkString(",")}]}"""
+  private def schema(fields: String*) =
+    s"""{"type":"record","name":"Order","fields":[${fields.mkString(",")}]}"""
   private val int = """{"name":"id","type":"int"}"""
   private val long = """{"name":"id","type":"long"}"""
   private val name = """{"name":"name","type":"string","default":"none"}"""
@@ -65,12 +67,16 @@ class RegistryFormatsSuite extends SourceTest {
           val table = s"registry_${System.nanoTime}"
           def run(): Unit = {
             val query = frame.writeStream.format("memory").queryName(table)
-              .option("checkpointLocation", checkpoint).outputMode("append").trigger(Trigger.AvailableNow()).start()
+              .option(
+                "checkpointLocation",
+                checkpoint
+              ).outputMode("append").trigger(Trigger.AvailableNow()).start()
             try assert(query.awaitTermination(300000))
             finally query.stop()
           }
           run()
-          val rows = spark.table(table).select("id", "name", "cluster", "_decode_error").collect().map(_.toSeq).toSet
+          val rows =
+            spark.table(table).select("id", "name", "cluster", "_decode_error").collect().map(_.toSeq).toSet
           assert(rows.filter(_(3) == null) == Set(
             row(1L, "none", "blue", null),
             row(3L, "b", "green", null),
@@ -88,7 +94,8 @@ class RegistryFormatsSuite extends SourceTest {
           assert(failing.where("id = 5").count() == 1)
           write(green, topic, record(id + 1, two, "c", 6L))
           val e = intercept[Exception](failing.collect())
-          val all = Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
+          val all =
+            Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
           Seq("REGISTRY_UNAVAILABLE", s"schema id ${id + 1}", "cluster 'green'", second.url).foreach(part =>
             assert(all.contains(part), all)
           )

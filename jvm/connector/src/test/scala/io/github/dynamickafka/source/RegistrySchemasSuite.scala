@@ -41,7 +41,10 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
   private val id = """{"name":"id","type":"long"}"""
   private val country = """{"name":"country","type":"string","default":"none"}"""
 
-  test("the newest schema at the first cluster of the document, and those of the others resolve to it", NotInFast) {
+  test(
+    "the newest schema at the first cluster of the document, and those of the others resolve to it",
+    NotInFast
+  ) {
     both { (zeta, alpha) =>
       zeta.register("one-value", record(id))
       zeta.register("one-value", record(id, country))
@@ -53,8 +56,9 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
       alpha.register("two-value", record("""{"name":"id","type":"string"}"""))
       val e = refused(frame(zeta, alpha))
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_SCHEMA")
-      Seq("version 2 of subject 'two-value' (cluster 'alpha')", "version 2 of subject 'one-value'").foreach(part =>
-        assert(e.getMessage.contains(part), e.getMessage)
+      Seq("version 2 of subject 'two-value' (cluster 'alpha')", "version 2 of subject 'one-value'").foreach(
+        part =>
+          assert(e.getMessage.contains(part), e.getMessage)
       )
       // The query reads this cluster with another subject.
       zeta.register("own", record(id))
@@ -65,7 +69,8 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
 
   test("logical types of another unit do not resolve", NotInFast) {
     both { (zeta, alpha) =>
-      def at(unit: String) = record(s"""{"name":"at","type":{"type":"long","logicalType":"timestamp-$unit"}}""")
+      def at(unit: String) =
+        record(s"""{"name":"at","type":{"type":"long","logicalType":"timestamp-$unit"}}""")
       zeta.register("one-value", at("micros"))
       alpha.register("two-value", at("millis"))
       assert(refused(frame(zeta, alpha)).getMessage.contains("'at' has another logical type"))
@@ -93,11 +98,14 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
       val before = zeta.requests.size + alpha.requests.size
       assert(frame(zeta, alpha, "schema" -> "id INT").schema.toDDL == "id INT")
       val user = SourceTest.spark.readStream.format("dynamic-kafka").schema("id INT")
-      val options = Map("metadataService" -> "static", "metadataService.document" -> document, "streamIds" -> "orders")
+      val options =
+        Map("metadataService" -> "static", "metadataService.document" -> document, "streamIds" -> "orders")
       val confluent = options ++ Map("format" -> "avro-confluent", "registry.url" -> zeta.url)
       assert(user.options(confluent).load().schema.toDDL == "id INT")
       assert(zeta.requests.size + alpha.requests.size == before)
-      assert(refused(user.options(confluent + ("schema" -> "registry")).load()).getMessage.contains("only one of the two"))
+      assert(refused(
+        user.options(confluent + ("schema" -> "registry")).load()
+      ).getMessage.contains("only one of the two"))
     }
   }
 }

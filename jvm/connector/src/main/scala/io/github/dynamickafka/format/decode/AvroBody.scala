@@ -39,7 +39,8 @@ private[decode] final class AvroBody(writer: Schema, reader: Schema, side: SideL
         null
       }
     } catch {
-      case _: AvroTypeException => bad(into, "the schema it was written with cannot be resolved to that of the query")
+      case _: AvroTypeException =>
+        bad(into, "the schema it was written with cannot be resolved to that of the query")
       case NonFatal(_) => bad(into, "it is not an Avro record of the schema")
       // A schema that contains itself, in a record that is nested too deeply.
       case _: StackOverflowError => bad(into, "it is nested too deeply")

@@ -71,7 +71,9 @@ private[decode] final class AvroBytes extends Decoder {
   }
 
   private def little(from: Int): Int =
-    (bytes(from) & 0xff) | (bytes(from + 1) & 0xff) << 8 | (bytes(from + 2) & 0xff) << 16 | bytes(from + 3) << 24
+    (bytes(from) & 0xff) | (bytes(from + 1) & 0xff) << 8 | (bytes(from + 2) & 0xff) << 16 | bytes(
+      from + 3
+    ) << 24
 
   override def readString(old: Utf8): Utf8 = {
     val length = size()

@@ -49,7 +49,7 @@ private[decode] final class ConfluentAvroDecoder(
       ConfluentHeader.Missing
     } else {
       val id = WireFormat.id(bytes)
-      if ((last eq null) || id != lastId) {
+      if ((last eq null) || id != lastId || (last eq Unknown)) {
         last = of(id)
         lastId = id
       }

@@ -43,7 +43,12 @@ class AvroBytesSuite extends AnyFunSuite with TimeLimit {
     val random = new Random(TestSeed())
     val long = Schema.create(Schema.Type.LONG)
     val int = Schema.create(Schema.Type.INT)
-    (Seq(0L, -1L, Long.MinValue, Long.MaxValue) ++ Seq.fill(200)(random.nextLong() >> random.nextInt(64))).foreach { n =>
+    (Seq(
+      0L,
+      -1L,
+      Long.MinValue,
+      Long.MaxValue
+    ) ++ Seq.fill(200)(random.nextLong() >> random.nextInt(64))).foreach { n =>
       assert(read(long, RandomAvro.encoded(long, n)) == n)
       if (n.isValidInt) assert(read(int, RandomAvro.encoded(int, n.toInt)) == n.toInt)
       else {
@@ -87,7 +92,13 @@ class AvroBytesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("no byte after the end is read") {
-    Seq[AvroBytes => Any](_.readBoolean(), _.readFloat(), _.readDouble(), _.readFixed(new Array[Byte](3)), _.readLong())
+    Seq[AvroBytes => Any](
+      _.readBoolean(),
+      _.readFloat(),
+      _.readDouble(),
+      _.readFixed(new Array[Byte](3)),
+      _.readLong()
+    )
       .foreach { read =>
         in.reset(Array(1, 2).map(_.toByte), 2)
         intercept[IOException](read(in))

@@ -79,7 +79,9 @@ final class RandomAvro(random: Random) {
   /** Bytes that resemble others: some are changed, missing or added. */
   def damaged(bytes: Array[Byte]): Array[Byte] = {
     val made = bytes.clone
-    (0 to random.nextInt(3)).foreach(_ => if (made.nonEmpty) made(random.nextInt(made.length)) = random.nextInt().toByte)
+    (0 to random.nextInt(3)).foreach(_ =>
+      if (made.nonEmpty) made(random.nextInt(made.length)) = random.nextInt().toByte
+    )
     random.nextInt(4) match {
       case 0 => made.take(random.nextInt(made.length + 1))
       case 1 => made ++ this.bytes(random.nextInt(5))
