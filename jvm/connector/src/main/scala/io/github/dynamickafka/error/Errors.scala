@@ -49,6 +49,10 @@ private[dynamickafka] object Errors {
       )
     )
 
+  /** @param side `key` or `value` */
+  def encodeFailed(side: String, format: String, reason: String): Runtime =
+    runtime("ENCODE_FAILED", Map("side" -> side, "format" -> format, "reason" -> reason))
+
   /** @param where the location: file and line, stream, cluster and key, as far as they are known */
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("METADATA_INVALID", Map("where" -> where, "reason" -> reason), cause)

@@ -22,6 +22,7 @@ private[dynamickafka] trait FormatOptionSpecs {
     "`raw`",
     "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
       "column `value` of type STRING; all others: the columns of `schema`. See [formats](formats.md).",
+    perCluster = true,
     aliases = Seq("valueFormat", "value.format")
   )
 
@@ -68,7 +69,8 @@ private[dynamickafka] trait FormatOptionSpecs {
     text,
     None,
     "required by formats with fields",
-    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record."
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record.",
+    perCluster = true
   )
 
   val MetadataColumns: OptionSpec[Seq[MetadataColumn]] = OptionSpec(

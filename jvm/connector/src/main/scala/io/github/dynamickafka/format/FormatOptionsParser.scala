@@ -13,6 +13,7 @@ private[dynamickafka] object FormatOptionsParser {
     val fields = keyFields(raw, keyFormat)
     val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors)
     val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors)
+    checkFormats(raw, valueFormat, keyFormat)
     checkUse(raw, valueFormat, keyFormat)
     FormatOptions(
       value.getOrElse(SideFormat(valueFormat)),
@@ -26,7 +27,7 @@ private[dynamickafka] object FormatOptionsParser {
     )
   }
 
-  private def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
+  private[format] def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
     val fields = raw.find(KeyFields)
     (keyFormat, fields) match {
       case (None, Some(names)) =>
@@ -47,7 +48,7 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def prefix(raw: RawOptions, fields: Seq[String]): String = {
+  private[format] def prefix(raw: RawOptions, fields: Seq[String]): String = {
     if (fields.isEmpty)
       raw.written(ValueFieldsInclude).foreach(w =>
         refuse(raw, ValueFieldsInclude, w.value, s"it has no effect without '${KeyFields.name}'.")
@@ -67,7 +68,7 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def schema(raw: RawOptions, hasFields: Boolean, format: Format): Option[DeclaredSchema] =
+  private[format] def schema(raw: RawOptions, hasFields: Boolean, format: Format): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
       if (!hasFields)
         refuse(
@@ -96,7 +97,9 @@ private[dynamickafka] object FormatOptionsParser {
     format.map { found =>
       // The options of the side come after those of both, so that they win.
       val ofFormat = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
-      val settings = ofFormat.map { case (key, w) => setting(found, key, w) -> w.value }.toMap
+      val settings = ofFormat.map { case (key, w) =>
+        setting(FormatSetting.of(found), FormatSetting.refused(found, _), key, w) -> w.value
+      }.toMap
       val flags = settings.map { case (setting, value) => setting.name -> value }
       def isSet(setting: FormatSetting) = flags.get(setting.name).exists(_.trim.toBoolean)
       val ignores = isSet(FormatSetting.IgnoreParseErrors)
@@ -121,10 +124,19 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def setting(format: Format, key: FormatKey, w: RawOptions.Written): FormatSetting = {
-    val settings = FormatSetting.of(format)
+  /**
+   * The setting that an option means, with its value checked.
+   *
+   * @param refused the reason why an option of Spark or Flink is not accepted
+   */
+  private[format] def setting(
+      settings: Seq[FormatSetting],
+      refused: String => Option[String],
+      key: FormatKey,
+      w: RawOptions.Written
+  ): FormatSetting = {
     val found = settings.find(_.named(key.option)).getOrElse {
-      FormatSetting.refused(format, key.option).foreach(reason =>
+      refused(key.option).foreach(reason =>
         throw Errors.invalidOption(w.name, w.value, reason)
       )
       val prefix = w.name.dropRight(key.option.length)
@@ -139,8 +151,8 @@ private[dynamickafka] object FormatOptionsParser {
     found
   }
 
-  /** An option that has no effect is refused. */
-  private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
+  /** An option of a format that is not in use is refused. */
+  private[format] def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
     raw.formats.foreach { case (FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq
@@ -155,6 +167,8 @@ private[dynamickafka] object FormatOptionsParser {
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )
     }
+
+  private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
     val uses = Seq(
       OnParseErrors -> (value +: key.toSeq),
       OnValueParseErrors -> Seq(value),

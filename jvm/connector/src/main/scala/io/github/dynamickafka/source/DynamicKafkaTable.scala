@@ -13,6 +13,7 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, Source
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.Decoders
 import io.github.dynamickafka.format.{Layout, Layouts}
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
@@ -21,9 +22,15 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
  * strings; with other formats, the decoded columns, then those about the record.
  *
  * @param user the schema that the user gave to Spark
+ * @param answer the stream, if the metadata service has been asked for it; for batch reads
+ * @param ofTable whether it is a table of a catalog
  */
-private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, user: Option[StructType])
-    extends Table
+private[dynamickafka] final class DynamicKafkaTable(
+    tableSchema: StructType,
+    user: Option[StructType],
+    answer: () => Option[KafkaStream] = () => None,
+    ofTable: Boolean = false
+) extends Table
     with SupportsRead {
 
   override def name(): String = "dynamic-kafka"
@@ -34,19 +41,18 @@ private[dynamickafka] final class DynamicKafkaTable(tableSchema: StructType, use
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = DynamicKafkaTable.parse(options)
-    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user))
+    val parsed = DynamicKafkaTable.parse(options, ofTable)
+    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
 
 private[dynamickafka] object DynamicKafkaTable {
 
-  def parse(options: CaseInsensitiveStringMap): SourceOptions =
-    SourceOptionsParser.parse(SessionDefaults.without(
-      options,
-      SourceOptionSpecs.table,
-      SinkOptionSpecs.table
-    ))
+  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SourceOptions =
+    SourceOptionsParser.parse(
+      SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table),
+      ofTable
+    )
 
   /**
    * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can

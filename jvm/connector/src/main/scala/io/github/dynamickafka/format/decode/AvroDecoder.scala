@@ -5,20 +5,18 @@ import scala.util.control.NonFatal
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericDatumReader
 import org.apache.avro.io.{BinaryDecoder, DecoderFactory}
-import org.apache.spark.sql.avro.{DynamicKafkaAvro, SchemaConverters}
+import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.{AvroSchemas, SideLayout}
 
 /** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
 private[decode] final class AvroDecoder(side: SideLayout) extends Decoder {
   private val wanted: Array[Int] = side.wanted.toArray
   private val wantedSchema = StructType(wanted.map(side.schema(_)))
 
-  private val schema: Schema = side.avro.fold(
-    SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", "")
-  )(new Schema.Parser().parse(_))
+  private val schema: Schema = side.avro.fold(AvroSchemas.of(side.schema))(new Schema.Parser().parse(_))
   private val reader = new GenericDatumReader[Any](schema)
   private val toRow = DynamicKafkaAvro.deserializer(schema, wantedSchema, side.format.options)
   private var decoder: BinaryDecoder = _

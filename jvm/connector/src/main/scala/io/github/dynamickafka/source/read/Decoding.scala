@@ -5,8 +5,16 @@ import org.apache.spark.util.LongAccumulator
 
 import io.github.dynamickafka.format.Layout
 
-/** What the tasks of a query need to decode records. Sent to executors. */
-private[source] final case class Decoding(layout: Layout, counts: DecodeCounts)
+/**
+ * What the tasks of a query need to decode records. Sent to executors.
+ *
+ * @param ofClusters by cluster and stream, where records have another format than `layout`, with the same columns
+ */
+private[source] final case class Decoding(
+    layout: Layout,
+    counts: DecodeCounts,
+    ofClusters: Map[(String, String), Layout] = Map.empty
+)
 
 /**
  * Bad records of a query since its start. Tasks add, the driver reads. A task that fails adds nothing; one that Spark repeats

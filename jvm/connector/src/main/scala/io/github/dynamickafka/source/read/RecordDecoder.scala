@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders}
-import io.github.dynamickafka.format.{ParseErrors, SideLayout}
+import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
 
 /**
  * Decodes the records of one task, and decides what happens to bad ones. The thread of the task creates and uses it, for all
@@ -25,7 +25,18 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
-  def rows(cluster: String, stream: String): RecordRows = new DecodedRow(this, layout, cluster, stream)
+  /** Decoders of clusters with another format. */
+  private var others = Map.empty[Layout, RecordDecoder]
+
+  def rows(cluster: String, stream: String): RecordRows =
+    decoding.ofClusters.get((
+      cluster,
+      stream
+    )).fold[RecordRows](new DecodedRow(this, layout, cluster, stream)) {
+      own =>
+        if (!others.contains(own)) others += own -> new RecordDecoder(Decoding(own, decoding.counts))
+        others(own).rows(cluster, stream)
+    }
 
   /**
    * @return whether the record yields a row
@@ -88,4 +99,11 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
 
 private[source] object RecordDecoder {
   private val NoValues = new DecodedValues(Array.empty[DataType])
+
+  /** One value that is always null. */
+  private[read] val Nulls: DecodedValues = {
+    val values = new DecodedValues(Array[DataType](StringType))
+    values.clear()
+    values
+  }
 }
