@@ -31,6 +31,9 @@ def test_metadata(case: Case) -> None:
             id: {cluster: fields(entry) for cluster, entry in stream.clusters.items()}
             for id, stream in document.streams.items()
         } == case["streams"]
+        assert {
+            id: dict(stream.format_options) for id, stream in document.streams.items() if stream.format_options
+        } == case.get("format_options", {})
         assert list(document.streams) == list(case["streams"])
         return
     line, says = case["refused"]["line"], case["refused"]["says"]
@@ -49,6 +52,7 @@ def fields(entry: ClusterMetadata) -> dict[str, Any]:
         "write": None if entry.write else False,
         "starting_offsets": entry.starting_offsets,
         "stopping_offsets": entry.stopping_offsets,
+        "format_options": dict(entry.format_options) or None,
         "properties": dict(entry.properties),
     }
     return {key: value for key, value in found.items() if value is not None}

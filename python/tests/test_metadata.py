@@ -115,6 +115,17 @@ def test_a_cluster_that_takes_no_writes() -> None:
     assert both == ClusterMetadata(["orders"], SERVERS, write=True)
 
 
+def test_format_options_of_streams_and_clusters() -> None:
+    blue = ClusterMetadata(["orders"], SERVERS, format_options={"format": "avro"})
+    stream = KafkaStream("orders", {"blue": blue}, format_options={"format": "json", "registry.url": "http://r"})
+    written = document([stream])["streams"]["orders"]
+    assert written["options"] == {"format": "json", "registry.url": "http://r"}
+    assert written["clusters"]["blue"]["options"] == {"format": "avro"}
+    assert stream != KafkaStream("orders", {"blue": blue})
+    # A registry may have credentials.
+    assert "http://r" not in repr(stream)
+
+
 def test_invalid_models() -> None:
     with pytest.raises(TypeError, match="not the str 'orders'"):
         ClusterMetadata("orders", SERVERS)

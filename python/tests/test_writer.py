@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from dynamic_kafka import (
     DynamicKafka,
@@ -37,6 +38,9 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
     assert (
         writer.set_kafka_metadata_service(FileMetadataService("streams.yaml"))
         .set_stream_id("orders")
+        .set_format("json")
+        .set_key_format("avro", "id", "region")
+        .set_schema("id BIGINT, region STRING")
         .set_cluster_routing("all")
         .set_write_failover("none")
         .set_cluster_distribution("auto")
@@ -49,6 +53,10 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "metadataService": "file",
         "metadataService.path": "streams.yaml",
         "streamId": "orders",
+        "format": "json",
+        "keyFormat": "avro",
+        "keyFields": "id;region",
+        "schema": "id BIGINT, region STRING",
         "clusterRouting": "all",
         "writeFailover": "none",
         "clusterDistribution": "auto",
@@ -57,6 +65,11 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "partitioner": "round-robin",
         "streamMetadataDiscoveryIntervalMs": "10000",
     }
+
+
+def test_a_schema_as_a_type(writer: Builder) -> None:
+    schema = StructType().add("id", "long")
+    assert writer.set_schema(schema).options() == {"schema": schema.json()}
 
 
 def test_properties_are_kafka_s_and_options_the_connector_s(writer: Builder) -> None:
@@ -143,6 +156,9 @@ def test_reads_and_writes_have_the_shared_setters_in_common() -> None:
         "set_cluster_property",
         "set_metadata_discovery_interval",
         "set_option",
+        "set_format",
+        "set_key_format",
+        "set_schema",
     }
 
 

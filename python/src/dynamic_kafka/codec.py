@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dynamic_kafka.model import ClusterMetadata, KafkaStream
@@ -35,7 +35,10 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
             raise TypeError(f"streams must be KafkaStream, not {type(stream).__name__}")
         if stream.stream_id in by_id:
             raise ValueError(f"stream '{stream.stream_id}' is duplicate")
-        by_id[stream.stream_id] = {"clusters": {id: _entry(id, m) for id, m in stream.clusters.items()}}
+        by_id[stream.stream_id] = {
+            "clusters": {id: _entry(id, m) for id, m in stream.clusters.items()},
+            **_options(stream.format_options),
+        }
         for cluster, metadata in stream.clusters.items():
             properties = dict(metadata.properties)
             known = clusters.setdefault(cluster, {"properties": properties})["properties"]
@@ -73,4 +76,8 @@ def _entry(cluster: str, metadata: ClusterMetadata) -> dict[str, Any]:
             offsets = offsets.to_metadata(cluster)
         if offsets is not None:
             entry[name] = offsets
-    return entry
+    return entry | _options(metadata.format_options)
+
+
+def _options(options: Mapping[str, str]) -> dict[str, Any]:
+    return {"options": dict(options)} if options else {}

@@ -38,6 +38,8 @@ class ClusterMetadata:
         partitions: Partition numbers, from 0, by topic.
         write: Whether queries that write to the stream write to this cluster (default: True). It has no effect on
             queries that read the stream.
+        format_options: Options about the format of the records on this cluster, where they differ from those of
+            the stream, with the names of the data source: ``format``, ``schema``, ``json.timestampFormat``.
 
     Raises:
         TypeError: if ``topics`` is a str, or ``write`` is not a bool.
@@ -53,6 +55,7 @@ class ClusterMetadata:
     topic_pattern: str | None = None
     partitions: Mapping[str, Collection[int]] | None = None
     write: bool = field(default=True, kw_only=True)
+    format_options: Mapping[str, str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         """Copies mutable arguments, so that later changes of them have no effect here."""
@@ -62,6 +65,7 @@ class ClusterMetadata:
         properties = {str(key): option_text(str(key), value) for key, value in self.properties.items()}
         object.__setattr__(self, "topics", tuple(topics))
         object.__setattr__(self, "properties", properties)
+        object.__setattr__(self, "format_options", _options(self.format_options))
         if self.partitions is not None:
             partitions = {topic: _numbers(topic, numbers) for topic, numbers in self.partitions.items()}
             object.__setattr__(self, "partitions", partitions)
@@ -103,6 +107,10 @@ class ClusterMetadata:
         return f"topics={list(self.topics)}" if self.partitions is None else f"partitions={self.partitions}"
 
 
+def _options(options: Mapping[str, str]) -> dict[str, str]:
+    return {name: option_text(name, value) for name, value in options.items()}
+
+
 def _numbers(topic: str, numbers: Collection[int]) -> tuple[int, ...]:
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in numbers):
         raise ValueError(f"partitions of topic '{topic}' must be ints of 0 or more, not {list(numbers)}")
@@ -117,6 +125,8 @@ class KafkaStream:
         stream_id: The name that queries subscribe to.
         clusters: The topics of the stream on each cluster, by cluster id (1 to 128 letters, digits, ``.``, ``_``,
             ``-``).
+        format_options: Options about the format of the records, with the names of the data source: ``format``,
+            ``schema``, ``keyFormat``, ``json.timestampFormat``.
 
     Raises:
         TypeError: if a value of ``clusters`` is not a ``ClusterMetadata``.
@@ -124,6 +134,7 @@ class KafkaStream:
 
     stream_id: str
     clusters: Mapping[str, ClusterMetadata]
+    format_options: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         """Copies the mapping."""
@@ -134,6 +145,7 @@ class KafkaStream:
                     f"expected a ClusterMetadata, not {type(metadata).__name__}"
                 )
         object.__setattr__(self, "clusters", dict(self.clusters))
+        object.__setattr__(self, "format_options", _options(self.format_options))
 
     def __hash__(self) -> int:
         """Hashes the id."""

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
     from pyspark.sql.streaming.readwriter import DataStreamWriter
+    from pyspark.sql.types import StructType
     from typing_extensions import Self
 
 ClusterRouting = Literal["key", "first", "all"]
@@ -30,7 +31,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
     Args:
         frame: The DataFrame to write, with a column ``value`` (string or binary) and optional columns ``key``
             (string or binary), ``headers``, ``timestamp``, ``partition``, ``topic``, ``stream`` and ``cluster``.
-            Other columns are ignored.
+            Other columns are ignored. With ``set_format``, they are the fields of the records.
 
     Raises:
         TypeError: if ``frame`` is not a DataFrame of PySpark.
@@ -57,6 +58,34 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         if not stream_id.strip():
             raise ValueError(f"a stream id must not be blank: {stream_id!r}")
         return self._put("streamId", stream_id)
+
+    def set_format(self, format: str) -> Self:
+        """Sets the format of the values: ``raw`` (default), ``string``, ``json``, ``csv`` or ``avro``.
+
+        Args:
+            format: The format. ``raw`` and ``string`` write the column ``value``, the others all columns that do
+                not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+        """
+        return self.set_option("format", format)
+
+    def set_key_format(self, format: str, *fields: str) -> Self:
+        """Sets the format of the keys.
+
+        Args:
+            format: As for ``set_format``. ``raw`` and ``string`` write the column ``key``.
+            fields: The columns that keys contain; none with ``raw`` and ``string``.
+        """
+        self.set_option("keyFormat", format)
+        return self.set_option("keyFields", ";".join(fields)) if fields else self
+
+    def set_schema(self, schema: str | StructType) -> Self:
+        """Sets the columns of the records. Default: those of the DataFrame.
+
+        Args:
+            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, or an Avro schema. The
+                columns of the DataFrame are bound by name, and cast if that loses nothing; a missing one is null.
+        """
+        return self.set_option("schema", schema if isinstance(schema, str) else schema.json())
 
     def set_cluster_routing(self, routing: ClusterRouting) -> Self:
         """Sets which clusters of the stream get a record. The column ``cluster`` of a row takes precedence.

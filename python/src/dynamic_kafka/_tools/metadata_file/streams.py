@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from dynamic_kafka._tools.metadata_file.checks import flink_cluster_id, positions_json
+from dynamic_kafka._tools.metadata_file.formats import format_options, has_registry
 from dynamic_kafka._tools.metadata_file.place import Path
 from dynamic_kafka._tools.metadata_file.tree import Tree
 from dynamic_kafka.model import ClusterMetadata, KafkaStream, State
@@ -21,11 +22,20 @@ def _version1(tree: Tree) -> list[KafkaStream]:
         id: {name: tree.text(("clusters", id, "properties", name)) for name in cluster["properties"]}
         for id, cluster in tree.value.get("clusters", {}).items()
     }
+    registries = {
+        id: format_options(tree, ("clusters", id), {"registry": cluster["registry"]})
+        for id, cluster in tree.value.get("clusters", {}).items()
+        if "registry" in cluster
+    }
     streams = []
     for id, stream in tree.value["streams"].items():
         clusters = {}
+        of_stream = format_options(tree, ("streams", id), stream)
         for cluster, entry in stream["clusters"].items():
             path = ("streams", id, "clusters", cluster)
+            of_entry = format_options(tree, path, entry)
+            if not has_registry(of_stream) and not has_registry(of_entry):
+                of_entry = registries.get(cluster, {}) | of_entry
             clusters[cluster] = ClusterMetadata(
                 entry.get("topics", ()),
                 properties[cluster],
@@ -35,8 +45,9 @@ def _version1(tree: Tree) -> list[KafkaStream]:
                 entry.get("topic_pattern"),
                 _partitions(tree, path, entry),
                 write=entry.get("write", True),
+                format_options=of_entry,
             )
-        streams.append(KafkaStream(id, clusters))
+        streams.append(KafkaStream(id, clusters, format_options=of_stream))
     return streams
 
 

@@ -110,6 +110,25 @@ class CatalogSuite extends SinkTest {
     }
   }
 
+  test("a statement asks the metadata service once, and each execution of a DataFrame asks again") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("a"))
+    target { t =>
+      t.streams("orders" -> Seq(Entry("blue", blue, topic)))
+      val k = catalog(t)
+      def calls(body: => Any): Int = {
+        val before = t.service.callCount
+        body
+        t.service.callCount - before
+      }
+      assert(calls(rows(s"SELECT value FROM $k.orders")) == 1)
+      assert(calls(rows(s"INSERT INTO $k.orders SELECT 'b' AS value")) == 1)
+      assert(calls(rows(s"DESCRIBE EXTENDED $k.orders")) == 1)
+      val frame = spark.table(s"$k.orders")
+      assert(calls(frame.count()) == 0 && calls(frame.count()) == 1)
+    }
+  }
+
   test("settings are checked at the first use, and a service that does not answer is never 'not found'") {
     target { t =>
       t.streams("out" -> Seq(Entry("blue", blue, "t")))

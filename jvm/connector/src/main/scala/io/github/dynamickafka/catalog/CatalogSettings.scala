@@ -37,25 +37,39 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
       )
   }
 
-  /** The options of a read of one stream. */
-  def forReading(stream: String, ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
-    merged(SourceOptionSpecs.table, SourceOptionSpecs.StreamIds, stream, ofQuery)
+  /**
+   * The options of a read of one stream.
+   *
+   * @param document what the metadata says about the format of the stream; takes precedence over the settings
+   */
+  def forReading(
+      stream: String,
+      ofQuery: CaseInsensitiveStringMap,
+      document: Map[String, String] = Map.empty
+  ): CaseInsensitiveStringMap =
+    merged(SourceOptionSpecs.table, SourceOptionSpecs.StreamIds, stream, document, ofQuery)
 
-  /** The options of a write to one stream. */
-  def forWriting(stream: String, ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
-    merged(SinkOptionSpecs.table, SinkOptionSpecs.StreamId, stream, ofQuery)
+  /** The options of a write to one stream; see [[forReading]]. */
+  def forWriting(
+      stream: String,
+      ofQuery: CaseInsensitiveStringMap,
+      document: Map[String, String] = Map.empty
+  ): CaseInsensitiveStringMap =
+    merged(SinkOptionSpecs.table, SinkOptionSpecs.StreamId, stream, document, ofQuery)
 
   /** An option of a query takes precedence over the setting, in whatever spelling. */
   private def merged(
       table: OptionTable,
       selection: OptionSpec[_],
       stream: String,
+      document: Map[String, String],
       ofQuery: CaseInsensitiveStringMap
   ): CaseInsensitiveStringMap = {
     val query = ofQuery.asCaseSensitiveMap.asScala.toMap
     query.toSeq.sorted.foreach { case (name, value) => refuseLate(name, value) }
     val set = query.keySet.map(keyOf(table, _))
-    val defaults = settings.filter { case (name, _) => applies(table, name) && !set(keyOf(table, name)) }
+    val ofStream = new DocumentFormats(table, other(table)).over(settings, document, stream)
+    val defaults = ofStream.filter { case (name, _) => applies(table, name) && !set(keyOf(table, name)) }
     new CaseInsensitiveStringMap((defaults ++ query + (selection.name -> stream)).asJava)
   }
 

@@ -1,10 +1,13 @@
 package io.github.dynamickafka.catalog
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.DynamicKafkaTable
+import io.github.dynamickafka.time.Clock
 
 /**
  * The streams of one metadata service. The service is created at the first use, and kept as long as the session, so that
@@ -30,13 +33,17 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
 
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>
-    val options = DynamicKafkaTable.parse(own.forReading(stream, CaseInsensitiveStringMap.empty))
+    val document = found.getFormatOptions.asScala.toMap
+    val options = DynamicKafkaTable.parse(own.forReading(stream, CaseInsensitiveStringMap.empty, document))
+    val answer = new AnswerOnce(found, Clock.System)
     new StreamTable(
       s"$name.$stream",
       stream,
+      document,
       own,
-      DynamicKafkaTable.of(options, None),
-      StreamProperties.of(found, options.format.value.format.name)
+      DynamicKafkaTable.of(options, None, answer, ofTable = true),
+      StreamProperties.of(found, options.format.value.format.name),
+      answer
     )
   }
 }

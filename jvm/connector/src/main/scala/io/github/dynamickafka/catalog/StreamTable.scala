@@ -11,24 +11,26 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
-import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**
  * A stream as a table of a catalog, for reading and writing.
  *
  * @param tableName the name of the catalog and the id of the stream
+ * @param document what the metadata says about the format of the stream
  * @param read the table of the source
  * @param tableProperties what DESCRIBE and SHOW TBLPROPERTIES show
+ * @param answer what the metadata service has answered for this statement
  */
 private[dynamickafka] final class StreamTable(
     tableName: String,
     stream: String,
+    document: Map[String, String],
     settings: CatalogSettings,
     read: DynamicKafkaTable,
-    tableProperties: Map[String, String]
+    tableProperties: Map[String, String],
+    answer: AnswerOnce
 ) extends Table
     with SupportsRead
     with SupportsWrite
@@ -39,7 +41,12 @@ private[dynamickafka] final class StreamTable(
 
   /** One for all batches of a query. */
   private lazy val sink =
-    new DynamicKafkaSinkTable(tableSchema, settings.forWriting(stream, none).asCaseSensitiveMap)
+    new DynamicKafkaSinkTable(
+      tableSchema,
+      settings.forWriting(stream, none, document).asCaseSensitiveMap,
+      Some(tableName),
+      answer
+    )
 
   override def name(): String = tableName
 
@@ -60,17 +67,11 @@ private[dynamickafka] final class StreamTable(
   )
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    read.newScanBuilder(settings.forReading(stream, options))
+    read.newScanBuilder(settings.forReading(stream, options, document))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
-    InputColumns.others(info.schema).headOption.foreach(name =>
-      throw Errors.invalidColumn(
-        name,
-        s"the records of table '$tableName' have no such column; remove or rename it."
-      )
-    )
     // The options of the query take precedence over those of the table, whatever their spelling.
-    val options = settings.forWriting(stream, info.options)
+    val options = settings.forWriting(stream, info.options, document)
     sink.newWriteBuilder(StreamTable.withOptions(info, options))
   }
 

@@ -2,6 +2,7 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.ClusterFormats
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.topology.OffsetsPolicy
 
@@ -38,6 +39,10 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
   def offsets(id: String, spec: OptionSpec[OffsetsPolicy]): Option[OffsetsPolicy] =
     value(id, spec).map(ClusterKeys.offsetsOf(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
 
+  /** What `cluster.<id>.` sets about formats, as it is written. */
+  def formats(id: String): Map[String, String] =
+    of(id).filter { case (name, _) => ClusterFormats.isFormat(name, options.table) }
+
   /** Keys of `cluster.*` options that belong to no known cluster: one may appear, or the id is mistyped. */
   def unmatched: Seq[String] =
     options.perCluster.keys.filter(ClusterKeys.split(_, ids, options.table).isEmpty).toSeq.sorted
@@ -67,7 +72,7 @@ private[dynamickafka] object ClusterScope {
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException UNKNOWN_OPTION
    */
   def checked(id: String, name: String, table: OptionTable): String =
-    if (table.find(name).isDefined || KafkaProperties.isPlausible(name)) name
+    if (table.has(name) || KafkaProperties.isPlausible(name)) name
     else {
       val known = table.perCluster.map(_.name) ++ KafkaProperties.names
       throw Errors.unknownOption(
@@ -80,7 +85,7 @@ private[dynamickafka] object ClusterScope {
   private def property(id: String, name: String, table: OptionTable): Option[String] =
     OptionName
       .afterPrefix(name, OptionName.Kafka)
-      .orElse(Option.when(table.find(name).isEmpty)(checked(id, name, table)))
+      .orElse(Option.when(!table.has(name))(checked(id, name, table)))
 
   private def canonical(properties: Map[String, String]): Map[String, String] =
     properties.toSeq.sorted.map { case (name, value) => KafkaProperties.canonical(name) -> value }.toMap

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.config
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
+import io.github.dynamickafka.format.encode.WriteOptionSpecs
 
 /** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SinkOptionSpecs {
@@ -159,7 +160,8 @@ private[dynamickafka] object SinkOptionSpecs {
 
   private def all: Seq[OptionSpec[_]] = Seq(
     MetadataService,
-    StreamId,
+    StreamId
+  ) ++ WriteOptionSpecs.all ++ Seq(
     Routing,
     WriteFailover,
     ClusterDistribution,
@@ -179,5 +181,10 @@ private[dynamickafka] object SinkOptionSpecs {
     SourceOptionSpecs.ClientIdPrefix
   )
 
-  val table: OptionTable = new OptionTable(all, UnsupportedOptions.OfSink)
+  val table: OptionTable = new OptionTable(
+    all,
+    UnsupportedOptions.OfSink,
+    WriteOptionSpecs.formats.map(_.name),
+    WriteOptionSpecs.readsOnly
+  )
 }

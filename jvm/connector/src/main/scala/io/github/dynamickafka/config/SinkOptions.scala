@@ -1,11 +1,14 @@
 package io.github.dynamickafka.config
 
+import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
+
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
  * and the delivery guarantee.
  *
  * @param failover `writeFailover=next`
  * @param distribution `clusterDistribution=auto`
+ * @param format how rows become keys and values
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -18,7 +21,9 @@ private[dynamickafka] final case class SinkOptions(
     guarantee: DeliveryGuarantee,
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
-    transactions: TransactionOptions
+    transactions: TransactionOptions,
+    format: FormatOptions = FormatOptions(),
+    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SinkOptionSpecs.table)
 ) {
   override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"
 }

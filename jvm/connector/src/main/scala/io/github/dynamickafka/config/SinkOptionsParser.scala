@@ -6,13 +6,16 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.ClusterFormats
+import io.github.dynamickafka.format.encode.WriteOptionsParser
 import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */
 private[dynamickafka] object SinkOptionsParser {
   import SinkOptionSpecs._
 
-  def parse(options: CaseInsensitiveStringMap): SinkOptions = {
+  /** @param ofTable see [[SourceOptionsParser]] */
+  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SinkOptions = {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
     val guarantee = raw.get(Guarantee)
@@ -50,7 +53,9 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(CommitTimeoutMs),
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
-      )
+      ),
+      format = WriteOptionsParser.parse(raw),
+      clusterFormats = ClusterFormats(raw, table, ofTable)
     )
   }
 

@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
+import io.github.dynamickafka.format.encode.WriteOptionSpecs
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
@@ -343,5 +344,10 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     CommitGroupId
   ) ++ ofFormats
 
-  val table: OptionTable = new OptionTable(all, UnsupportedOptions.OfSource, Format.all.map(_.name))
+  val table: OptionTable = new OptionTable(
+    all,
+    UnsupportedOptions.OfSource,
+    Format.all.map(_.name),
+    WriteOptionSpecs.writesOnly
+  )
 }

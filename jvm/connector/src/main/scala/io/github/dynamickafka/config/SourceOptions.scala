@@ -5,7 +5,7 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.OptionTable
-import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
@@ -23,7 +23,8 @@ private[dynamickafka] final case class SourceOptions(
     allowDuplicateClusters: Boolean,
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
-    format: FormatOptions = FormatOptions()
+    format: FormatOptions = FormatOptions(),
+    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table)
 ) {
   override def toString: String = s"SourceOptions($subscription)"
 }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptionsParser
+import io.github.dynamickafka.format.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -16,7 +16,8 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 private[dynamickafka] object SourceOptionsParser {
   import SourceOptionSpecs._
 
-  def parse(options: CaseInsensitiveStringMap): SourceOptions = {
+  /** @param ofTable whether the formats are those of a table of a catalog, over which the metadata of a cluster takes precedence */
+  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
     val offsets = this.offsets(raw)
@@ -52,7 +53,8 @@ private[dynamickafka] object SourceOptionsParser {
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
       replacedClusters = raw.get(ReplacedPolicy),
       deferWithState = deferWithState(raw),
-      format = FormatOptionsParser.parse(raw)
+      format = FormatOptionsParser.parse(raw),
+      clusterFormats = ClusterFormats(raw, table, ofTable)
     )
   }
 

@@ -51,6 +51,10 @@ private[dynamickafka] object Errors {
       )
     )
 
+  /** @param side `key` or `value` */
+  def encodeFailed(side: String, format: String, reason: String): Runtime =
+    runtime("ENCODE_FAILED", Map("side" -> side, "format" -> format, "reason" -> reason))
+
   /** @param what what was asked for; `registry` is the address without credentials */
   def registryUnavailable(registry: String, cluster: String, what: String, reason: String): Runtime =
     runtime("REGISTRY_UNAVAILABLE", ofRegistry(registry, cluster) ++ Map("what" -> what, "reason" -> reason))

@@ -14,6 +14,7 @@ private[dynamickafka] object FormatOptionsParser {
     RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
     val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors)
     val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors)
+    checkFormats(raw, valueFormat, keyFormat)
     checkUse(raw, valueFormat, keyFormat)
     FormatOptions(
       value.getOrElse(SideFormat(valueFormat)),
@@ -59,7 +60,7 @@ private[dynamickafka] object FormatOptionsParser {
     items
   }
 
-  private def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
+  private[format] def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
     val fields = raw.find(KeyFields)
     (keyFormat, fields) match {
       case (Some(format: Format.Change), _) =>
@@ -82,7 +83,7 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def prefix(raw: RawOptions, fields: Seq[String]): String = {
+  private[format] def prefix(raw: RawOptions, fields: Seq[String]): String = {
     if (fields.isEmpty)
       raw.written(ValueFieldsInclude).foreach(w =>
         refuse(raw, ValueFieldsInclude, w.value, s"it has no effect without '${KeyFields.name}'.")
@@ -102,7 +103,7 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def schema(raw: RawOptions, hasFields: Boolean, format: Format): Option[DeclaredSchema] =
+  private[format] def schema(raw: RawOptions, hasFields: Boolean, format: Format): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
       if (!hasFields)
         refuse(
@@ -132,7 +133,9 @@ private[dynamickafka] object FormatOptionsParser {
       // The options of the side come after those of both, so that they win.
       val (ofRegistry, ofFormat) = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
         .partition { case (key, _) => RegistryOptions.find(found, key.option).isDefined }
-      val settings = ofFormat.map { case (key, w) => setting(found, key, w) -> w.value }.toMap
+      val settings = ofFormat.map { case (key, w) =>
+        setting(FormatSetting.of(found), FormatSetting.refused(found, _), key, w) -> w.value
+      }.toMap
       val flags = settings.map { case (setting, value) => setting.name -> value }
       def isSet(setting: FormatSetting) = flags.get(setting.name).exists(_.trim.toBoolean)
       val ignores = isSet(FormatSetting.IgnoreParseErrors)
@@ -158,10 +161,19 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private def setting(format: Format, key: FormatKey, w: RawOptions.Written): FormatSetting = {
-    val settings = FormatSetting.of(format)
+  /**
+   * The setting that an option means, with its value checked.
+   *
+   * @param refused the reason why an option of Spark or Flink is not accepted
+   */
+  private[format] def setting(
+      settings: Seq[FormatSetting],
+      refused: String => Option[String],
+      key: FormatKey,
+      w: RawOptions.Written
+  ): FormatSetting = {
     val found = settings.find(_.named(key.option)).getOrElse {
-      FormatSetting.refused(format, key.option).foreach(reason =>
+      refused(key.option).foreach(reason =>
         throw Errors.invalidOption(w.name, w.value, reason)
       )
       val prefix = w.name.dropRight(key.option.length)
@@ -176,8 +188,8 @@ private[dynamickafka] object FormatOptionsParser {
     found
   }
 
-  /** An option that has no effect is refused. */
-  private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
+  /** An option of a format that is not in use is refused. */
+  private[format] def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
     raw.formats.foreach { case (option @ FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq
@@ -192,6 +204,9 @@ private[dynamickafka] object FormatOptionsParser {
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )
     }
+
+  /** An option that has no effect is refused. */
+  private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
     for (w <- raw.written(ChangeData) if !value.isInstanceOf[Format.Change])
       throw Errors.invalidOption(
         w.name,

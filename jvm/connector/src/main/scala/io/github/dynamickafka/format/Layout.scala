@@ -16,6 +16,9 @@ private[dynamickafka] object ColumnOrigin {
   final case class OfChange(index: Int) extends ColumnOrigin
   case object CorruptRecord extends ColumnOrigin
   case object DecodeError extends ColumnOrigin
+
+  /** The records of a cluster do not have it: null. */
+  case object Absent extends ColumnOrigin
 }
 
 private[dynamickafka] final case class LayoutColumn(field: StructField, origin: ColumnOrigin)

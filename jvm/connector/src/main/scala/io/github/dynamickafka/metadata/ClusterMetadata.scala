@@ -23,6 +23,8 @@ import scala.jdk.CollectionConverters._
  * @param partitions the partition numbers of each topic, from 0, if only some partitions belong to the stream; null:
  *                   none
  * @param write whether the stream is written to this cluster; does not affect reads
+ * @param formatOptions options about the format of the records on this cluster, where they differ from those of the stream, with
+ *                      the names of the options of the data source: `format`, `schema`, `json.timestampFormat`, `registry.url`
  */
 final class ClusterMetadata(
     topics: ju.Collection[String],
@@ -32,8 +34,30 @@ final class ClusterMetadata(
     val state: String,
     val topicPattern: String,
     partitions: ju.Map[String, _ <: ju.Collection[Integer]],
-    val write: Boolean
+    val write: Boolean,
+    formatOptions: ju.Map[String, String]
 ) extends Serializable {
+
+  def this(
+      topics: ju.Collection[String],
+      properties: ju.Map[_, _],
+      startingOffsets: String,
+      stoppingOffsets: String,
+      state: String,
+      topicPattern: String,
+      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
+      write: Boolean
+  ) = this(
+    topics,
+    properties,
+    startingOffsets,
+    stoppingOffsets,
+    state,
+    topicPattern,
+    partitions,
+    write,
+    ju.Map.of[String, String]()
+  )
 
   def this(
       topics: ju.Collection[String],
@@ -66,6 +90,8 @@ final class ClusterMetadata(
     copy
   }
 
+  private val formatMap = new ju.TreeMap[String, String](formatOptions)
+
   private val partitionMap = {
     val copy = new ju.LinkedHashMap[String, ju.Set[Integer]]
     if (partitions != null) partitions.asScala.foreach { case (topic, numbers) =>
@@ -82,6 +108,7 @@ final class ClusterMetadata(
   def getTopicPattern: String = topicPattern
   def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
   def isWrite: Boolean = write
+  def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
 
   /** A copy with another value of `write`. */
   def withWrite(write: Boolean): ClusterMetadata = new ClusterMetadata(
@@ -92,11 +119,21 @@ final class ClusterMetadata(
     state,
     topicPattern,
     partitionMap,
-    write
+    write,
+    formatMap
   )
 
-  private def identity =
-    (getTopics, getProperties, startingOffsets, stoppingOffsets, state, topicPattern, getPartitions, write)
+  private def identity = (
+    getTopics,
+    getProperties,
+    startingOffsets,
+    stoppingOffsets,
+    state,
+    topicPattern,
+    getPartitions,
+    write,
+    getFormatOptions
+  )
 
   private def subscription =
     if (topicPattern != null) s"topicPattern=$topicPattern"

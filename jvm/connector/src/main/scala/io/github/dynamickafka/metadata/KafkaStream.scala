@@ -11,17 +11,28 @@ import scala.jdk.CollectionConverters._
  * @param streamId the id that users subscribe to
  * @param clusterMetadataMap the metadata by cluster id. The iteration order determines the first cluster for
  *                           `clusterRouting=first`
+ * @param formatOptions options about the format of the records, with the names of the options of the data source: `format`,
+ *                      `schema`, `keyFormat`, `json.timestampFormat`, `registry.url`
  */
-final class KafkaStream(val streamId: String, clusterMetadataMap: ju.Map[String, ClusterMetadata])
-    extends Serializable {
+final class KafkaStream(
+    val streamId: String,
+    clusterMetadataMap: ju.Map[String, ClusterMetadata],
+    formatOptions: ju.Map[String, String]
+) extends Serializable {
+
+  def this(streamId: String, clusterMetadataMap: ju.Map[String, ClusterMetadata]) =
+    this(streamId, clusterMetadataMap, ju.Map.of[String, String]())
 
   private val clusters = new ju.LinkedHashMap[String, ClusterMetadata](clusterMetadataMap)
+  private val formatMap = new ju.TreeMap[String, String](formatOptions)
 
   def getStreamId: String = streamId
   def getClusterMetadataMap: ju.Map[String, ClusterMetadata] = ju.Collections.unmodifiableMap(clusters)
+  def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
 
   override def equals(other: Any): Boolean = other match {
-    case that: KafkaStream => streamId == that.streamId && clusters == that.getClusterMetadataMap
+    case that: KafkaStream => streamId == that.streamId && clusters == that.getClusterMetadataMap &&
+      formatMap == that.getFormatOptions
     case _ => false
   }
   override def hashCode: Int = ju.Objects.hash(streamId, clusters)

@@ -14,13 +14,22 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.sink.row.InputColumns
 
-/** The table for writing to streams. Spark creates one for each query and job. */
+/**
+ * The table for writing to streams. Spark creates one for each query and job.
+ *
+ * @param of the name of the table in a catalog, whose columns are all that rows may have; None: other columns may be ignored
+ * @param answer the stream, if the metadata service has been asked for it; for jobs
+ */
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
-    options: ju.Map[String, String]
+    options: ju.Map[String, String],
+    of: Option[String] = None,
+    answer: () => Option[KafkaStream] = () => None
 ) extends SupportsWrite
     with ReportsSinkMetrics {
 
@@ -59,7 +68,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           SinkOptionSpecs.table,
           SourceOptionSpecs.table
         )
-        DynamicKafkaSinkTable.check(own, info.schema, info.queryId)
+        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, of, answer)
       }
     )
     sinks += info.queryId -> sink
@@ -74,9 +83,9 @@ private[dynamickafka] object DynamicKafkaSinkTable {
    *
    * @return the parsed options
    */
-  def check(options: CaseInsensitiveStringMap, schema: StructType): SinkOptions = {
-    val parsed = SinkOptionsParser.parse(options)
-    val found = columns(schema)
+  def check(options: CaseInsensitiveStringMap, schema: StructType, ofTable: Boolean = false): SinkOptions = {
+    val parsed = SinkOptionsParser.parse(options, ofTable)
+    val found = columns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
         "streamId",
@@ -86,9 +95,26 @@ private[dynamickafka] object DynamicKafkaSinkTable {
     parsed
   }
 
-  private def check(options: CaseInsensitiveStringMap, schema: StructType, queryId: String): QuerySink =
-    new QuerySink(check(options, schema), columns(schema), queryId)
+  private def check(
+      options: CaseInsensitiveStringMap,
+      schema: StructType,
+      queryId: String,
+      of: Option[String],
+      answer: () => Option[KafkaStream]
+  ): QuerySink = {
+    val parsed = check(options, schema, of.isDefined)
+    for (table <- of; name <- InputColumns.ignored(schema, parsed.format).headOption)
+      throw Errors.invalidColumn(
+        name,
+        s"the records of table '$table' have no such column; remove or rename it."
+      )
+    new QuerySink(parsed, columns(schema, parsed.format), columns(schema, _), queryId, answer)
+  }
 
-  private def columns(schema: StructType): InputColumns =
-    InputColumns.of(schema, SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean)
+  private def columns(schema: StructType, format: FormatOptions): InputColumns =
+    InputColumns.of(
+      schema,
+      SparkSession.active.conf.get("spark.sql.caseSensitive").toBoolean,
+      format
+    )
 }

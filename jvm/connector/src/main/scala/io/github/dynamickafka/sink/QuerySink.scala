@@ -7,6 +7,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
@@ -16,9 +18,17 @@ import io.github.dynamickafka.time.Clock
  * The sink of one query or job, with the lifetime of Spark's table, because Spark requests a new `Write` for each
  * batch.
  *
+ * @param ofFormat the columns for clusters with another format
+ * @param answer the stream, if the metadata service has been asked for it
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
  */
-private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns, queryId: String) {
+private[sink] final class QuerySink(
+    options: SinkOptions,
+    columns: InputColumns,
+    ofFormat: FormatOptions => InputColumns,
+    queryId: String,
+    answer: () => Option[KafkaStream]
+) {
   import QuerySink._
 
   private var run: Option[SinkRun] = None
@@ -40,7 +50,18 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
         )
       val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
       val started =
-        new SinkRun(options, columns, queryId, journal, ofStreams = true, Nil, hadoop, Clock.System, spark)
+        new SinkRun(
+          options,
+          columns,
+          ofFormat,
+          queryId,
+          journal,
+          ofStreams = true,
+          Nil,
+          hadoop,
+          Clock.System,
+          spark
+        )
       QueryEnd.whenOver(spark, queryId)(started.close())
       run = Some(started)
       started
@@ -68,13 +89,15 @@ private[sink] final class QuerySink(options: SinkOptions, columns: InputColumns,
     new SinkRun(
       once,
       columns,
+      ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
       ofStreams = false,
       kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
       hadoop,
       Clock.System,
-      spark
+      spark,
+      answer()
     )
   }
 

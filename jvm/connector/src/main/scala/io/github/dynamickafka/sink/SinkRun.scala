@@ -19,9 +19,12 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.encode.WriteOptionsParser
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TwoPhaseCommit}
@@ -43,24 +46,28 @@ import io.github.dynamickafka.topology.WriteTopology
  * The state of a query that writes, over all of its batches, while Spark creates a new `Write` for each batch. Used
  * only by the thread of the query, except for [[close]].
  *
+ * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
  * @param ofStreams whether it is a streaming query
  * @param earlier journals of earlier jobs
+ * @param known the stream, if the metadata service has just been asked for it
  */
 private[sink] final class SinkRun(
     options: SinkOptions,
     columns: InputColumns,
+    ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
     ofStreams: Boolean,
     earlier: Seq[Journal],
     hadoop: Configuration,
     clock: Clock,
-    spark: SparkContext
+    spark: SparkContext,
+    known: Option[KafkaStream] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
   private val watcher = MetadataWatcher.forWriting(
-    MetadataServices.create(options.service, hadoop),
+    KnownAnswer.of(known, MetadataServices.create(options.service, hadoop)),
     // The streams in the column are not known before the rows are read.
     if (columns.hasStream) Subscription.Pattern(".*".r) else Subscription.Ids(options.streamId.toSeq),
     options.discovery,
@@ -118,6 +125,7 @@ private[sink] final class SinkRun(
     clock
   )
   private val told = mutable.Set.empty[String]
+  private val columnsOf = mutable.Map.empty[(Map[String, String], Map[String, String]), Option[InputColumns]]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
@@ -142,6 +150,7 @@ private[sink] final class SinkRun(
     )
     WriterFactory(
       columns,
+      ofClusters(topology),
       topology.streams,
       next.producers,
       options.routing,
@@ -160,6 +169,21 @@ private[sink] final class SinkRun(
       ),
       open
     )
+  }
+
+  /** The columns for clusters with another format, which the metadata may have changed. */
+  private def ofClusters(topology: WriteTopology): Map[String, InputColumns] = {
+    val scope = new ClusterScope(options.clusters, topology.clusters.keySet.toSet)
+    val entries = options.streamId.flatMap(topology.streams.get).toSeq.flatMap(_.clusters)
+    val made = topology.clusters.keys.toSeq.flatMap { id =>
+      val metadata = entries.find(_.cluster == id).fold(Map.empty[String, String])(_.formatOptions)
+      val own = (scope.formats(id), metadata)
+      columnsOf.getOrElseUpdate(
+        own,
+        options.clusterFormats.of(own._1, own._2, WriteOptionsParser.parse).map(ofFormat)
+      ).map(id -> _)
+    }
+    made.toMap
   }
 
   private def recover(): Unit = {

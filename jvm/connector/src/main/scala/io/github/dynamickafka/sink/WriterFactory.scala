@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink
 
+import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
@@ -13,7 +14,7 @@ import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, Task
 import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
-import io.github.dynamickafka.sink.row.InputColumns
+import io.github.dynamickafka.sink.row.{InputColumns, OutputRow}
 import io.github.dynamickafka.sink.transaction.{
   Ages,
   TaskAttempt,
@@ -29,12 +30,14 @@ import io.github.dynamickafka.topology.WriteStream
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains
  * secrets, like the options of Spark's Kafka sink.
  *
+ * @param ofClusters by cluster id, where records have another format
  * @param producers by cluster id
  * @param exactlyOnce settings of exactly-once delivery
  * @param open receives the transactions of each task that has finished
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
+    ofClusters: Map[String, InputColumns],
     streams: Map[String, WriteStream],
     producers: Map[String, ProducerSettings],
     routing: ClusterRouting,
@@ -59,7 +62,7 @@ private[sink] final case class WriterFactory(
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, lanes.partitions, partition)
-    new RowWriter(columns, new RecordRouting(router, picker, deadLetters), lanes, open)
+    new RowWriter(columns, ofClusters, new RecordRouting(router, picker, deadLetters), lanes, open)
   }
 
   private def shared: TaskSender = {
@@ -119,18 +122,33 @@ private[sink] object WriterFactory {
 /** Writes the rows of one task. */
 private[sink] final class RowWriter(
     columns: InputColumns,
+    ofClusters: Map[String, InputColumns],
     routing: RecordRouting,
     lanes: TaskSender,
     open: Option[OpenTransactions]
 ) extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
+  private val read = columns.reader()
 
-  private val send: (String, Record) => Unit = (cluster, record) => {
+  private val others = ofClusters.map { case (id, of) => id -> of.reader() }
+  private var current: InternalRow = _
+
+  private val send: (String, Record) => Unit = (cluster, routed) => {
+    val record = if (others.isEmpty) routed else others.get(cluster).fold(routed)(inFormat(routed, _))
     lanes.send(cluster, record)
     counter.add(cluster, record)
   }
 
-  override def write(row: InternalRow): Unit = routing.send(columns.read(row))(send)
+  /** The same record in the format of its cluster. The key of the stream's format has routed it. */
+  private def inFormat(record: Record, read: InternalRow => OutputRow): Record = {
+    val own = read(current)
+    new ProducerRecord(record.topic, record.partition, record.timestamp, own.key, own.value, record.headers)
+  }
+
+  override def write(row: InternalRow): Unit = {
+    current = row
+    routing.send(read(row))(send)
+  }
 
   override def commit(): WriterCommitMessage = {
     val message = lanes.commit()

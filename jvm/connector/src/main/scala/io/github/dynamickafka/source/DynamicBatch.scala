@@ -41,14 +41,15 @@ private[source] final class DynamicBatch(
     decoding: Option[Decoding]
 ) extends Batch {
 
-  private lazy val partitions: Array[InputPartition] = Using.resource(watcher()) { metadata =>
+  private lazy val planned: (Topology, Array[InputPartition]) = Using.resource(watcher()) { metadata =>
     val topology = metadata.awaitFirst()
-    Using.resource(open())(plan(topology, _))
+    topology -> Using.resource(open())(plan(topology, _))
   }
 
-  override def planInputPartitions(): Array[InputPartition] = partitions
+  override def planInputPartitions(): Array[InputPartition] = planned._2
 
-  override def createReaderFactory(): PartitionReaderFactory = new ReaderFactory(decoding)
+  override def createReaderFactory(): PartitionReaderFactory =
+    new ReaderFactory(decoding.map(new ClusterDecoding(_, options).of(Seq(planned._1))))
 
   private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
     val configs = ClusterConfigs(options, answer.clusters.keySet.toSet)

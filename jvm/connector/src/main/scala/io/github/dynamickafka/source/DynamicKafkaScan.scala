@@ -10,7 +10,8 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
-import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
@@ -27,6 +28,7 @@ private[source] final class DynamicKafkaScan(
     options: SourceOptions,
     schema: StructType,
     layout: Option[Layout] = None,
+    answer: () => Option[KafkaStream] = () => None,
     clock: Clock = Clock.System
 ) extends Scan {
 
@@ -39,7 +41,7 @@ private[source] final class DynamicKafkaScan(
     val hadoop = hadoopConfiguration
     val memory = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
-      watcher(hadoop, options),
+      watcher(hadoop, options, None),
       () => memory.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
@@ -71,7 +73,7 @@ private[source] final class DynamicKafkaScan(
     val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
-      () => watcher(hadoop, once),
+      () => watcher(hadoop, once, answer()),
       () => open(source, "batch"),
       BatchPlanner(options, source),
       decoding
@@ -86,8 +88,8 @@ private[source] final class DynamicKafkaScan(
 
   override def supportedCustomMetrics(): Array[CustomMetric] = SparkKafkaSource.find().metrics
 
-  private def watcher(hadoop: Configuration, options: SourceOptions) = {
-    val service = MetadataServices.create(options.service, hadoop)
+  private def watcher(hadoop: Configuration, options: SourceOptions, known: Option[KafkaStream]) = {
+    val service = KnownAnswer.of(known, MetadataServices.create(options.service, hadoop))
     MetadataWatcher(
       service,
       options.subscription,

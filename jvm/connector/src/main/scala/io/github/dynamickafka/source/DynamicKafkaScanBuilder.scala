@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
+import io.github.dynamickafka.metadata.KafkaStream
 
 /**
  * Spark tells it which columns a batch read needs, so that only these are decoded; it does not do so for streaming queries. The
@@ -13,7 +14,8 @@ import io.github.dynamickafka.format.{Layout, MetadataColumn}
 private[source] final class DynamicKafkaScanBuilder(
     options: SourceOptions,
     schema: StructType,
-    private var layout: Option[Layout]
+    private var layout: Option[Layout],
+    answer: () => Option[KafkaStream]
 ) extends SupportsPushDownRequiredColumns {
 
   override def pruneColumns(required: StructType): Unit = {
@@ -23,6 +25,11 @@ private[source] final class DynamicKafkaScanBuilder(
 
   override def build(): Scan = {
     val headers = options.includeHeaders || layout.exists(_.has(MetadataColumn.Headers))
-    new DynamicKafkaScan(options.copy(includeHeaders = headers), layout.fold(schema)(_.schema), layout)
+    new DynamicKafkaScan(
+      options.copy(includeHeaders = headers),
+      layout.fold(schema)(_.schema),
+      layout,
+      answer
+    )
   }
 }

@@ -13,6 +13,7 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, Source
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.Decoders
 import io.github.dynamickafka.format.{DeclaredSchema, Layout, Layouts}
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
@@ -22,11 +23,15 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
  *
  * @param user the schema that the user gave to Spark
  * @param declared the schema of the registry with `schema=registry`, which was asked for when the table was made
+ * @param answer the stream, if the metadata service has been asked for it; for batch reads
+ * @param ofTable whether it is a table of a catalog
  */
 private[dynamickafka] final class DynamicKafkaTable(
     tableSchema: StructType,
     user: Option[StructType],
-    declared: Option[DeclaredSchema] = None
+    declared: Option[DeclaredSchema] = None,
+    answer: () => Option[KafkaStream] = () => None,
+    ofTable: Boolean = false
 ) extends Table
     with SupportsRead {
 
@@ -38,19 +43,18 @@ private[dynamickafka] final class DynamicKafkaTable(
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options), declared)
-    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user))
+    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable), declared)
+    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
 
 private[dynamickafka] object DynamicKafkaTable {
 
-  def parse(options: CaseInsensitiveStringMap): SourceOptions =
-    SourceOptionsParser.parse(SessionDefaults.without(
-      options,
-      SourceOptionSpecs.table,
-      SinkOptionSpecs.table
-    ))
+  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SourceOptions =
+    SourceOptionsParser.parse(
+      SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table),
+      ofTable
+    )
 
   /**
    * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can
@@ -63,10 +67,23 @@ private[dynamickafka] object DynamicKafkaTable {
    * The table with its columns, checked. Asks the metadata service and the registries only with `schema=registry`.
    *
    * @param user the schema that the user gave to Spark
+   * @param answer the stream, if the metadata service has been asked for it; for batch reads
+   * @param ofTable whether it is a table of a catalog
    */
-  def of(options: SourceOptions, user: Option[StructType]): DynamicKafkaTable = {
+  def of(
+      options: SourceOptions,
+      user: Option[StructType],
+      answer: () => Option[KafkaStream] = () => None,
+      ofTable: Boolean = false
+  ): DynamicKafkaTable = {
     val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
-    new DynamicKafkaTable(schema(RegistrySchemas.withSchema(options, declared), user), user, declared)
+    new DynamicKafkaTable(
+      schema(RegistrySchemas.withSchema(options, declared), user),
+      user,
+      declared,
+      answer,
+      ofTable
+    )
   }
 
   private def schema(options: SourceOptions, user: Option[StructType]): StructType =

@@ -82,6 +82,7 @@ private[source] final class DynamicMicroBatchStream(
   private var initialLook: Option[InitialLook] = None
   private var last: Option[TriggerSnapshot] = None
   private val ends = new KnownEnds
+  private val ofClusters = decoding.map(new ClusterDecoding(_, options))
   private var made: Option[Made] = None
   private val lags = new Lags
   private var read: Option[(String, CompositeOffset)] = None
@@ -231,12 +232,14 @@ private[source] final class DynamicMicroBatchStream(
     }
   }
 
-  override def createReaderFactory(): PartitionReaderFactory =
-    new ReaderFactory(decoding.map(d =>
-      d.copy(deadLetters =
+  override def createReaderFactory(): PartitionReaderFactory = {
+    val topologies = memory.topology.toSeq.flatMap(t => Seq(t.former, t.current))
+    new ReaderFactory(ofClusters.map(
+      _.of(topologies).copy(deadLetters =
         options.format.deadLetters.map(DeadLetterClusters(_, options, feed.current(), streams, configs))
       )
     ))
+  }
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.

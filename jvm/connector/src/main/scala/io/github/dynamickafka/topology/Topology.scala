@@ -98,6 +98,7 @@ private[dynamickafka] final case class TopologyCluster(
  *                        `cluster.<id>.startingOffsets`
  * @param partitions the partitions to read; None: all partitions
  * @param matched whether the topic is selected only by a pattern
+ * @param formatOptions options about the format of its records, where they differ from those of the stream
  */
 private[dynamickafka] final case class TopologyTopic(
     stream: String,
@@ -105,7 +106,8 @@ private[dynamickafka] final case class TopologyTopic(
     startingOffsets: Option[OffsetsPolicy] = None,
     stoppingOffsets: Option[OffsetsPolicy] = None,
     partitions: Option[SortedSet[Int]] = None,
-    matched: Boolean = false
+    matched: Boolean = false,
+    formatOptions: Map[String, String] = Map.empty
 ) {
   def reads(partition: Int): Boolean = partitions.forall(_(partition))
 }
@@ -125,7 +127,8 @@ private[dynamickafka] object TopologyTopic {
       startingOffsets = byStream.flatMap(_.startingOffsets).headOption,
       stoppingOffsets = byStream.flatMap(_.stoppingOffsets).headOption,
       partitions = Option.when(some.size == byStream.size)(some.reduce(_ ++ _)),
-      matched = byStream.forall(_.matched)
+      matched = byStream.forall(_.matched),
+      formatOptions = byStream.head.formatOptions
     )
   }
 }

@@ -64,12 +64,14 @@ private[dynamickafka] final case class WriteStream(
  * @param topics the topics, with the partitions that belong to the stream; None: all partitions
  * @param pattern a pattern of further topics of the stream
  * @param closed the reason why the cluster takes no writes; None: it takes writes
+ * @param formatOptions options about the format of its records, where they differ from those of the stream
  */
 private[dynamickafka] final case class WriteEntry(
     cluster: String,
     topics: SortedMap[String, Option[IndexedSeq[Int]]],
     pattern: Option[String],
-    closed: Option[String]
+    closed: Option[String],
+    formatOptions: Map[String, String] = Map.empty
 ) {
   def has(topic: String): Boolean = topics.contains(topic) || pattern.exists(topic.matches)
 

@@ -16,6 +16,11 @@ object Options {
   def parseOnly(options: (String, String)*): SourceOptions =
     SourceOptions.parse(new CaseInsensitiveStringMap(options.toMap.asJava))
 
+  /** The options of a query that writes. */
+  def parseSink(options: (String, String)*): SinkOptions = SinkOptionsParser.parse(
+    new CaseInsensitiveStringMap((Map("metadataService" -> "file", "streamId" -> "orders") ++ options).asJava)
+  )
+
   /** A reference that Kafka's config providers resolve. A literal would look like a missing interpolator. */
   def reference(to: String): String = "$" + s"{$to}"
 

@@ -258,7 +258,9 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("INVALID_OPTION", "fixed columns")("format" -> "string", "schema" -> "id INT")
   }
 
-  test("options of formats belong to the whole query, and are no options of the sink") {
-    assertRefused("INVALID_OPTION", "applies to the whole query")("cluster.blue.format" -> "json")
+  test("a cluster can have a format of its own, but no columns") {
+    assert(of("cluster.blue.format" -> "json").isPlain)
+    assertRefused("INVALID_OPTION", "applies to the whole query")("cluster.blue.keyFields" -> "id")
+    assertRefused("INVALID_OPTION", "'raw', 'string'")("cluster.blue.format" -> "xml")
   }
 }

@@ -12,6 +12,9 @@ import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService}
 final class EntryService extends ScriptedService(() => Nil) {
   @volatile var streams: Map[String, Seq[Entry]] = Map.empty
 
+  /** Options about the format of streams. */
+  @volatile var formats: Map[String, Map[String, String]] = Map.empty
+
   /** Called in each call, before the answer: to fail, or to take time. */
   @volatile var behave: () => Unit = () => ()
   recovers()
@@ -22,7 +25,8 @@ final class EntryService extends ScriptedService(() => Nil) {
   def recovers(): Unit = answer.set { () =>
     behave()
     streams.toSeq.map { case (id, entries) =>
-      new KafkaStream(id, entries.map(e => e.id -> e.metadata).toMap.asJava)
+      val format = formats.getOrElse(id, Map.empty[String, String])
+      new KafkaStream(id, entries.map(e => e.id -> e.metadata).toMap.asJava, format.asJava)
     }
   }
 

@@ -50,9 +50,11 @@ final case class Entry(
     stopping: Option[String] = None,
     pattern: Option[String] = None,
     partitions: Map[String, Seq[Int]] = Map.empty,
-    write: Boolean = true
+    write: Boolean = true,
+    format: Map[String, String] = Map.empty
 ) {
   def draining: Entry = copy(state = ClusterMetadata.Draining)
+  def in(options: (String, String)*): Entry = copy(format = options.toMap)
   def readOnly: Entry = copy(write = false)
   def startingAt(offsets: String): Entry = copy(starting = Some(offsets))
   def stoppingAt(offsets: String): Entry = copy(stopping = Some(offsets))
@@ -69,7 +71,8 @@ final case class Entry(
       state,
       pattern.orNull,
       partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
-      write
+      write,
+      format.asJava
     )
 }
 

@@ -92,6 +92,10 @@ private[dynamickafka] object UnsupportedOptions {
       "failOnDataLoss" -> read,
       "clusterFailurePolicy" -> read,
       "includeHeaders" -> "it is an option of the source; a sink always writes the column 'headers' if it exists.",
+      "parseErrors" -> read,
+      "keyParseErrors" -> read,
+      "valueParseErrors" -> read,
+      "metadataColumns" -> read,
       "sink.delivery-guarantee" -> "use 'deliveryGuarantee'.",
       "sink.transactional-id-prefix" -> "use 'transactionalIdPrefix'.",
       "sink.partitioner" -> "use 'partitioner'."

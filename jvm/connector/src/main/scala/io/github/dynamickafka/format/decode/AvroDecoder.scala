@@ -1,15 +1,12 @@
 package io.github.dynamickafka.format.decode
 
 import org.apache.avro.Schema
-import org.apache.spark.sql.avro.SchemaConverters
 
-import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.{AvroSchemas, SideLayout}
 
 /** Decodes Avro's binary encoding without a header, with the results of Spark's `from_avro`. */
 private[decode] final class AvroDecoder(side: SideLayout) extends Decoder {
-  private val schema: Schema = side.avro.fold(
-    SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", "")
-  )(new Schema.Parser().parse(_))
+  private val schema: Schema = side.avro.fold(AvroSchemas.of(side.schema))(new Schema.Parser().parse(_))
   private val body = new AvroBody(schema, schema, side)
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {

@@ -23,11 +23,14 @@ private[metadata] object DocumentV1 {
 
   private type Properties = Map[String, String]
 
+  /** @param registry the options of the registry of this cluster */
+  private final case class Cluster(properties: Properties, registry: Map[String, String])
+
   def streams(root: DocumentNode): Seq[KafkaStream] = {
     val top = root.fields(Top)
     version(top.getOrElse("version", root.fail("'version' is missing, write 'version: 1'")))
     val clusters = top.get("clusters").toSeq.flatMap(_.items("cluster"))
-      .map { case (id, node) => DocumentParts.clusterId(id, node) -> properties(node) }.to(VectorMap)
+      .map { case (id, node) => DocumentParts.clusterId(id, node) -> cluster(node) }.to(VectorMap)
     top.getOrElse("streams", root.fail("'streams' is missing")).items("stream")
       .map { case (id, node) => stream(DocumentParts.streamId(id, node), node, clusters) }
   }
@@ -37,9 +40,15 @@ private[metadata] object DocumentV1 {
     if (found != "1") node.fail(s"version $found is unknown; this release supports version 1")
   }
 
-  private def properties(cluster: DocumentNode): Properties = {
-    val node =
-      cluster.fields(Seq("properties")).getOrElse("properties", cluster.fail("'properties' is missing"))
+  private def cluster(node: DocumentNode): Cluster = {
+    val fields = node.fields(Seq("properties", DocumentFormat.Registry))
+    Cluster(
+      properties(fields.getOrElse("properties", node.fail("'properties' is missing"))),
+      fields.get(DocumentFormat.Registry).fold(Map.empty[String, String])(DocumentFormat.registry)
+    )
+  }
+
+  private def properties(node: DocumentNode): Properties = {
     val found = node.items("property").map { case (key, value) => (key, value, value.scalar) }
     found.find(_._1 == DocumentParts.Bootstrap) match {
       case None => node.fail(s"'${DocumentParts.Bootstrap}' is missing")
@@ -48,23 +57,32 @@ private[metadata] object DocumentV1 {
     found.map { case (key, _, text) => key -> text }.to(VectorMap)
   }
 
-  private def stream(id: String, node: DocumentNode, clusters: Map[String, Properties]): KafkaStream = {
-    val entries = node.fields(Seq("clusters")).getOrElse("clusters", node.fail("'clusters' is missing"))
+  private def stream(id: String, node: DocumentNode, clusters: Map[String, Cluster]): KafkaStream = {
+    val fields = node.fields("clusters" +: DocumentFormat.Keys)
+    val entries = fields.getOrElse("clusters", node.fail("'clusters' is missing"))
+    val format = DocumentFormat.options(fields)
     val found = new ju.LinkedHashMap[String, ClusterMetadata]
     entries.items("cluster").foreach { case (cluster, entry) =>
-      val properties = clusters.getOrElse(
+      val known = clusters.getOrElse(
         cluster,
         entry.fail(
           s"'clusters' has no cluster '$cluster'.${Names.didYouMean(cluster, clusters.keys)}"
         )
       )
-      found.put(cluster, clusterMetadata(entry, properties))
+      // A registry of the stream takes precedence over that of the cluster.
+      val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else known.registry
+      found.put(cluster, clusterMetadata(entry, known.properties, registry))
     }
-    new KafkaStream(id, found)
+    new KafkaStream(id, found, format.asJava)
   }
 
-  private def clusterMetadata(entry: DocumentNode, properties: Properties): ClusterMetadata = {
-    val fields = entry.fields(Entry ++ CamelCase.values)
+  private def clusterMetadata(
+      entry: DocumentNode,
+      properties: Properties,
+      registry: Map[String, String]
+  ): ClusterMetadata = {
+    val fields = entry.fields(Entry ++ CamelCase.values ++ DocumentFormat.Keys)
+    val format = DocumentFormat.options(fields)
     oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
     new ClusterMetadata(
       fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
@@ -74,7 +92,8 @@ private[metadata] object DocumentV1 {
       fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
       fields.get("topic_pattern").map(pattern).orNull,
       fields.get("partitions").map(DocumentParts.partitions).orNull,
-      fields.get("write").forall(_.truth)
+      fields.get("write").forall(_.truth),
+      (if (DocumentFormat.hasRegistry(format)) format else registry ++ format).asJava
     )
   }
 

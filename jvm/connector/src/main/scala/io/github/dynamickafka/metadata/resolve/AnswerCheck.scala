@@ -30,7 +30,8 @@ private[metadata] object AnswerCheck {
       state: String,
       starting: Option[OffsetsPolicy],
       stopping: Option[OffsetsPolicy],
-      write: Boolean
+      write: Boolean,
+      formatOptions: Map[String, String]
   ) {
     def draining: Boolean = state == ClusterMetadata.Draining
     def removed: Boolean = state == ClusterMetadata.Removed
@@ -79,7 +80,8 @@ private[metadata] object AnswerCheck {
       state(where, cluster.state),
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
-      cluster.write
+      cluster.write,
+      cluster.getFormatOptions.asScala.toMap
     )
   }
 

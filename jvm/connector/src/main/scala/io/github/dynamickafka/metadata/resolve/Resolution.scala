@@ -83,7 +83,14 @@ private[dynamickafka] object Resolution {
   }
 
   private def topic(entry: AnswerCheck.Entry, partitions: Option[SortedSet[Int]]) =
-    TopologyTopic(entry.stream, entry.draining, entry.starting, entry.stopping, partitions)
+    TopologyTopic(
+      entry.stream,
+      entry.draining,
+      entry.starting,
+      entry.stopping,
+      partitions,
+      formatOptions = entry.formatOptions
+    )
 
   private def missing(stream: String, reason: String) =
     Errors.metadataInvalid(

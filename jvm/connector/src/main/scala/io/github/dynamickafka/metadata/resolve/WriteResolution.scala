@@ -69,7 +69,8 @@ private[metadata] object WriteResolution {
       e.cluster,
       SortedMap.from(e.topics.map { case (topic, some) => topic -> some.map(_.toIndexedSeq) }),
       e.pattern,
-      closed
+      closed,
+      e.formatOptions
     )
   }
 }

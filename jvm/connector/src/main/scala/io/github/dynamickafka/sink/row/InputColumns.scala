@@ -6,18 +6,22 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, SideSource}
+import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
 
 /**
- * The indices of the columns that the sink reads. Other columns are ignored, as in Spark's Kafka sink.
+ * The columns of the rows of a query: those that route a record, and those that are its key and value.
+ *
+ * @param indices of the columns that route
+ * @param clusterOfEach the column with the cluster, if each row has one
  */
 private[dynamickafka] final class InputColumns private (
     indices: Map[String, (Int, DataType)],
-    nullable: Set[String]
+    encoding: Encoding,
+    val clusterOfEach: Option[String]
 ) extends Serializable {
   import InputColumns._
 
-  private val value = indices(Value)
-  private val key = indices.get(Key)
   private val headers = indices.get(Headers).map(_._1)
   private val timestamp = indices.get(Timestamp).map(_._1)
   private val partition = indices.get(Partition).map(_._1)
@@ -27,15 +31,24 @@ private[dynamickafka] final class InputColumns private (
 
   def hasStream: Boolean = stream.isDefined
 
-  /** The column with the cluster, if each row has one. */
-  def clusterOfEach: Option[String] = cluster.map(_ => Cluster).filterNot(nullable)
+  /** For one task. */
+  private[sink] def reader(): InternalRow => OutputRow = {
+    val value = new RowEncoder(encoding.value, "value")
+    val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
+      val encoder = new RowEncoder(source, "key")
+      encoder(_)
+    }
+    row => read(row, key(row), value(row))
+  }
 
-  private[sink] def read(row: InternalRow): OutputRow = {
+  private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)
       .map(i => math.floorDiv(row.getLong(i), MicrosPerMs)).filter(_ != NoTimestamp)
     val all = headers.filterNot(row.isNullAt).fold(Seq.empty[Option[Header]])(headersAt(row, _))
     output(
       row,
+      key,
+      value,
       time.filter(_ >= 0),
       all.flatten,
       time.filter(_ < 0).map(ms => s"its timestamp is $ms ms, and Kafka accepts none before 1970")
@@ -45,12 +58,14 @@ private[dynamickafka] final class InputColumns private (
 
   private def output(
       row: InternalRow,
+      key: Array[Byte],
+      value: Array[Byte],
       timeMs: Option[Long],
       headers: Seq[Header],
       invalid: Option[String]
   ) = OutputRow(
-    key = key.fold(NoBytes)(bytes(row, _)),
-    value = bytes(row, value),
+    key = key,
+    value = value,
     headers = headers,
     timestampMs = timeMs.map(Long.box).orNull,
     partition = partition.filterNot(row.isNullAt).map(row.getInt),
@@ -62,12 +77,6 @@ private[dynamickafka] final class InputColumns private (
 
   private def text(row: InternalRow, column: Option[Int]): Option[String] =
     column.filterNot(row.isNullAt).map(row.getUTF8String(_).toString)
-
-  private def bytes(row: InternalRow, column: (Int, DataType)): Array[Byte] = column match {
-    case (i, _) if row.isNullAt(i) => NoBytes
-    case (i, BinaryType) => row.getBinary(i)
-    case (i, _) => row.getUTF8String(i).getBytes
-  }
 
   /** None: a header without a key. */
   private def headersAt(row: InternalRow, i: Int): Seq[Option[Header]] = {
@@ -98,11 +107,11 @@ private[dynamickafka] object InputColumns {
   private val HeadersType =
     ArrayType(StructType(Seq(StructField("key", StringType), StructField("value", BinaryType))))
 
+  private type Accepted = (String, (String, DataType => Boolean))
   private val bytes = "STRING or BINARY" -> ((t: DataType) => isText(t) || t == BinaryType)
   private val string = "STRING" -> (isText _)
-  private val accepted: Seq[(String, (String, DataType => Boolean))] = Seq(
-    Value -> bytes,
-    Key -> bytes,
+  private val whole: Seq[Accepted] = Seq(Value -> bytes, Key -> bytes)
+  private val routing: Seq[Accepted] = Seq(
     Headers -> (HeadersType.sql -> isHeaders _),
     Timestamp -> ("TIMESTAMP" -> (_ == TimestampType)),
     Partition -> ("INT" -> (_ == IntegerType)),
@@ -115,29 +124,59 @@ private[dynamickafka] object InputColumns {
    * @param caseSensitive whether `spark.sql.caseSensitive` is set
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_COLUMN
    */
-  def of(schema: StructType, caseSensitive: Boolean): InputColumns = {
-    val found = accepted.flatMap { case (name, (expected, accepts)) =>
+  def of(
+      schema: StructType,
+      caseSensitive: Boolean,
+      format: FormatOptions = FormatOptions()
+  ): InputColumns = {
+    def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
-        if (caseSensitive) field.name == name else field.name.equalsIgnoreCase(name)
+        if (caseSensitive) field.name == prefix + name else field.name.equalsIgnoreCase(prefix + name)
       }
-      if (same.length > 1) throw Errors.invalidColumn(name, "there is more than one column with this name.")
+      if (same.length > 1)
+        throw Errors.invalidColumn(prefix + name, "there is more than one column with this name.")
       same.headOption.map { case (field, i) =>
         if (!accepts(field.dataType))
-          throw Errors.invalidColumn(name, s"its type is ${field.dataType.sql}, but must be $expected.")
+          throw Errors.invalidColumn(
+            prefix + name,
+            s"its type is ${field.dataType.sql}, but must be $expected.${if (isPlain(format)) ""
+              else fieldOfRecord}"
+          )
         name -> (i -> field.dataType)
       }
     }.toMap
-    if (!found.contains(Value))
-      throw Errors.invalidColumn(
-        Value,
-        s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
-      )
-    new InputColumns(found, found.collect { case (name, (i, _)) if schema(i).nullable => name }.toSet)
+    val routes = find(routing, format.metadataPrefix)
+    val encoding =
+      if (isPlain(format)) plain(schema, find(whole, ""))
+      else Encodings.of(format, schema, routes.values.map(_._1).toSet, caseSensitive)
+    val cluster = routes.get(Cluster).map { case (i, _) => schema(i) }.filterNot(_.nullable).map(_.name)
+    new InputColumns(routes, encoding, cluster)
   }
 
-  /** The columns that records do not have, which a DataFrame may have nevertheless. */
-  def others(schema: StructType): Seq[String] =
-    schema.fieldNames.toSeq.filterNot(name => accepted.exists(_._1.equalsIgnoreCase(name)))
+  /** The columns that records do not have, which a DataFrame may have nevertheless: other columns are ignored. */
+  def ignored(schema: StructType, format: FormatOptions): Seq[String] =
+    if (!isPlain(format)) Nil
+    else {
+      val known = whole.map(_._1) ++ routing.map(format.metadataPrefix + _._1)
+      schema.fieldNames.toSeq.filterNot(name => known.exists(_.equalsIgnoreCase(name)))
+    }
+
+  /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
+  private def isPlain(format: FormatOptions) = format.value.format == Format.Raw && format.key.isEmpty
+
+  private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
+    def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }
+    Encoding(
+      of(Value).getOrElse(throw Errors.invalidColumn(
+        Value,
+        s"the column is required but missing. The columns are ${schema.fieldNames.mkString("'", "', '", "'")}."
+      )),
+      of(Key)
+    )
+  }
+
+  private val fieldOfRecord =
+    s" For a field of this name in the records, set '${FormatOptionSpecs.MetadataPrefix.name}'."
 
   private def isText(t: DataType): Boolean = t.isInstanceOf[StringType]
 

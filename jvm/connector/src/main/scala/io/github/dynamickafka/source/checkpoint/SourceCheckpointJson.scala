@@ -104,6 +104,12 @@ private[source] object SourceCheckpointJson {
       numbers.foreach(partitions.add(_))
     }
     if (topic.matched) t.put("matched", true)
+    // Options of a registry may be secrets.
+    val format = topic.formatOptions.filterNot(_._1.startsWith("registry."))
+    if (format.nonEmpty) {
+      val options = t.putObject("format")
+      format.toSeq.sorted.foreach { case (name, value) => options.put(name, value) }
+    }
     ()
   }
 
@@ -127,7 +133,8 @@ private[source] object SourceCheckpointJson {
     startingOffsets = offsets(t, "startingOffsets"),
     stoppingOffsets = offsets(t, "stoppingOffsets"),
     partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt))),
-    matched = t.path("matched").asBoolean(false)
+    matched = t.path("matched").asBoolean(false),
+    formatOptions = fields(t.path("format")).map { case (name, value) => name -> value.asText }.toMap
   )
 
   private def offsets(node: JsonNode, field: String) =

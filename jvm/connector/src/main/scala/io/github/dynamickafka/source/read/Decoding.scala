@@ -5,11 +5,16 @@ import org.apache.spark.util.LongAccumulator
 
 import io.github.dynamickafka.format.Layout
 
-/** What the tasks of a query need to decode records. Sent to executors. */
+/**
+ * What the tasks of a query need to decode records. Sent to executors.
+ *
+ * @param ofClusters by cluster and stream, where records have another format than `layout`, with the same columns
+ */
 private[source] final case class Decoding(
     layout: Layout,
     counts: DecodeCounts,
-    deadLetters: Option[DeadLetterTargets] = None
+    deadLetters: Option[DeadLetterTargets] = None,
+    ofClusters: Map[(String, String), Layout] = Map.empty
 )
 
 /**

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders}
-import io.github.dynamickafka.format.{ParseErrors, SideLayout}
+import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
 
 /**
  * Decodes the records of one task, and decides what happens to bad ones. The thread of the task creates and uses it, for all
@@ -39,7 +39,22 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
     if (key ne null) key.from(cluster)
   }
 
-  def rows(cluster: String, stream: String): RecordRows = new DecodedRow(this, layout, cluster, stream)
+  /** Decoders of clusters with another format. */
+  private var others = Map.empty[Layout, RecordDecoder]
+
+  def rows(cluster: String, stream: String): RecordRows =
+    decoding.ofClusters.get((cluster, stream)) match {
+      case Some(own) => other(own).rows(cluster, stream)
+      case None => new DecodedRow(this, layout, cluster, stream)
+    }
+
+  private def other(own: Layout): RecordDecoder = others.getOrElse(
+    own, {
+      val decoder = new RecordDecoder(decoding.copy(layout = own, ofClusters = Map.empty))
+      others += own -> decoder
+      decoder
+    }
+  )
 
   /** Shows the next row of the record; false if there is none. */
   def more(): Boolean = (change ne null) && change.next(values)
@@ -99,7 +114,10 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   private var hasLetters = false
 
   /** At the end of the records: waits until all dead letters are stored. */
-  def finish(): Unit = if (hasLetters) letters.finish()
+  def finish(): Unit = {
+    if (hasLetters) letters.finish()
+    others.valuesIterator.foreach(_.finish())
+  }
 
   private def isLetter(side: SideLayout, bad: DecodeFailure) =
     (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
@@ -153,4 +171,11 @@ private[source] object RecordDecoder {
       )}: ${failure.reason}"
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
+
+  /** One value that is always null. */
+  private[read] val Nulls: DecodedValues = {
+    val values = new DecodedValues(Array[DataType](StringType))
+    values.clear()
+    values
+  }
 }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
 /**
- * Spark's conversion of Avro records to rows. In a package of Spark because the class is private to it; Spark's own Avro
+ * Spark's conversion of Avro records to rows, and back. In a package of Spark because the class is private to it; Spark's own Avro
  * functions are in a jar that is not on the class path by default, this class is.
  */
 object DynamicKafkaAvro {
@@ -28,6 +28,10 @@ object DynamicKafkaAvro {
     )
     made.deserialize
   }
+
+  /** A row as an Avro record, or a value as one of Avro's types, as `to_avro` makes it. */
+  def serializer(schema: Schema, dataType: DataType): Any => Any =
+    new AvroSerializer(dataType, schema, false).serialize
 
   private val RebaseMode = "spark.sql.avro.datetimeRebaseModeInRead"
 }

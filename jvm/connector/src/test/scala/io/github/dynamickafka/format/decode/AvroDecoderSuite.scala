@@ -65,9 +65,12 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(!decode(good).bad)
   }
 
-  test("a schema as DDL is that of Spark's to_avro") {
+  test("a schema as DDL is a record topLevelRecord with nullable fields, null first") {
     val side = Decoded.side("id INT, name STRING", "format" -> "avro")
-    val own = org.apache.spark.sql.avro.SchemaConverters.toAvroType(side.schema, false, "topLevelRecord", "")
+    val own = new Schema.Parser().parse(
+      """{"type":"record","name":"topLevelRecord","fields":[
+        |{"name":"id","type":["null","int"]},{"name":"name","type":["null","string"]}]}""".stripMargin
+    )
     val record = new GenericData.Record(own)
     record.put("id", 5)
     record.put("name", "x")

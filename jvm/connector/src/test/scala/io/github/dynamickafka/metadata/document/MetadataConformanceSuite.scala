@@ -22,6 +22,12 @@ class MetadataConformanceSuite extends AnyFunSuite {
         val streams = MetadataDocument.parse(document, "file streams.yaml").streams
         val found = streams.map { case (id, stream) => id -> clusters(stream) }.asJava
         assert(mapper.valueToTree[JsonNode](found) == one.get("streams"))
+        val options =
+          streams.collect { case (id, s) if !s.getFormatOptions.isEmpty => id -> s.getFormatOptions }
+        assert(
+          mapper.valueToTree[JsonNode](options.asJava) ==
+            Option(one.get("format_options")).getOrElse(mapper.createObjectNode())
+        )
         assert(streams.keys.toSeq == one.get("streams").fieldNames.asScala.toSeq)
       } else refused(document, one.get("refused"))
     }
@@ -51,6 +57,7 @@ class MetadataConformanceSuite extends AnyFunSuite {
     "write" -> (if (cluster.write) null else cluster.write),
     "starting_offsets" -> cluster.startingOffsets,
     "stopping_offsets" -> cluster.stoppingOffsets,
+    "format_options" -> (if (cluster.getFormatOptions.isEmpty) null else cluster.getFormatOptions),
     "properties" -> cluster.getProperties
   ).filter(_._2 != null).toMap.asJava
 }

@@ -51,7 +51,7 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
 
   /** A row with a timestamp in microseconds and a header of each key. */
   private def read(micros: Any, keys: String*): OutputRow =
-    accepted("value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>").read(
+    accepted("value STRING, timestamp TIMESTAMP, headers ARRAY<STRUCT<key: STRING, value: BINARY>>").reader()(
       InternalRow(UTF8String.fromString("v"), micros, new GenericArrayData(keys.map(header)))
     )
 

@@ -1,0 +1,60 @@
+package io.github.dynamickafka.format
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{StructField, StructType}
+
+/** The same columns, from records in the format of one cluster. Pure. */
+private[dynamickafka] object ClusterLayouts {
+  import ColumnOrigin._
+
+  /**
+   * @param stream the layout of the stream, whose columns are those of the table
+   * @param own the format of the cluster; its `schema` says how bytes are read, and fields become columns by name
+   */
+  def of(stream: Layout, own: FormatOptions): Layout = {
+    val value = side(stream.value, own.value, own.schema)
+    val key = stream.key.map(k => side(k, own.key.getOrElse(k.format), None))
+    def index(layout: SideLayout, of: SideLayout, i: Int) =
+      layout.schema.fields.indexWhere(_.name == of.schema(i).name)
+    Layout(
+      stream.columns.map { column =>
+        column.copy(origin = column.origin match {
+          case OfValue(i) => found(index(value, stream.value, i))(OfValue(_))
+          case OfKey(i) => key.fold[ColumnOrigin](Absent)(k => found(index(k, stream.key.get, i))(OfKey(_)))
+          case other => other
+        })
+      },
+      value,
+      key
+    )
+  }
+
+  private def found(i: Int)(origin: Int => ColumnOrigin): ColumnOrigin = if (i < 0) Absent else origin(i)
+
+  private def side(stream: SideLayout, own: SideFormat, declared: Option[DeclaredSchema]): SideLayout = {
+    val columns = stream.schema.fields.map(f => f.name -> f).toMap
+    // Values have the types of the columns; other fields, which are skipped, have those of the cluster.
+    val fields = declared.filter(_ => own.format.hasFields).fold(stream.schema.fields.toSeq)(
+      _.columns.map(f => columns.getOrElse(f.name, f))
+    )
+    val wanted = stream.wanted.map(stream.schema(_).name)
+    val avro = declared match {
+      case Some(DeclaredSchema(_, text: Some[String])) => text
+      case Some(DeclaredSchema(ofCluster, _)) if own.format == Format.Avro =>
+        Some(AvroSchemas.of(ofCluster).toString)
+      case _ => stream.avro.filter(_ => own.format == stream.format.format)
+    }
+    SideLayout(
+      own.copy(options = zone(stream, own) ++ own.options),
+      StructType(fields.map(f => StructField(f.name, f.dataType, nullable = true))),
+      fields.indices.filter(i => wanted.contains(fields(i).name)),
+      avro
+    )
+  }
+
+  private def zone(stream: SideLayout, own: SideFormat): Map[String, String] = own.format match {
+    case Format.Json | Format.Csv =>
+      Map("timeZone" -> stream.format.options.getOrElse("timeZone", SQLConf.get.sessionLocalTimeZone))
+    case _ => Map.empty
+  }
+}

@@ -1,0 +1,27 @@
+package io.github.dynamickafka.format.encode
+
+import java.io.CharArrayWriter
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.csv.{CSVOptions, UnivocityGenerator}
+import org.apache.spark.sql.internal.SQLConf
+
+import io.github.dynamickafka.format.encode.SideSource.Fields
+
+/** Encodes fields as a line of CSV without a line end, by Spark's generator, as `to_csv` does. */
+private[encode] final class CsvEncoder(side: Fields) extends Encoder {
+  private val options = new CSVOptions(
+    side.format.options,
+    true,
+    SQLConf.get.sessionLocalTimeZone,
+    SQLConf.get.columnNameOfCorruptRecord
+  )
+  private val generator = new UnivocityGenerator(side.schema, new CharArrayWriter, options)
+
+  /** Of a single column that is null, the generator makes nothing, and a line without a value is a bad record. */
+  private val noValue = s"${options.quote}${options.quote}"
+
+  override def encode(row: InternalRow): Array[Byte] =
+    Option(generator.writeToString(row)).getOrElse(noValue).getBytes(UTF_8)
+}

@@ -1,0 +1,154 @@
+package io.github.dynamickafka.format.encode
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.encode.SideSource.{Column, Fields}
+import io.github.dynamickafka.format.{
+  Format,
+  FormatOptionSpecs,
+  FormatOptions,
+  MetadataColumn,
+  SchemaText,
+  SideFormat
+}
+
+/** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
+private[dynamickafka] object Encodings {
+
+  /**
+   * @param input the columns of the rows
+   * @param routing the indexes of those that route a record, and are not in its key or value
+   * @param caseSensitive whether names are compared with their case
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_COLUMN`, `INVALID_SCHEMA`
+   */
+  def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
+    val made = new Encodings(options, input, routing, caseSensitive)
+    val encoding = Encoding(made.value, made.key)
+    (encoding.value +: encoding.key.toSeq).foreach {
+      case fields: Fields => Encoders.check(fields, options.schema.isDefined)
+      case _ => ()
+    }
+    encoding
+  }
+
+  /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
+  private val OfReading =
+    Seq(MetadataColumn.Offset, MetadataColumn.TimestampKind, MetadataColumn.LeaderEpoch).map(_.name)
+}
+
+private final class Encodings(
+    options: FormatOptions,
+    input: StructType,
+    routing: Set[Int],
+    caseSensitive: Boolean
+) {
+  private val assignment = new StoreAssignment(input)
+  private def same(a: String, b: String) = if (caseSensitive) a == b else a.equalsIgnoreCase(b)
+
+  private val payload: Seq[(StructField, Int)] = input.fields.toSeq.zipWithIndex.filterNot(f => routing(f._2))
+  payload.map(_._1.name).foreach { name =>
+    if (payload.count(p => same(p._1.name, name)) > 1)
+      throw Errors.invalidColumn(name, "there is more than one column with this name.")
+    if (Encodings.OfReading.exists(n => same(options.metadataPrefix + n, name)))
+      throw Errors.invalidColumn(
+        name,
+        "it is metadata of a record that was read, and cannot be written; remove it. For a field of this name in the records, set " +
+          s"'${FormatOptionSpecs.MetadataPrefix.name}'."
+      )
+  }
+
+  private val wholeKey = options.key.filter(!_.format.hasFields)
+  private val wholeValue = Some(options.value).filter(!_.format.hasFields)
+  private def isWhole(name: String) =
+    (wholeKey.isDefined && same(name, "key")) || (wholeValue.isDefined && same(name, "value"))
+
+  /** The fields of the records, with what they are made of. */
+  private val fields: Seq[(StructField, Expression)] = {
+    val columns = payload.filterNot(p => isWhole(p._1.name))
+    options.schema.map(_.columns) match {
+      case None => columns.map { case (field, i) => field -> assignment.plain(i) }
+      case Some(schema) =>
+        columns.find(c => !schema.exists(f => same(f.name, c._1.name))).foreach { case (field, _) =>
+          throw Errors.invalidColumn(
+            field.name,
+            s"it is neither in '${FormatOptionSpecs.Schema.name}' nor does it route the record; remove or rename it."
+          )
+        }
+        schema.map(field => field -> assignment.to(field, columns.find(c => same(c._1.name, field.name)).map(_._2)))
+    }
+  }
+
+  options.keyFields.find(name => !fields.exists(f => same(f._1.name, name))).foreach { name =>
+    val reason = s"'${FormatOptionSpecs.KeyFields.name}' contains it, but there is no such column."
+    if (options.schema.isDefined) throw Errors.invalidSchema(s"'$name': $reason")
+    else throw Errors.invalidColumn(name, reason)
+  }
+
+  private val (ofKey, others) = fields.partition(f => options.keyFields.exists(same(_, f._1.name)))
+
+  val key: Option[SideSource] = options.key.flatMap { side =>
+    if (!side.format.hasFields) whole(side, "key")
+    else Some(encoded(
+      side,
+      ofKey.map { case (field, e) => field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e },
+      None
+    ))
+  }
+
+  val value: SideSource =
+    if (wholeValue.isDefined) {
+      (if (options.exceptKey) others else fields).headOption.foreach { case (field, _) =>
+        val hint =
+          if (options.keyFields.exists(same(_, field.name)))
+            s"set '${FormatOptionSpecs.ValueFieldsInclude.name}' to 'EXCEPT_KEY'."
+          else if (same(field.name, "key")) s"set '${FormatOptionSpecs.KeyFormat.name}'."
+          else "remove or rename it."
+        throw Errors.invalidColumn(
+          field.name,
+          s"the format '${options.value.format.name}' of the values has only the column 'value': $hint"
+        )
+      }
+      whole(options.value, "value").getOrElse(throw Errors.invalidColumn(
+        "value",
+        s"the column is required but missing. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
+      ))
+    } else {
+      val of = if (options.exceptKey) others else fields
+      if (of.isEmpty)
+        throw Errors.invalidColumn(
+          "value",
+          s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
+        )
+      // An Avro schema that was given also has the fields of the key.
+      encoded(options.value, of, options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty))
+    }
+
+  /** None: there is no such column. */
+  private def whole(side: SideFormat, name: String): Option[SideSource] =
+    payload.find(p => same(p._1.name, name)).map { case (field, i) =>
+      val isText = field.dataType.isInstanceOf[StringType]
+      if (!isText && !(side.format == Format.Raw && field.dataType == BinaryType))
+        throw Errors.invalidColumn(
+          field.name,
+          s"its type is ${field.dataType.sql}, but must be ${if (side.format == Format.Raw) "STRING or BINARY" else "STRING"}."
+        )
+      Column(i, field.dataType)
+    }
+
+  /** The time zone is that of the session that starts the query, as with Spark's functions. */
+  private def encoded(side: SideFormat, of: Seq[(StructField, Expression)], avro: Option[String]): Fields = {
+    val zone = side.format match {
+      case Format.Json | Format.Csv => Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      case _ => Map.empty[String, String]
+    }
+    Fields(
+      side.copy(options = zone ++ side.options),
+      SchemaText.nullable(StructType(of.map(_._1))),
+      of.map(_._2),
+      avro
+    )
+  }
+}

@@ -1,0 +1,44 @@
+package io.github.dynamickafka.format.encode
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.types.BinaryType
+
+import io.github.dynamickafka.error.Errors
+
+/**
+ * Makes the keys or the values of rows. Used by one task. Not thread-safe.
+ *
+ * @param side `key` or `value`, for errors
+ */
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String) {
+
+  private val encode: InternalRow => Array[Byte] = source match {
+    case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
+    case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
+    case fields: SideSource.Fields =>
+      val project = UnsafeProjection.create(fields.columns)
+      val encoder = Encoders.of(fields)
+      val format = fields.format.format.name
+      row =>
+        try encoder.encode(project(row))
+        catch { case NonFatal(e) => throw Errors.encodeFailed(side, format, RowEncoder.reason(e)) }
+  }
+
+  /** @return null: no key, or a tombstone */
+  def apply(row: InternalRow): Array[Byte] = encode(row)
+}
+
+private[encode] object RowEncoder {
+
+  /** Nothing of the row: of Spark's texts, only that of a cast that overflows is known to have no value. */
+  private def reason(e: Throwable): String = e match {
+    case t: org.apache.spark.SparkThrowable if t.getCondition == "CAST_OVERFLOW_IN_TABLE_INSERT" =>
+      e.getMessage.linesIterator.next()
+    case t: org.apache.spark.SparkThrowable => s"${e.getClass.getSimpleName} ${t.getCondition}"
+    case _: NullPointerException => "a field is null that the schema requires"
+    case _ => e.getClass.getSimpleName
+  }
+}

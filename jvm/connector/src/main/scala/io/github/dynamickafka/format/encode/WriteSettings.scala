@@ -1,0 +1,74 @@
+package io.github.dynamickafka.format.encode
+
+import io.github.dynamickafka.config.option.{OptionName, OptionType}
+import io.github.dynamickafka.format.{Format, FormatSetting}
+
+/** The options of the formats in a query that writes, by Spark's names. */
+private[encode] object WriteSettings {
+  import OptionType.{boolean, text}
+
+  private val anything: OptionType[String] = OptionType("string", Right(_))
+  private def texts(names: String*) = names.map(FormatSetting(_, text))
+  private def flags(names: String*) = names.map(FormatSetting(_, boolean))
+
+  private val times = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale")
+
+  def of(format: Format): Seq[FormatSetting] = format match {
+    case Format.Json =>
+      (FormatSetting.TimestampStandard +: times) ++ flags("pretty", "writeNonAsciiCharacterAsCodePoint") :+
+        FormatSetting("ignoreNullFields", boolean, Seq("encode.ignoreNullFields"))
+    case Format.Csv =>
+      Seq(
+        FormatSetting("sep", anything, Seq("delimiter", "fieldDelimiter")),
+        FormatSetting("quote", anything, Seq("quoteCharacter")),
+        FormatSetting("escape", anything, Seq("escapeCharacter")),
+        FormatSetting("nullValue", anything, Seq("nullLiteral")),
+        FormatSetting("emptyValue", anything),
+        FormatSetting("charToEscapeQuoteEscaping", anything)
+      ) ++ times ++ flags("quoteAll", "escapeQuotes", "ignoreLeadingWhiteSpace", "ignoreTrailingWhiteSpace")
+    case _ => Nil
+  }
+
+  /** Why an option that Spark or Flink have is not accepted. */
+  def refused(format: Format)(option: String): Option[String] = {
+    val name = OptionName.normalize(option)
+    val reading = FormatSetting.of(format).exists(_.named(option))
+    if (format == Format.Csv && FormatSetting.DisableQuotes.named(option))
+      Some("a value that contains the separator could not be read without quotes.")
+    else if (reading || name == "mode") Some("it has no effect when records are written.")
+    else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else NotOffered.get(format -> name)
+  }
+
+  private val NotOffered: Map[(Format, String), String] = {
+    val json = Seq(
+      "mapNullKey.mode" -> "the keys of Spark's maps are never null.",
+      "mapNullKey.literal" -> "the keys of Spark's maps are never null.",
+      "encode.decimalAsPlainNumber" -> "decimals are written as Spark's 'to_json' writes them."
+    )
+    val csv = Seq("header", "lineSep", "encoding", "compression", "arrayElementDelimiter", "extension")
+      .map(_ -> "it has no effect in records of Kafka.")
+    (json.map(Format.Json -> _) ++ csv.map(Format.Csv -> _)).map { case (format, (name, why)) =>
+      (format: Format, OptionName.normalize(name)) -> why
+    }.toMap
+  }
+
+  /**
+   * The options for Spark. Timestamps have six digits, because Spark's own default cuts off what is below milliseconds; spaces
+   * at the ends of texts are kept, which Spark's default does not do.
+   */
+  def forSpark(format: Format, set: Map[String, String]): Map[String, String] = format match {
+    case Format.Json => Map("ignoreNullFields" -> "true") ++ timestamps(set) ++ own(set)
+    case Format.Csv =>
+      Map("ignoreLeadingWhiteSpace" -> "false", "ignoreTrailingWhiteSpace" -> "false") ++ timestamps(set) ++ own(set)
+    case _ => Map.empty
+  }
+
+  private def own(set: Map[String, String]) = set - FormatSetting.TimestampStandard.name
+
+  private def timestamps(set: Map[String, String]) = {
+    val isSql = set.get(FormatSetting.TimestampStandard.name).exists(_.trim.equalsIgnoreCase("SQL"))
+    val local = s"yyyy-MM-dd${if (isSql) " " else "'T'"}HH:mm:ss.SSSSSS"
+    Map("timestampFormat" -> s"${local}XXX", "timestampNTZFormat" -> local)
+  }
+}

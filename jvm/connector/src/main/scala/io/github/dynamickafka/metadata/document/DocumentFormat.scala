@@ -1,0 +1,45 @@
+package io.github.dynamickafka.metadata.document
+
+/**
+ * What a document says about the format of records, as options of the data source. Names and values are checked where they are
+ * used. Values of a registry may be secrets.
+ */
+private[document] object DocumentFormat {
+  val Registry = "registry"
+  private val Options = "options"
+  private val Names = Map("format" -> "format", "key_format" -> "keyFormat", "schema" -> "schema")
+  private val KeyFields = "key_fields"
+
+  val Keys: Seq[String] = Seq("format", "key_format", KeyFields, "schema", Registry, Options)
+
+  /** @param fields of a stream, or of its entry for a cluster */
+  def options(fields: Map[String, DocumentNode]): Map[String, String] = {
+    val further = fields.get(Options).toSeq.flatMap(_.items("option").map { case (name, node) =>
+      name -> node.scalar
+    })
+    val texts = Names.toSeq.flatMap { case (key, option) => fields.get(key).map(option -> notBlank(_)) }
+    val keys = fields.get(KeyFields).map(node =>
+      "keyFields" -> (if (node.isList) names(node) else notBlank(node))
+    )
+    (further ++ texts ++ keys).toMap ++ fields.get(Registry).fold(Map.empty[String, String])(registry)
+  }
+
+  /** The address, or a map of the options. */
+  def registry(node: DocumentNode): Map[String, String] =
+    if (node.isMapping) node.items("option").map { case (name, value) => s"$Registry.$name" -> value.scalar }.toMap
+    else Map(s"$Registry.url" -> notBlank(node))
+
+  def hasRegistry(options: Map[String, String]): Boolean = options.keys.exists(_.startsWith(s"$Registry."))
+
+  private def names(node: DocumentNode): String = {
+    val found = node.elements.map(notBlank)
+    if (found.isEmpty) node.fail("must contain at least one field")
+    found.mkString(";")
+  }
+
+  private def notBlank(node: DocumentNode): String = {
+    val text = node.text
+    if (text.isBlank) node.fail("must not be blank")
+    text
+  }
+}

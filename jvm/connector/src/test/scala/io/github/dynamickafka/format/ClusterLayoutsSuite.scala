@@ -1,0 +1,83 @@
+package io.github.dynamickafka.format
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import org.apache.spark.sql.catalyst.expressions.BoundReference
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.{Options, SourceOptionSpecs}
+import io.github.dynamickafka.format.decode.{DecodedValues, Decoders}
+import io.github.dynamickafka.format.encode.RowEncoder
+import io.github.dynamickafka.format.encode.SideSource.Fields
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** Clusters of a stream with other formats: the columns stay those of the stream. */
+class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
+
+  private val stream = Map("format" -> "json", "schema" -> "id BIGINT, name STRING", "json.allowComments" -> "true")
+  private val options = Options.parse(stream.toSeq: _*)
+  private val layout = Layouts.of(options.format, None, includeHeaders = false)
+
+  private def own(
+      metadata: Map[String, String] = Map.empty,
+      clusterOptions: Map[String, String] = Map.empty,
+      ofMetadata: Boolean = true
+  ): Option[FormatOptions] =
+    ClusterFormats(stream, ofMetadata, SourceOptionSpecs.table)
+      .of(clusterOptions, metadata, FormatOptionsParser.parse)
+
+  /** The columns of a record, as Spark would see them. */
+  private def decoded(of: Layout, bytes: Array[Byte]): Seq[Any] = {
+    val into = new DecodedValues(of.value.types)
+    val failure = Decoders.of(of.value).decode(bytes, into)
+    assert(failure == null)
+    of.columns.take(2).map(c => c -> c.origin).collect {
+      case (c, ColumnOrigin.OfValue(i)) => CatalystTypeConverters.convertToScala(into.get(i), c.field.dataType)
+      case (_, ColumnOrigin.Absent) => null
+    }
+  }
+
+  private def avro(ddl: String)(values: Any*): Array[Byte] = {
+    val schema = StructType.fromDDL(ddl)
+    val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
+    new RowEncoder(Fields(SideFormat(Format.Avro), schema, fields), "value")(
+      InternalRow.fromSeq(values)
+    )
+  }
+
+  test("without another format, the cluster has that of the stream") {
+    assert(own().isEmpty && own(Map("registry.url" -> "http://r")).isEmpty)
+  }
+
+  test("another format with the columns of the stream; options of the stream's format do not apply") {
+    val of = ClusterLayouts.of(layout, own(Map("format" -> "avro")).get)
+    assert(of.schema == layout.schema)
+    assert(decoded(of, avro("id BIGINT, name STRING")(7L, UTF8String.fromString("a"))) == Seq[Any](7L, "a"))
+  }
+
+  test("a schema of the cluster: in its order, with further fields, promoted types and missing columns") {
+    val csv = own(Map("format" -> "csv", "csv.sep" -> ";", "schema" -> "x INT, name STRING, id INT")).get
+    assert(decoded(ClusterLayouts.of(layout, csv), "1;a;7".getBytes(UTF_8)) == Seq[Any](7L, "a"))
+    val ints = own(Map("format" -> "avro", "schema" -> "y STRING, id INT")).get
+    assert(decoded(ClusterLayouts.of(layout, ints), avro("y STRING, id INT")(null, 7)) == Seq[Any](7L, null))
+  }
+
+  test("selected columns only") {
+    val of = ClusterLayouts.of(layout.pruned(Seq("name")), own(Map("format" -> "csv", "schema" -> "name STRING, id INT")).get)
+    assert(of.value.wanted == Seq(0) && of.schema.fieldNames.toSeq == Seq("name"))
+  }
+
+  test("precedence: the option of the cluster, the option of the query, the metadata, the settings of a catalog") {
+    val metadata = Map("format" -> "csv", "csv.sep" -> ";", "schema" -> "id INT")
+    val option = own(metadata, Map("format" -> "avro")).get
+    assert(option.value.format == Format.Avro && option.schema.isEmpty)
+    assert(own(metadata).get.value.format == Format.Csv)
+    assert(own(metadata, ofMetadata = false).isEmpty)
+    assert(own(metadata, Map("csv.sep" -> "|")).get.value.options("sep") == "|")
+    val schema = own(clusterOptions = Map("schema" -> "id INT")).get
+    assert(schema.value.format == Format.Json && schema.schema.get.columns.fieldNames.toSeq == Seq("id"))
+  }
+}

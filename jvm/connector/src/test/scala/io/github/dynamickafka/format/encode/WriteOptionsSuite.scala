@@ -1,0 +1,73 @@
+package io.github.dynamickafka.format.encode
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.config.option.FormatKey
+import io.github.dynamickafka.format.{Format, FormatOptions}
+import io.github.dynamickafka.testkit.TimeLimit
+
+class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
+
+  private def of(options: (String, String)*): FormatOptions = Options.parseSink(options: _*).format
+
+  private def assertRefused(condition: String, text: String)(options: (String, String)*): Unit = {
+    val error = Options.refused(of(options: _*))
+    assert(error.getCondition == s"DYNAMIC_KAFKA.$condition", error.getMessage)
+    assert(error.getMessage.contains(text), error.getMessage)
+  }
+
+  test("Flink's names, both sides or one") {
+    val written = of(
+      "value.format" -> "json",
+      "key.format" -> "json",
+      "key.fields" -> "id,name",
+      "value.fields-include" -> "EXCEPT_KEY",
+      "json.ignoreNullFields" -> "false",
+      "key.json.encode.ignore-null-fields" -> "true"
+    )
+    assert(written.value.format == Format.Json && written.keyFields == Seq("id", "name") && written.exceptKey)
+    assert(written.value.options("ignoreNullFields") == "false")
+    assert(written.key.get.options("ignoreNullFields") == "true")
+    assert(of().value.format == Format.Raw && of().key.isEmpty)
+  }
+
+  test("options that only concern reading, that are not offered, or not in use") {
+    assertRefused("INVALID_OPTION", "no effect when records are written")(
+      "format" -> "json",
+      "json.ignoreParseErrors" -> "true"
+    )
+    assertRefused("INVALID_OPTION", "maps are never null")(
+      "format" -> "json",
+      "json.map-null-key.mode" -> "DROP"
+    )
+    assertRefused("INVALID_OPTION", "without quotes")(
+      "format" -> "csv",
+      "csv.disable-quote-character" -> "true"
+    )
+    assertRefused("INVALID_OPTION", "is not in use")("format" -> "csv", "json.pretty" -> "true")
+    assertRefused("UNKNOWN_OPTION", "json.timeZone")("format" -> "json", "json.timeZon" -> "UTC")
+    assertRefused("INVALID_OPTION", "option of the source")("format" -> "json", "parseErrors" -> "null")
+    assertRefused("INVALID_OPTION", "is not set")("format" -> "json", "keyFields" -> "id")
+    assertRefused("MISSING_OPTION", "keyFields")("format" -> "json", "keyFormat" -> "json")
+    assertRefused("INVALID_OPTION", "EXCEPT_KEY")(
+      "format" -> "json",
+      "keyFormat" -> "json",
+      "keyFields" -> "k_id",
+      "keyFieldsPrefix" -> "k_"
+    )
+    assertRefused("INVALID_SCHEMA", "'schema'")("format" -> "json", "schema" -> "id NOTHING")
+    assertRefused("INVALID_OPTION", "has fixed columns")("schema" -> "id INT")
+  }
+
+  test("of the settings of a catalog, each side gets those that concern it") {
+    def key(option: String) = FormatKey(None, "json", option)
+    assert(WriteOptionSpecs.readsOnly(key("ignore-parse-errors")))
+    assert(WriteOptionSpecs.writesOnly(key("ignoreNullFields")))
+    Seq("timestampFormat", "unknown", "mode").foreach(option =>
+      assert(!WriteOptionSpecs.readsOnly(key(option)) && !WriteOptionSpecs.writesOnly(key(option)), option)
+    )
+    // Refused where it would be ignored: a reader could not tell what was written.
+    assert(!WriteOptionSpecs.readsOnly(FormatKey(None, "csv", "disableQuoteCharacter")))
+  }
+}

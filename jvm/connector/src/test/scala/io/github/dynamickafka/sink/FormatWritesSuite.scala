@@ -1,0 +1,179 @@
+package io.github.dynamickafka.sink
+
+import java.time.Duration
+import java.util.UUID
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.avro.Schema
+import org.apache.avro.generic.{GenericDatumReader, GenericRecord}
+import org.apache.avro.io.DecoderFactory
+import org.apache.kafka.clients.consumer.KafkaConsumer
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.serialization.ByteArrayDeserializer
+
+import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.{DynamicKafka, DynamicKafkaCatalog}
+
+/** Writing in formats on brokers, read by Kafka's consumer, Jackson and Avro; what becomes of a row is tested in `format.encode`. */
+class FormatWritesSuite extends SinkTest {
+
+  /** The keys and values that a `read_committed` consumer gets. */
+  private def bytes(cluster: KafkaCluster, topic: String, count: Int): Seq[(Array[Byte], Array[Byte])] = {
+    val consumer = new KafkaConsumer[Array[Byte], Array[Byte]](
+      Map[String, AnyRef](
+        "bootstrap.servers" -> cluster.bootstrapServers,
+        "isolation.level" -> "read_committed"
+      ).asJava,
+      new ByteArrayDeserializer,
+      new ByteArrayDeserializer
+    )
+    try {
+      val partitions = consumer.partitionsFor(topic).asScala.map(p => new TopicPartition(topic, p.partition)).asJava
+      consumer.assign(partitions)
+      consumer.seekToBeginning(partitions)
+      val found = mutable.Buffer.empty[(Array[Byte], Array[Byte])]
+      waitFor(s"$count records") {
+        found ++= consumer.poll(Duration.ofMillis(100)).asScala.map(r => r.key -> r.value)
+        val ends = consumer.endOffsets(partitions).asScala
+        ends.forall { case (partition, end) => consumer.position(partition) >= end }
+      }
+      found.toSeq
+    } finally consumer.close()
+  }
+
+  private val avro = new Schema.Parser().parse(
+    """{"type":"record","name":"topLevelRecord","fields":[
+      |{"name":"id","type":["null","long"]},{"name":"name","type":["null","string"]}]}""".stripMargin
+  )
+
+  private def ofAvro(value: Array[Byte]): (Long, Option[String]) = {
+    val record = new GenericDatumReader[GenericRecord](avro)
+      .read(null, DecoderFactory.get().binaryDecoder(value, null))
+    record.get("id").asInstanceOf[Long] -> Option(record.get("name")).map(_.toString)
+  }
+
+  private def ofJson(value: String): (Long, Option[String]) = {
+    val tree = new ObjectMapper().readTree(value)
+    tree.get("id").asLong -> Option(tree.get("name")).map(_.asText)
+  }
+
+  private def order(i: Int) = i.toLong -> Option.when(i % 3 != 0)(s"n$i")
+
+  test("json by a job, at least once, then avro by a query, exactly once, on two clusters: exact multisets") {
+    val (jsonTopic, avroTopic) = (newTopicOn(2, blue, green), newTopicOn(2, blue, green))
+    target { t =>
+      t.streams(
+        "orders" -> Seq(Entry("blue", blue, jsonTopic), Entry("green", green, jsonTopic)),
+        "out" -> Seq(Entry("blue", blue, avroTopic), Entry("green", green, avroTopic))
+      )
+      val orders = spark.range(40).selectExpr(
+        "id",
+        "if(id % 3 != 0, concat('n', id), null) as name",
+        "if(id % 2 = 0, 'blue', 'green') as cluster"
+      )
+      DynamicKafka.writer(orders).setKafkaMetadataService(t.service).setStreamId("orders")
+        .setFormat("json").setKeyFormat("json", "id").save()
+      val expected = (0 until 40).groupBy(_ % 2).map { case (rest, ids) => rest -> ids.map(order) }
+      for ((cluster, rest) <- Seq(blue -> 0, green -> 1)) {
+        val records = committed(cluster, jsonTopic)
+        assert(records.map(r => ofJson(r.value)).sorted == expected(rest).sorted)
+        assert(records.flatMap(_.key).sorted == expected(rest).map(o => s"""{"id":${o._1}}""").sorted)
+      }
+
+      val read = spark.readStream.format("dynamic-kafka").options(
+        t.options("streamIds" -> "orders", "format" -> "json", "schema" -> "id LONG, name STRING") - "streamId"
+      ).load()
+      t.catchUp(
+        read.select("id", "name", "cluster"),
+        "deliveryGuarantee" -> "exactly-once",
+        "format" -> "avro"
+      )
+      for ((cluster, rest) <- Seq(blue -> 0, green -> 1)) {
+        val _ = cluster.awaitTransactionsEnded(avroTopic)
+        val records = bytes(cluster, avroTopic, 20)
+        assert(records.map(r => ofAvro(r._2)).sorted == expected(rest).sorted)
+        assert(records.forall(_._1 == null))
+      }
+    }
+  }
+
+  private def catalog(t: Target, settings: (String, String)*): String = {
+    val k = s"k${UUID.randomUUID.toString.replace("-", "").take(8)}"
+    spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
+    (t.options(settings: _*) - "streamId").foreach { case (option, value) =>
+      spark.conf.set(s"spark.sql.catalog.$k.$option", value)
+    }
+    k
+  }
+
+  test("the metadata has the format: json on one cluster, avro on the other, and a third one that enters") {
+    val topic = newTopicOn(1, blue, green, red)
+    target { t =>
+      t.service.formats = Map("orders" -> Map("format" -> "json", "schema" -> "id BIGINT, name STRING"))
+      val entries = Seq(
+        Entry("blue", blue, topic),
+        Entry("green", green, topic).in("format" -> "avro")
+      )
+      t.streams("orders" -> entries)
+      // The settings of the catalog are of lower precedence.
+      val k = catalog(t, "format" -> "csv", "schema" -> "other INT", "csv.sep" -> ";")
+      spark.sql(
+        s"INSERT INTO $k.orders SELECT id, concat('n', id) AS name, if(id < 2, 'blue', 'green') AS cluster FROM range(4)"
+      )
+      assert(committed(blue, topic).map(r => ofJson(r.value)).sorted == Seq(0, 1).map(i => i.toLong -> Some(s"n$i")))
+      assert(bytes(green, topic, 2).map(r => ofAvro(r._2)).sorted == Seq(2, 3).map(i => i.toLong -> Some(s"n$i")))
+      def read(sql: String) = spark.sql(sql).collect().map(_.toSeq).toSeq
+      assert(
+        read(s"SELECT id, name, cluster FROM $k.orders ORDER BY id") ==
+          Seq("blue", "blue", "green", "green").zipWithIndex.map { case (c, i) => Seq[Any](i.toLong, s"n$i", c) }
+      )
+      val name = s"q_${System.nanoTime}"
+      val query = spark.readStream.table(s"$k.orders").writeStream.format("memory").queryName(name)
+        .option("checkpointLocation", t.checkpoint.toString).start()
+      try {
+        query.processAllAvailable()
+        assert(spark.table(name).count() == 4)
+        val late = Entry("red", red, topic).in("format" -> "csv", "schema" -> "name STRING, id BIGINT, x INT")
+        produce(red, topic, 1, Seq("late,9,1"))
+        t.streams("orders" -> (entries :+ late))
+        eventually(assert(spark.table(name).where("cluster = 'red'").count() == 1))
+        assert(read(s"SELECT id, name FROM $name WHERE cluster = 'red'") == Seq(Seq[Any](9L, "late")))
+      } finally query.stop()
+    }
+  }
+
+  test("INSERT through a catalog with a format: by name, a missing column is null, an unknown one is refused") {
+    val topic = newTopicOn(1, blue)
+    target { t =>
+      t.streams("orders" -> Seq(Entry("blue", blue, topic)))
+      val k = catalog(
+        t,
+        "format" -> "json",
+        "schema" -> "id BIGINT, name STRING, region STRING",
+        "keyFormat" -> "string",
+        // Options of one side only.
+        "json.ignoreParseErrors" -> "true",
+        "json.ignoreNullFields" -> "false"
+      )
+      spark.sql(s"INSERT INTO $k.orders SELECT 'eu' AS region, 7 AS id, 'k7' AS key")
+      spark.sql(s"INSERT INTO $k.orders (name, id) VALUES ('x', 8)")
+      assert(committed(blue, topic).map(r => r.key -> r.value) == Seq(
+        Some("k7") -> """{"id":7,"name":null,"region":"eu"}""",
+        None -> """{"id":8,"name":"x","region":null}"""
+      ))
+      assert(
+        spark.sql(s"SELECT key, id, name, region FROM $k.orders ORDER BY id").collect().map(_.toSeq).toSeq ==
+          Seq(Seq[Any]("k7", 7L, null, "eu"), Seq[Any](null, 8L, "x", null))
+      )
+      Seq("SELECT 1 AS id, 2 AS colour", "SELECT 'a' AS id").foreach { query =>
+        val error = intercept[Exception](spark.sql(s"INSERT INTO $k.orders $query"))
+        assert(error.toString.contains("INVALID_COLUMN"), error)
+      }
+      assert(committed(blue, topic).size == 2)
+    }
+  }
+}
