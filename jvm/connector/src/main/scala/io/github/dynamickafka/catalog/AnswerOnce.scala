@@ -9,7 +9,8 @@ import io.github.dynamickafka.time.Clock
  * The answer of the metadata service with which a table was made, for the read or write of the same statement. It is used once,
  * and only soon: a DataFrame may be executed again, or later, and the streams may have changed.
  */
-private[catalog] final class AnswerOnce(stream: KafkaStream, clock: Clock) extends (() => Option[KafkaStream]) {
+private[catalog] final class AnswerOnce(stream: KafkaStream, clock: Clock)
+    extends (() => Option[KafkaStream]) {
   private val answer = new AtomicReference(Option(stream))
   private val since = clock.nanoTime()
 

@@ -18,7 +18,11 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
    *
    * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for an option that is not about formats
    */
-  def over(settings: Map[String, String], document: Map[String, String], stream: String): Map[String, String] = {
+  def over(
+      settings: Map[String, String],
+      document: Map[String, String],
+      stream: String
+  ): Map[String, String] = {
     val known = document.filter { case (name, _) => isKnown(name, stream) }
     val own = known.keySet.map(key)
     val kept = settings.filterNot { case (name, _) => own(key(name)) }

@@ -17,7 +17,8 @@ import io.github.dynamickafka.testkit.TimeLimit
 /** Clusters of a stream with other formats: the columns stay those of the stream. */
 class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
 
-  private val stream = Map("format" -> "json", "schema" -> "id BIGINT, name STRING", "json.allowComments" -> "true")
+  private val stream =
+    Map("format" -> "json", "schema" -> "id BIGINT, name STRING", "json.allowComments" -> "true")
   private val options = Options.parse(stream.toSeq: _*)
   private val layout = Layouts.of(options.format, None, includeHeaders = false)
 
@@ -35,7 +36,8 @@ class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
     val failure = Decoders.of(of.value).decode(bytes, into)
     assert(failure == null)
     of.columns.take(2).map(c => c -> c.origin).collect {
-      case (c, ColumnOrigin.OfValue(i)) => CatalystTypeConverters.convertToScala(into.get(i), c.field.dataType)
+      case (c, ColumnOrigin.OfValue(i)) =>
+        CatalystTypeConverters.convertToScala(into.get(i), c.field.dataType)
       case (_, ColumnOrigin.Absent) => null
     }
   }
@@ -66,11 +68,16 @@ class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("selected columns only") {
-    val of = ClusterLayouts.of(layout.pruned(Seq("name")), own(Map("format" -> "csv", "schema" -> "name STRING, id INT")).get)
+    val of = ClusterLayouts.of(
+      layout.pruned(Seq("name")),
+      own(Map("format" -> "csv", "schema" -> "name STRING, id INT")).get
+    )
     assert(of.value.wanted == Seq(0) && of.schema.fieldNames.toSeq == Seq("name"))
   }
 
-  test("precedence: the option of the cluster, the option of the query, the metadata, the settings of a catalog") {
+  test(
+    "precedence: the option of the cluster, the option of the query, the metadata, the settings of a catalog"
+  ) {
     val metadata = Map("format" -> "csv", "csv.sep" -> ";", "schema" -> "id INT")
     val option = own(metadata, Map("format" -> "avro")).get
     assert(option.value.format == Format.Avro && option.schema.isEmpty)

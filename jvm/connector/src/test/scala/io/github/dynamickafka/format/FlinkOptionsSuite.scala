@@ -45,8 +45,9 @@ class FlinkOptionsSuite extends AnyFunSuite {
     val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md")
     val section = Files.readAllLines(file).asScala.toSeq.dropWhile(_ != "## Flink's options").drop(1)
       .takeWhile(!_.startsWith("## "))
-    section.filter(_.startsWith("| `")).map(_.split('|').map(_.trim)).collect { case Array(_, option, verdict, why) =>
-      (option.replace("`", ""), verdict, why)
+    section.filter(_.startsWith("| `")).map(_.split('|').map(_.trim)).collect {
+      case Array(_, option, verdict, why) =>
+        (option.replace("`", ""), verdict, why)
     }
   }
 

@@ -32,7 +32,8 @@ class FormatWritesSuite extends SinkTest {
       new ByteArrayDeserializer
     )
     try {
-      val partitions = consumer.partitionsFor(topic).asScala.map(p => new TopicPartition(topic, p.partition)).asJava
+      val partitions =
+        consumer.partitionsFor(topic).asScala.map(p => new TopicPartition(topic, p.partition)).asJava
       consumer.assign(partitions)
       consumer.seekToBeginning(partitions)
       val found = mutable.Buffer.empty[(Array[Byte], Array[Byte])]
@@ -85,7 +86,11 @@ class FormatWritesSuite extends SinkTest {
       }
 
       val read = spark.readStream.format("dynamic-kafka").options(
-        t.options("streamIds" -> "orders", "format" -> "json", "schema" -> "id LONG, name STRING") - "streamId"
+        t.options(
+          "streamIds" -> "orders",
+          "format" -> "json",
+          "schema" -> "id LONG, name STRING"
+        ) - "streamId"
       ).load()
       t.catchUp(
         read.select("id", "name", "cluster"),
@@ -124,12 +129,18 @@ class FormatWritesSuite extends SinkTest {
       spark.sql(
         s"INSERT INTO $k.orders SELECT id, concat('n', id) AS name, if(id < 2, 'blue', 'green') AS cluster FROM range(4)"
       )
-      assert(committed(blue, topic).map(r => ofJson(r.value)).sorted == Seq(0, 1).map(i => i.toLong -> Some(s"n$i")))
-      assert(bytes(green, topic, 2).map(r => ofAvro(r._2)).sorted == Seq(2, 3).map(i => i.toLong -> Some(s"n$i")))
+      assert(committed(blue, topic).map(r => ofJson(r.value)).sorted == Seq(0, 1).map(i =>
+        i.toLong -> Some(s"n$i")
+      ))
+      assert(bytes(green, topic, 2).map(r => ofAvro(r._2)).sorted == Seq(2, 3).map(i =>
+        i.toLong -> Some(s"n$i")
+      ))
       def read(sql: String) = spark.sql(sql).collect().map(_.toSeq).toSeq
       assert(
         read(s"SELECT id, name, cluster FROM $k.orders ORDER BY id") ==
-          Seq("blue", "blue", "green", "green").zipWithIndex.map { case (c, i) => Seq[Any](i.toLong, s"n$i", c) }
+          Seq("blue", "blue", "green", "green").zipWithIndex.map { case (c, i) =>
+            Seq[Any](i.toLong, s"n$i", c)
+          }
       )
       val name = s"q_${System.nanoTime}"
       val query = spark.readStream.table(s"$k.orders").writeStream.format("memory").queryName(name)
@@ -146,7 +157,9 @@ class FormatWritesSuite extends SinkTest {
     }
   }
 
-  test("INSERT through a catalog with a format: by name, a missing column is null, an unknown one is refused") {
+  test(
+    "INSERT through a catalog with a format: by name, a missing column is null, an unknown one is refused"
+  ) {
     val topic = newTopicOn(1, blue)
     target { t =>
       t.streams("orders" -> Seq(Entry("blue", blue, topic)))

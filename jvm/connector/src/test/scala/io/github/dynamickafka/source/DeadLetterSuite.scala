@@ -44,7 +44,9 @@ class DeadLetterSuite extends SourceTest {
     }
   }
 
-  test("one cluster for all, which has to be known; a dead letter that is not stored fails the query; no batch reads") {
+  test(
+    "one cluster for all, which has to be known; a dead letter that is not stored fails the query; no batch reads"
+  ) {
     val topic = newTopicOn(1, blue)
     val (other, dead) = (newTopicOn(1, green), newTopicOn(1, green))
     produce(blue, topic, 1, Seq("nothing"))

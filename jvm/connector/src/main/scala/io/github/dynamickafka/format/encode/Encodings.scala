@@ -77,7 +77,9 @@ private final class Encodings(
             s"it is neither in '${FormatOptionSpecs.Schema.name}' nor does it route the record; remove or rename it."
           )
         }
-        schema.map(field => field -> assignment.to(field, columns.find(c => same(c._1.name, field.name)).map(_._2)))
+        schema.map(field =>
+          field -> assignment.to(field, columns.find(c => same(c._1.name, field.name)).map(_._2))
+        )
     }
   }
 
@@ -93,7 +95,9 @@ private final class Encodings(
     if (!side.format.hasFields) whole(side, "key")
     else Some(encoded(
       side,
-      ofKey.map { case (field, e) => field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e },
+      ofKey.map { case (field, e) =>
+        field.copy(name = field.name.drop(options.keyFieldsPrefix.length)) -> e
+      },
       None
     ))
   }
@@ -123,7 +127,11 @@ private final class Encodings(
           s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
         )
       // An Avro schema that was given also has the fields of the key.
-      encoded(options.value, of, options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty))
+      encoded(
+        options.value,
+        of,
+        options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty)
+      )
     }
 
   /** None: there is no such column. */
@@ -133,7 +141,8 @@ private final class Encodings(
       if (!isText && !(side.format == Format.Raw && field.dataType == BinaryType))
         throw Errors.invalidColumn(
           field.name,
-          s"its type is ${field.dataType.sql}, but must be ${if (side.format == Format.Raw) "STRING or BINARY" else "STRING"}."
+          s"its type is ${field.dataType.sql}, but must be ${if (side.format == Format.Raw) "STRING or BINARY"
+            else "STRING"}."
         )
       Column(i, field.dataType)
     }

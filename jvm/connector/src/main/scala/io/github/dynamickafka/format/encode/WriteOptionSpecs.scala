@@ -34,7 +34,8 @@ private[dynamickafka] object WriteOptionSpecs {
   )
 
   val ValueFieldsInclude: OptionSpec[Boolean] = FormatOptionSpecs.ValueFieldsInclude.copy(
-    doc = "Whether values contain the columns of `keyFields` too: with `ALL` they do, with `EXCEPT_KEY` only keys contain them."
+    doc =
+      "Whether values contain the columns of `keyFields` too: with `ALL` they do, with `EXCEPT_KEY` only keys contain them."
   )
 
   val Schema: OptionSpec[String] = FormatOptionSpecs.Schema.copy(

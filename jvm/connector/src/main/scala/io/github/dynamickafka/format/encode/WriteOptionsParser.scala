@@ -30,7 +30,12 @@ private[dynamickafka] object WriteOptionsParser {
     val own = raw.formats.filter { case (key, _) => key.side.forall(_ == name) && key.format == format.name }
     // The options of the side come after those of both, so that they win.
     val set = own.sortBy(_._1.side.isDefined).map { case (key, w) =>
-      FormatOptionsParser.setting(WriteSettings.of(format), WriteSettings.refused(format), key, w).name -> w.value
+      FormatOptionsParser.setting(
+        WriteSettings.of(format),
+        WriteSettings.refused(format),
+        key,
+        w
+      ).name -> w.value
     }.toMap
     SideFormat(format, WriteSettings.forSpark(format, set))
   }

@@ -60,7 +60,10 @@ private[encode] object WriteSettings {
   def forSpark(format: Format, set: Map[String, String]): Map[String, String] = format match {
     case Format.Json => Map("ignoreNullFields" -> "true") ++ timestamps(set) ++ own(set)
     case Format.Csv =>
-      Map("ignoreLeadingWhiteSpace" -> "false", "ignoreTrailingWhiteSpace" -> "false") ++ timestamps(set) ++ own(set)
+      Map(
+        "ignoreLeadingWhiteSpace" -> "false",
+        "ignoreTrailingWhiteSpace" -> "false"
+      ) ++ timestamps(set) ++ own(set)
     case _ => Map.empty
   }
 

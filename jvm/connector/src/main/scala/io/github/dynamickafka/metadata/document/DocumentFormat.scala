@@ -26,7 +26,9 @@ private[document] object DocumentFormat {
 
   /** The address, or a map of the options. */
   def registry(node: DocumentNode): Map[String, String] =
-    if (node.isMapping) node.items("option").map { case (name, value) => s"$Registry.$name" -> value.scalar }.toMap
+    if (node.isMapping) node.items("option").map { case (name, value) =>
+      s"$Registry.$name" -> value.scalar
+    }.toMap
     else Map(s"$Registry.url" -> notBlank(node))
 
   def hasRegistry(options: Map[String, String]): Boolean = options.keys.exists(_.startsWith(s"$Registry."))

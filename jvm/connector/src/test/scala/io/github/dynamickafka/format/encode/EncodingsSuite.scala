@@ -46,7 +46,10 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
   private def refused(ddl: String, options: (String, String)*): DynamicKafkaIllegalArgumentException =
     intercept[DynamicKafkaIllegalArgumentException](of(ddl, options: _*))
 
-  private def assertRefused(condition: String, part: String)(ddl: String, options: (String, String)*): Unit = {
+  private def assertRefused(
+      condition: String,
+      part: String
+  )(ddl: String, options: (String, String)*): Unit = {
     val error = refused(ddl, options: _*)
     assert(error.getCondition == s"DYNAMIC_KAFKA.$condition", error.getMessage)
     assert(error.getMessage.contains(part), error.getMessage)
@@ -118,7 +121,10 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
     assert(written("v STRING, k_r STRING, k_id INT", except: _*)("a", "eu", 1) == "eu,1" -> """{"v":"a"}""")
     assertRefused("INVALID_COLUMN", "column 'value': no column is left")("k_r STRING, k_id INT", except: _*)
     assertRefused("INVALID_COLUMN", "'keyFields' contains it")("v STRING", keys: _*)
-    assertRefused("INVALID_SCHEMA", "'keyFields' contains it")("v STRING", keys :+ ("schema" -> "v STRING"): _*)
+    assertRefused("INVALID_SCHEMA", "'keyFields' contains it")(
+      "v STRING",
+      keys :+ ("schema" -> "v STRING"): _*
+    )
     assert(
       written(
         "id INT, value STRING",

@@ -47,7 +47,8 @@ class FormatTypesSuite extends AnyFunSuite with TimeLimit {
     val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
     val source = Fields(Options.parseSink("format" -> format).format.value, schema, fields)
     Encoders.check(source, declared = false)
-    val row = CatalystTypeConverters.createToCatalystConverter(schema)(Row(1, value)).asInstanceOf[InternalRow]
+    val row =
+      CatalystTypeConverters.createToCatalystConverter(schema)(Row(1, value)).asInstanceOf[InternalRow]
     val side = Layouts.of(
       Options.parse("format" -> format, "schema" -> s"first INT, c $ddl").format,
       None,

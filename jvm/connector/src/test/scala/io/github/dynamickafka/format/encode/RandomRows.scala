@@ -50,11 +50,30 @@ object RandomRows {
     4 -> Gen.alphaNumStr,
     1 -> Gen.const(""),
     2 -> Gen.listOf(
-      Gen.oneOf("a", " ", "\"", "\\", ",", ";", "\n", "\r", "\t", "é", "€", "😀", "null", "{", "'", "#", "\u0001")
+      Gen.oneOf(
+        "a",
+        " ",
+        "\"",
+        "\\",
+        ",",
+        ";",
+        "\n",
+        "\r",
+        "\t",
+        "é",
+        "€",
+        "😀",
+        "null",
+        "{",
+        "'",
+        "#",
+        "\u0001"
+      )
     ).map(_.mkString)
   )
 
-  private def value(dataType: DataType): Gen[Any] = Gen.frequency(1 -> Gen.const(null), 6 -> present(dataType))
+  private def value(dataType: DataType): Gen[Any] =
+    Gen.frequency(1 -> Gen.const(null), 6 -> present(dataType))
 
   private def present(dataType: DataType): Gen[Any] = dataType match {
     case StringType => text.map(UTF8String.fromString)
