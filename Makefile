@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line test-clients smoke-line \
-  test-stores soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -63,7 +63,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory test-clients test-stores simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-clients test-stores test-registry simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -109,6 +109,20 @@ test-stores: $(VENV)/spark ## The files of a checkpoint on HDFS and on S3, in pr
 	  $(STORES_VENV)/bin/pip install --quiet 'moto[server,s3]==5.2.5'; }
 	MOTO_SERVER=$(CURDIR)/$(STORES_VENV)/bin/moto_server ./sbt $(SBT_TESTS) stores/test
 
+# A registry of another project: 140 MB, so not in `make test`. Ivy is one of PySpark's jars.
+REGISTRY_VENV := target/venv-registry
+test-registry: $(JARS) target/registry/.ready ## Formats with a registry, on Apicurio Registry with Confluent's serializers
+	$(call TIMED,registry) $(RUN) -m pytest -q tests/registry/real_registry.py
+
+target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $(VENV)/spark
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(PYTHON) -m venv $(REGISTRY_VENV)
+	$(REGISTRY_VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/registry/requirements.txt
+	java -cp "$$(echo $(VENV)/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)" org.apache.ivy.Main -warn -ivy $< \
+	  -retrieve "$(@D)/[artifact].[ext]"
+	tar -xzf $(@D)/apicurio-registry-app.tar.gz -C $(@D) && rm $(@D)/apicurio-registry-app.tar.gz
+	touch $@
+
 # MINUTES=60 instead of a number of events.
 MINUTES ?=
 SOAK = $(RUN) -m tests.soak $(if $(MINUTES),--minutes $(MINUTES),--events $(1)) $(if $(SEED),--seed $(SEED))
@@ -136,8 +150,8 @@ coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests r
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
 
 # Packages of the connector.
-MUTATED := offset sink/commit
-mutation: $(VENV)/ready ## Changes of `offset` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
+MUTATED := offset sink/journal sink/commit
+mutation: $(VENV)/ready ## Changes of `offset`, `sink.journal` and `sink.commit` that their tests do not notice: tables in target/mutation; MUTATED="offset" for a part
 	./sbt -Dmutation=true $(foreach package,$(MUTATED),"mutation $(package)")
 
 lint: lint-python ## Formatting, lint, types, warnings as errors

@@ -47,8 +47,10 @@ TARGETS: dict[str, Target] = {
     ),
     "json.wide.product": _least("JSON of 1 KB, 3 of 40 fields, against from_json over the raw source", 5.0, "x"),
     "scale.64": _most("64 cluster ids: whole AvailableNow query, warm", 7.0, "s"),
-    "planning.64": _most("planning of a trigger: 64 cluster ids against 1, one has data", 2.0, "x"),
-    "planning.64.busy": _most("planning of a trigger: 64 cluster ids against 1, all have data", 2.0, "x"),
+    "planning.64": _most("planning of a trigger: 64 cluster ids at 50 ms distance, one has data", 50.0, "ms"),
+    "planning.64.busy": _most(
+        "planning of a trigger: 64 cluster ids at 50 ms distance, all have data", 50.0, "ms"
+    ),
     "planning.64.latest": _most("64 cluster ids, one has data: latestOffset at 50 ms distance", 20.0, "ms"),
     "start.start.64": _most("first AvailableNow query: planning with 64 cluster ids against 1", 2.0, "x"),
     "start.restart.64": _most("restart to the end of the first batch: 64 cluster ids against 1", 3.0, "x"),

@@ -227,8 +227,13 @@ def test_formats(builder: Builder) -> None:
         .set_schema(schema)
         .set_metadata_columns("offset", "cluster")
         .set_parse_errors("drop")
+        .set_change_data("envelope")
+        .set_property("debezium-json.schemaInclude", True)
         .set_property("json.allowComments", True)
         .set_property("key.json.timestampFormat", "yyyy")
+        .set_property("registry.url", "http://r")
+        .set_property("avro-confluent.subject", "s")
+        .set_cluster_property("blue", "registry.url", "http://b")
         .options()
     )
     assert options == {
@@ -238,8 +243,13 @@ def test_formats(builder: Builder) -> None:
         "schema": schema.json(),
         "metadataColumns": "offset;cluster",
         "parseErrors": "drop",
+        "changeData": "envelope",
+        "debezium-json.schemaInclude": "true",
         "json.allowComments": "true",
         "key.json.timestampFormat": "yyyy",
+        "registry.url": "http://r",
+        "avro-confluent.subject": "s",
+        "cluster.blue.registry.url": "http://b",
     }
     assert builder.set_schema("id INT").set_metadata_columns().options()["schema"] == "id INT"
     assert builder.options()["metadataColumns"] == ""

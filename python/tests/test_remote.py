@@ -8,6 +8,7 @@ from dynamic_kafka import (
     DynamicKafkaReaderBuilder,
     HttpMetadataService,
     JdbcMetadataService,
+    KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
 )
 
@@ -55,6 +56,18 @@ def test_jdbc_service(builder: Builder) -> None:
     }
 
 
+def test_kafka_topic_service(builder: Builder) -> None:
+    service = KafkaTopicMetadataService("k:9092", "streams", {"security.protocol": "SSL"}, timeout="5s")
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "kafka-topic",
+        "metadataService.bootstrapServers": "k:9092",
+        "metadataService.topic": "streams",
+        "metadataService.properties.security.protocol": "SSL",
+        "metadataService.timeoutMs": "5000",
+    }
+    assert repr(service) == "KafkaTopicMetadataService('k:9092', 'streams')"
+
+
 def test_another_service_replaces_the_first(builder: Builder) -> None:
     builder.set_kafka_metadata_service(HttpMetadataService("http://r", {"X-Y": "z"}, "5s"))
     builder.set_kafka_metadata_service(KubernetesConfigMapMetadataService("a", "b", "c"))
@@ -66,6 +79,7 @@ def test_another_service_replaces_the_first(builder: Builder) -> None:
     [
         HttpMetadataService("https://me:hunter2@r/s?token=hunter2", {"Authorization": "hunter2"}),
         JdbcMetadataService("jdbc:mysql://me:hunter2@db/meta", "select 'hunter2'", {"password": "hunter2"}),
+        KafkaTopicMetadataService("k:9092", "streams", {"sasl.jaas.config": "hunter2"}),
     ],
 )
 def test_no_credential_is_shown(service: object) -> None:

@@ -8,7 +8,12 @@ from dynamic_kafka.errors import DynamicKafkaError
 from dynamic_kafka.model import ClusterMetadata, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
 from dynamic_kafka.reader import DynamicKafkaReaderBuilder
-from dynamic_kafka.remote import HttpMetadataService, JdbcMetadataService, KubernetesConfigMapMetadataService
+from dynamic_kafka.remote import (
+    HttpMetadataService,
+    JdbcMetadataService,
+    KafkaTopicMetadataService,
+    KubernetesConfigMapMetadataService,
+)
 from dynamic_kafka.services import (
     FileMetadataService,
     JvmMetadataService,
@@ -31,6 +36,7 @@ __all__ = [
     "JvmMetadataService",
     "KafkaMetadataService",
     "KafkaStream",
+    "KafkaTopicMetadataService",
     "KubernetesConfigMapMetadataService",
     "OffsetsInitializer",
     "SingleClusterMetadataService",

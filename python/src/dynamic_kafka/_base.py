@@ -19,9 +19,10 @@ FORMAT = "dynamic-kafka"
 
 # A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
-_PREFIXES = ("kafka.", "cluster.", "metadataservice.")
+_PREFIXES = ("kafka.", "cluster.", "metadataservice.", "registry.")
 # Options of formats: json.timestampFormat, key.csv.sep, value.format.
-_OF_FORMAT = re.compile(r"((key|value)\.)?(json|csv|avro)\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
+_FORMATS = r"(json|avro)(-?confluent)?|csv|debezium-json|canal-json|maxwell-json|ogg-json"
+_OF_FORMAT = re.compile(rf"((key|value)\.)?({_FORMATS})\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
 
 
 class DynamicKafkaBuilder:
@@ -66,8 +67,8 @@ class DynamicKafkaBuilder:
 
         Args:
             name: A Kafka property with or without the prefix ``kafka.``: ``kafka.client.rack`` or ``client.rack``.
-                A name without a dot, such as ``failOnDataLoss``, and one that begins with ``cluster.`` or
-                ``metadataService.`` is an option of the connector.
+                A name without a dot, such as ``failOnDataLoss``, and one that begins with ``cluster.``,
+                ``metadataService.`` or ``registry.`` is an option of the connector.
             value: The value. Put credentials into the metadata service instead: Spark prints options in query
                 plans.
 

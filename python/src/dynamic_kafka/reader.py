@@ -94,10 +94,13 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         return self.set_ending_offsets(offsets)
 
     def set_format(self, format: str) -> Self:
-        """Sets the format of the values: ``raw`` (default), ``string``, ``json``, ``csv`` or ``avro``.
+        """Sets the format of the values.
+
+        The formats of changes are ``debezium-json``, ``canal-json``, ``maxwell-json`` and ``ogg-json``.
 
         Args:
-            format: The format. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
+                ``json-confluent``. Options of it are set with ``set_option("json.timestampFormat", ...)``.
         """
         return self._put("format", format)
 
@@ -115,7 +118,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """Sets the columns of the records.
 
         Args:
-            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, or an Avro schema.
+            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, an Avro schema, or
+                ``"registry"``.
         """
         return self._put("schema", schema if isinstance(schema, str) else schema.json())
 
@@ -126,6 +130,14 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
             names: Names such as ``offset`` and ``cluster``. Without any, there are no such columns.
         """
         return self._put("metadataColumns", ";".join(names))
+
+    def set_change_data(self, mode: str) -> Self:
+        """Sets what a record of a format of changes becomes.
+
+        Args:
+            mode: ``rows`` (default), the rows before and after with a column ``_change_type``, or ``envelope``.
+        """
+        return self._put("changeData", mode)
 
     def set_parse_errors(self, policy: str) -> Self:
         """Sets what happens when a key or value cannot be decoded.

@@ -1,4 +1,4 @@
-"""Metadata services that query another system: an HTTP server, a Kubernetes cluster, a database."""
+"""Metadata services that query another system: an HTTP server, a Kubernetes cluster, a database, a Kafka topic."""
 
 from __future__ import annotations
 
@@ -146,3 +146,49 @@ class JdbcMetadataService(JvmMetadataService):
             **{f"metadataService.properties.{name}": value for name, value in self._properties.items()},
             **self._limits,
         }
+
+
+class KafkaTopicMetadataService(JvmMetadataService):
+    """Streams in a compacted Kafka topic with one partition. New records are applied at once.
+
+    The key of a record is a stream id. Its value is JSON in the format of the metadata file, with exactly this
+    stream and its clusters; null removes the stream. Where records differ about a cluster, the newest one holds.
+
+    Args:
+        bootstrap_servers: ``host:port`` of the cluster with the topic, several separated by commas.
+        topic: The topic: one partition, ``cleanup.policy=compact``.
+        properties: Further Kafka client properties of this cluster, without the prefix ``kafka.``. Spark prints
+            options in query plans, so write credentials as references such as
+            ``${file:/etc/secrets/metadata.properties:jaas}``.
+        timeout: Limit for one poll, in milliseconds, as text such as ``"10s"``, or as a timedelta; 1 ms or more.
+            Default: 10 s.
+
+    Raises:
+        ValueError: if ``timeout`` is too small or is not a duration.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        topic: str,
+        properties: Mapping[str, str] | None = None,
+        timeout: Duration | None = None,
+    ) -> None:
+        self.bootstrap_servers = bootstrap_servers
+        self.topic = topic
+        self._properties = {name: option_text(name, value) for name, value in (properties or {}).items()}
+        self._limits = limits(timeout, None)
+
+    def to_options(self) -> dict[str, str]:
+        """Returns ``metadataService=kafka-topic`` with the other arguments."""
+        return {
+            "metadataService": "kafka-topic",
+            "metadataService.bootstrapServers": self.bootstrap_servers,
+            "metadataService.topic": self.topic,
+            **{f"metadataService.properties.{name}": value for name, value in self._properties.items()},
+            **self._limits,
+        }
+
+    def __repr__(self) -> str:
+        """Returns the name with the place of the streams, without the properties."""
+        return f"KafkaTopicMetadataService({self.bootstrap_servers!r}, {self.topic!r})"

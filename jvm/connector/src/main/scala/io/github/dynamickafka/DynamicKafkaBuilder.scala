@@ -34,8 +34,8 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
   /**
    * Sets the metadata service by name. The options are checked by `load()`, `start()` or `save()`.
    *
-   * @param name `file`, `http`, `configmap`, `jdbc`, `static`, `single-cluster`, or the name of a class that implements
-   *             `KafkaMetadataService`
+   * @param name `file`, `http`, `configmap`, `jdbc`, `kafka-topic`, `static`, `single-cluster`, or the name of a class that
+   *             implements `KafkaMetadataService`
    * @param arguments the options `metadataService.*` without that prefix
    */
   def setKafkaMetadataService(name: String, arguments: Map[String, String]): B =

@@ -21,7 +21,7 @@ import io.github.dynamickafka.source.DynamicKafkaTable
  */
 final class DynamicKafkaProvider extends DataSourceRegister with TableProvider with SessionConfigSupport {
 
-  private var schemaAsked = false
+  private var inferred: Option[Table] = None
 
   override def shortName(): String = "dynamic-kafka"
 
@@ -32,8 +32,9 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   override def supportsExternalMetadata(): Boolean = true
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
-    schemaAsked = true
-    readSchema(options, None)
+    val table = read(options, None)
+    inferred = Some(table)
+    table.schema
   }
 
   override def getTable(
@@ -43,8 +44,8 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
-    if (schemaAsked) new DynamicKafkaTable(schema, None)
-    else if (reads(forWriting)) new DynamicKafkaTable(readSchema(options, Some(schema)), Some(schema))
+    if (inferred.isDefined) inferred.get
+    else if (reads(forWriting)) read(options, Some(schema))
     else {
       DynamicKafkaSinkTable.check(forWriting, schema)
       new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
@@ -63,9 +64,9 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   }
 
   /** @param user the schema that the user gave to Spark */
-  private def readSchema(options: CaseInsensitiveStringMap, user: Option[StructType]): StructType = {
+  private def read(options: CaseInsensitiveStringMap, user: Option[StructType]): DynamicKafkaTable = {
     val parsed = DynamicKafkaTable.parse(options)
     DynamicKafkaTable.check(parsed)
-    DynamicKafkaTable.schema(parsed, user)
+    DynamicKafkaTable.of(parsed, user)
   }
 }

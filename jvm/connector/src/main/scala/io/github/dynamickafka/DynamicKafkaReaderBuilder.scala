@@ -61,8 +61,8 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
 
   /**
-   * Sets the format of the values: `raw` (default), `string`, `json`, `csv` or `avro`. Options of the format are set with
-   * `setOption("json.timestampFormat", ...)`.
+   * Sets the format of the values: `raw` (default), `string`, `json`, `csv`, `avro`, or one of changes: `debezium-json`,
+   * `canal-json`, `maxwell-json`, `ogg-json`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
    */
   def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
 
@@ -79,6 +79,9 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   /** Sets the columns after the decoded ones, in this order. Without arguments there are none. */
   def setMetadataColumns(names: String*): DynamicKafkaReaderBuilder =
     setOption(MetadataColumns.name, names.mkString(";"))
+
+  /** Sets what a record of a format of changes becomes: `rows` (default) or `envelope`. */
+  def setChangeData(mode: String): DynamicKafkaReaderBuilder = setOption(ChangeData.name, mode)
 
   /** Sets what happens when a key or value cannot be decoded: `fail` (default), `null`, `drop` or `keep`. */
   def setParseErrors(policy: String): DynamicKafkaReaderBuilder = setOption(OnParseErrors.name, policy)

@@ -36,6 +36,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
       .setSchema(schema)
       .setMetadataColumns("offset", "cluster")
       .setParseErrors("drop")
+      .setChangeData("rows")
       .setProperty("json.allowComments", "true")
       .options()
     assert(
@@ -46,6 +47,7 @@ class DynamicKafkaReaderBuilderSuite extends AnyFunSuite with TimeLimit {
         "schema" -> schema.json,
         "metadataColumns" -> "offset;cluster",
         "parseErrors" -> "drop",
+        "changeData" -> "rows",
         "json.allowComments" -> "true"
       )
     )

@@ -110,6 +110,7 @@ private[dynamickafka] object CatalogSettings {
     SourceOptionSpecs.ValueFieldsInclude,
     SourceOptionSpecs.Schema,
     SourceOptionSpecs.MetadataColumns,
+    SourceOptionSpecs.ChangeData,
     SourceOptionSpecs.MetadataPrefix
   )
   private val ParseErrors: Set[OptionSpec[_]] = Set(

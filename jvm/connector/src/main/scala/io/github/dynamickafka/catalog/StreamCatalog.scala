@@ -40,7 +40,7 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
       stream,
       document,
       own,
-      DynamicKafkaTable.schema(options, None),
+      DynamicKafkaTable.of(options, None),
       StreamProperties.of(found, options.format.value.format.name),
       new AnswerOnce(found, Clock.System)
     )

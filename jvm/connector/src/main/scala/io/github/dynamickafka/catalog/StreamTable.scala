@@ -19,6 +19,7 @@ import io.github.dynamickafka.source.DynamicKafkaTable
  *
  * @param tableName the name of the catalog and the id of the stream
  * @param document what the metadata says about the format of the stream
+ * @param read the table of the source
  * @param tableProperties what DESCRIBE and SHOW TBLPROPERTIES show
  * @param answer what the metadata service has answered for this statement
  */
@@ -27,7 +28,7 @@ private[dynamickafka] final class StreamTable(
     stream: String,
     document: Map[String, String],
     settings: CatalogSettings,
-    tableSchema: StructType,
+    read: DynamicKafkaTable,
     tableProperties: Map[String, String],
     answer: AnswerOnce
 ) extends Table
@@ -35,6 +36,7 @@ private[dynamickafka] final class StreamTable(
     with SupportsWrite
     with ReportsSinkMetrics {
 
+  private val tableSchema = read.schema()
   private val none = CaseInsensitiveStringMap.empty
 
   /** One for all batches of a query. */
@@ -65,12 +67,7 @@ private[dynamickafka] final class StreamTable(
   )
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    new DynamicKafkaTable(
-      tableSchema,
-      None,
-      answer,
-      ofTable = true
-    ).newScanBuilder(settings.forReading(stream, options, document))
+    read.ofStatement(answer).newScanBuilder(settings.forReading(stream, options, document))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     // The options of the query take precedence over those of the table, whatever their spelling.

@@ -44,6 +44,11 @@ private[dynamickafka] object MetadataServiceSpecs {
   val Query: OptionSpec[String] =
     required("query", "SQL query for the streams, see [metadata.md](metadata.md#a-database).")
 
+  val TopicServers: OptionSpec[String] =
+    required("bootstrapServers", "Bootstrap servers of the cluster with the topic.")
+  val Topic: OptionSpec[String] =
+    required("topic", "Name of the topic, see [metadata.md](metadata.md#a-kafka-topic).")
+
   /** How long one call of a remote service may take, in milliseconds. */
   val DefaultTimeoutMs: Long = 10000L
   // Clients count in int.
@@ -86,8 +91,18 @@ private[dynamickafka] object MetadataServiceSpecs {
     ))
   )
 
+  val KafkaTopic: MetadataServiceSpec = MetadataServiceSpec(
+    "kafka-topic",
+    Seq(TopicServers, Topic, TimeoutMs),
+    Some(ArgumentPrefix(
+      "properties.",
+      "<kafka property>",
+      "Other properties of this cluster. The value may hold references."
+    ))
+  )
+
   /** The services that users can name. */
-  val all: Seq[MetadataServiceSpec] = Seq(File, Static, SingleCluster, Http, ConfigMap, Jdbc)
+  val all: Seq[MetadataServiceSpec] = Seq(File, Static, SingleCluster, Http, ConfigMap, Jdbc, KafkaTopic)
 
   /** All names, each between these. */
   def names(quote: String): String = all.map(spec => s"$quote${spec.name}$quote").mkString(", ")

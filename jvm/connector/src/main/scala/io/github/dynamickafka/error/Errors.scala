@@ -32,7 +32,8 @@ private[dynamickafka] object Errors {
       side: String,
       format: String,
       field: Option[String],
-      reason: String
+      reason: String,
+      schemaId: Option[Int] = None
   ): Runtime =
     runtime(
       "DECODE_FAILED",
@@ -45,6 +46,7 @@ private[dynamickafka] object Errors {
         "side" -> side,
         "format" -> format,
         "field" -> field.fold("-")(name => s"'$name'"),
+        "schemaId" -> schemaId.fold("-")(_.toString),
         "reason" -> reason
       )
     )
@@ -52,6 +54,25 @@ private[dynamickafka] object Errors {
   /** @param side `key` or `value` */
   def encodeFailed(side: String, format: String, reason: String): Runtime =
     runtime("ENCODE_FAILED", Map("side" -> side, "format" -> format, "reason" -> reason))
+
+  /** @param what what was asked for; `registry` is the address without credentials */
+  def registryUnavailable(registry: String, cluster: String, what: String, reason: String): Runtime =
+    runtime("REGISTRY_UNAVAILABLE", ofRegistry(registry, cluster) ++ Map("what" -> what, "reason" -> reason))
+
+  def registryAuthenticationFailed(registry: String, cluster: String, what: String, status: Int): Runtime =
+    runtime(
+      "REGISTRY_AUTHENTICATION_FAILED",
+      ofRegistry(registry, cluster) ++ Map("what" -> what, "status" -> status.toString)
+    )
+
+  def schemaNotFound(registry: String, cluster: String, subject: String, reason: String): Runtime =
+    runtime(
+      "SCHEMA_NOT_FOUND",
+      ofRegistry(registry, cluster) ++ Map("subject" -> subject, "reason" -> reason)
+    )
+
+  private def ofRegistry(registry: String, cluster: String) =
+    Map("registry" -> registry, "cluster" -> cluster)
 
   /** @param where the location: file and line, stream, cluster and key, as far as they are known */
   def metadataInvalid(where: String, reason: String, cause: Throwable = null): IllegalArgument =

@@ -2,14 +2,20 @@ package io.github.dynamickafka.format
 
 import org.apache.spark.sql.types.StructType
 
+import io.github.dynamickafka.schemaregistry.Registries
+
 /**
  * How the bytes of keys or values are read.
  *
  * @param name in options
  * @param hasFields whether the bytes contain fields, which a schema describes
+ * @param hasRegistry whether the bytes begin with the id of their schema in a registry
  */
-private[dynamickafka] sealed abstract class Format(val name: String, val hasFields: Boolean)
-    extends Product
+private[dynamickafka] sealed abstract class Format(
+    val name: String,
+    val hasFields: Boolean,
+    val hasRegistry: Boolean = false
+) extends Product
     with Serializable
 
 private[dynamickafka] object Format {
@@ -18,8 +24,18 @@ private[dynamickafka] object Format {
   case object Json extends Format("json", hasFields = true)
   case object Csv extends Format("csv", hasFields = true)
   case object Avro extends Format("avro", hasFields = true)
+  case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
+  case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
 
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro)
+  /** Changes of a database's tables, as JSON. For values only. */
+  sealed abstract class Change(name: String) extends Format(name, hasFields = true)
+  case object DebeziumJson extends Change("debezium-json")
+  case object CanalJson extends Change("canal-json")
+  case object MaxwellJson extends Change("maxwell-json")
+  case object OggJson extends Change("ogg-json")
+
+  val changes: Seq[Change] = Seq(DebeziumJson, CanalJson, MaxwellJson, OggJson)
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes
 }
 
 /** What happens to a record that cannot be decoded. */
@@ -43,6 +59,9 @@ private[dynamickafka] object ParseErrors {
   /** As [[Nulls]], with the bytes and the reason in two columns. */
   case object Keep extends ParseErrors
 
+  /** The record yields no row, and is written to a topic. */
+  case object DeadLetter extends ParseErrors { override def drops: Boolean = true }
+
   /** Flink's `ignore-parse-errors`: a field is null, a record of which nothing can be parsed yields no row. */
   case object Ignore extends ParseErrors { override def drops: Boolean = true }
 }
@@ -52,12 +71,14 @@ private[dynamickafka] object ParseErrors {
  *
  * @param options the options of the format, by the names that Spark gives them
  * @param failOnMissingField whether a record without one of the fields is a bad record
+ * @param registries of a format with a registry
  */
 private[dynamickafka] final case class SideFormat(
     format: Format,
     options: Map[String, String] = Map.empty,
     parseErrors: ParseErrors = ParseErrors.Fail,
-    failOnMissingField: Boolean = false
+    failOnMissingField: Boolean = false,
+    registries: Registries = Registries()
 )
 
 /**
@@ -66,6 +87,10 @@ private[dynamickafka] final case class SideFormat(
  * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
+ * @param deadLetterTopic set if bad records are dead letters
+ * @param deadLetterCluster the cluster of this topic; None: that of each record
+ * @param changeEnvelope whether a format of changes gives envelopes instead of rows
+ * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
 private[dynamickafka] final case class FormatOptions(
     value: SideFormat = SideFormat(Format.Raw),
@@ -74,9 +99,17 @@ private[dynamickafka] final case class FormatOptions(
     keyFieldsPrefix: String = "",
     exceptKey: Boolean = false,
     schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataColumn]] = None,
-    metadataPrefix: String = ""
+    metadata: Option[Seq[MetadataItem]] = None,
+    metadataPrefix: String = "",
+    changeEnvelope: Boolean = false,
+    schemaFromRegistry: Boolean = false,
+    deadLetterTopic: Option[String] = None,
+    deadLetterCluster: Option[String] = None
 ) {
+
+  /** Where bad records are written; None: nowhere. */
+  def deadLetters: Option[String] =
+    deadLetterTopic.filter(_ => (value +: key.toSeq).exists(_.parseErrors == ParseErrors.DeadLetter))
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =

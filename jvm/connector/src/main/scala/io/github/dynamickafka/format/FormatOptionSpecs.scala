@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format
 
 import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the source about formats and columns. Options of one format are in [[FormatSettings]]. */
 private[dynamickafka] trait FormatOptionSpecs {
@@ -12,7 +13,8 @@ private[dynamickafka] trait FormatOptionSpecs {
     "fail" -> ParseErrors.Fail,
     "null" -> ParseErrors.Nulls,
     "drop" -> ParseErrors.Drop,
-    "keep" -> ParseErrors.Keep
+    "keep" -> ParseErrors.Keep,
+    "dead-letter" -> ParseErrors.DeadLetter
   )
 
   val ValueFormat: OptionSpec[Format] = OptionSpec(
@@ -69,19 +71,20 @@ private[dynamickafka] trait FormatOptionSpecs {
     text,
     None,
     "required by formats with fields",
-    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record.",
+    "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
+      "`registry`: the newest schema in the registry of a format that has one.",
     perCluster = true
   )
 
-  val MetadataColumns: OptionSpec[Seq[MetadataColumn]] = OptionSpec(
+  val MetadataColumns: OptionSpec[Seq[MetadataItem]] = OptionSpec(
     "metadataColumns",
-    metadataColumns,
+    MetadataItem.list,
     None,
     MetadataColumn.default.map(_.name).mkString("`", " ", "`"),
     "The columns after the decoded ones, in this order: " + MetadataColumn.all.map(c =>
       s"`${c.name}`"
     ).mkString(", ") +
-      ". Empty: none."
+      "; and `value.<key>` for metadata of the format. `<column> AS <name>` renames. Empty: none."
   )
 
   val MetadataPrefix: OptionSpec[String] = OptionSpec(
@@ -92,6 +95,15 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The prefix of the names of these columns, if `schema` has a column of the same name."
   )
 
+  val ChangeData: OptionSpec[Boolean] = OptionSpec(
+    "changeData",
+    oneOf("rows" -> false, "envelope" -> true),
+    Some(false),
+    "`rows`",
+    "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
+      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md)."
+  )
+
   val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
     "parseErrors",
     parseErrorsType,
@@ -99,7 +111,25 @@ private[dynamickafka] trait FormatOptionSpecs {
     "`fail`",
     "What happens when a key or value cannot be decoded: `fail` fails the query with `DECODE_FAILED`; with `null`, a field " +
       "that does not fit is null, and so are all columns if nothing can be parsed; `drop` skips the record and counts it; " +
-      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason)."
+      "`keep` is `null` with the columns `_corrupt_record` (the bytes) and `_decode_error` (the reason); " +
+      "`dead-letter`, in streaming queries, writes the record to `deadLetterTopic`."
+  )
+
+  val DeadLetterTopic: OptionSpec[String] = OptionSpec(
+    "deadLetterTopic",
+    text,
+    None,
+    "required by `parseErrors=dead-letter`",
+    "The topic for records that cannot be decoded, on the cluster of the record. Headers `dynamic-kafka-...` contain the " +
+      "reason and the place of the record."
+  )
+
+  val DeadLetterCluster: OptionSpec[String] = OptionSpec(
+    "deadLetterCluster",
+    text,
+    None,
+    "the cluster of the record",
+    "The cluster with `deadLetterTopic`."
   )
 
   val OnKeyParseErrors: OptionSpec[ParseErrors] = OptionSpec(
@@ -118,20 +148,6 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The same, for values."
   )
 
-  private def metadataColumns: OptionType[Seq[MetadataColumn]] =
-    OptionType(
-      "list (`;` or `,`)",
-      { text =>
-        val wanted = text.split("[;,]").map(_.trim).filter(_.nonEmpty).toSeq
-        val known = MetadataColumn.all.map(c => s"'${c.name}'").mkString(", ")
-        wanted.find(MetadataColumn.find(_).isEmpty).map(n => s"there is no column '$n'; there are $known.")
-          .orElse(wanted.diff(wanted.distinctBy(_.toLowerCase)).headOption.map(n =>
-            s"it contains '$n' twice."
-          ))
-          .toLeft(wanted.flatMap(MetadataColumn.find))
-      }
-    )
-
   private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
     ValueFormat,
     KeyFormat,
@@ -141,10 +157,13 @@ private[dynamickafka] trait FormatOptionSpecs {
     Schema,
     MetadataColumns,
     MetadataPrefix,
+    ChangeData,
     OnParseErrors,
     OnKeyParseErrors,
-    OnValueParseErrors
-  )
+    OnValueParseErrors,
+    DeadLetterTopic,
+    DeadLetterCluster
+  ) ++ RegistryOptionSpecs.reading
 }
 
 private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs

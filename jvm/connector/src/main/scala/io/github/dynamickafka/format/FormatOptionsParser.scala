@@ -11,6 +11,7 @@ private[dynamickafka] object FormatOptionsParser {
     val valueFormat = raw.get(ValueFormat)
     val keyFormat = raw.find(KeyFormat)
     val fields = keyFields(raw, keyFormat)
+    RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
     val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors)
     val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors)
     checkFormats(raw, valueFormat, keyFormat)
@@ -21,15 +22,49 @@ private[dynamickafka] object FormatOptionsParser {
       fields,
       prefix(raw, fields),
       raw.get(ValueFieldsInclude),
-      schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
-      raw.find(MetadataColumns),
-      raw.find(MetadataPrefix).getOrElse("")
+      if (RegistryOptions.givesSchema(raw, valueFormat)) None
+      else schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
+      metadata(raw, valueFormat),
+      raw.find(MetadataPrefix).getOrElse(""),
+      raw.get(ChangeData),
+      RegistryOptions.givesSchema(raw, valueFormat),
+      deadLetterTopic(raw, value.toSeq ++ key),
+      raw.find(DeadLetterCluster)
     )
+  }
+
+  private def deadLetterTopic(raw: RawOptions, sides: Seq[SideFormat]): Option[String] = {
+    val found = raw.find(DeadLetterTopic)
+    if (found.isEmpty && sides.exists(_.parseErrors == ParseErrors.DeadLetter))
+      throw Errors.missingOption(
+        DeadLetterTopic.name,
+        s"set it to the topic for records that cannot be decoded, because '${OnParseErrors.name}' is 'dead-letter'."
+      )
+    found
+  }
+
+  private def metadata(raw: RawOptions, format: Format): Option[Seq[MetadataItem]] = {
+    val items = raw.find(MetadataColumns)
+    items.toSeq.flatten.foreach {
+      case MetadataItem.OfFormat(key, _) if FormatMetadata.find(format, key).isEmpty =>
+        val known = FormatMetadata.of(format).map(m => s"'value.${m.key}'").mkString(", ")
+        refuse(
+          raw,
+          MetadataColumns,
+          raw.written(MetadataColumns).fold("")(_.value),
+          s"the format '${format.name}' has no metadata 'value.$key'" +
+            (if (known.isEmpty) "." else s"; it has $known.")
+        )
+      case _ =>
+    }
+    items
   }
 
   private[format] def keyFields(raw: RawOptions, keyFormat: Option[Format]): Seq[String] = {
     val fields = raw.find(KeyFields)
     (keyFormat, fields) match {
+      case (Some(format: Format.Change), _) =>
+        refuse(raw, KeyFormat, format.name, "keys have no changes.")
       case (None, Some(names)) =>
         refuse(raw, KeyFields, names.mkString(","), s"'${KeyFormat.name}' is not set.")
       case (Some(format), None) if format.hasFields =>
@@ -96,7 +131,8 @@ private[dynamickafka] object FormatOptionsParser {
     val set = raw.formats.filter { case (key, _) => key.side.forall(_ == name) }
     format.map { found =>
       // The options of the side come after those of both, so that they win.
-      val ofFormat = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
+      val (ofRegistry, ofFormat) = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
+        .partition { case (key, _) => RegistryOptions.find(found, key.option).isDefined }
       val settings = ofFormat.map { case (key, w) =>
         setting(FormatSetting.of(found), FormatSetting.refused(found, _), key, w) -> w.value
       }.toMap
@@ -119,7 +155,8 @@ private[dynamickafka] object FormatOptionsParser {
         found,
         SparkSettings(found, flags),
         if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
-        isSet(FormatSetting.FailOnMissingField)
+        isSet(FormatSetting.FailOnMissingField),
+        RegistryOptions.of(raw, found, ofRegistry)
       )
     }
   }
@@ -153,7 +190,7 @@ private[dynamickafka] object FormatOptionsParser {
 
   /** An option of a format that is not in use is refused. */
   private[format] def checkFormats(raw: RawOptions, value: Format, key: Option[Format]): Unit =
-    raw.formats.foreach { case (FormatKey(side, format, _), w) =>
+    raw.formats.foreach { case (option @ FormatKey(side, format, _), w) =>
       val inUse = side match {
         case Some(FormatKey.Key) => key.toSeq
         case Some(_) => Seq(value)
@@ -162,13 +199,19 @@ private[dynamickafka] object FormatOptionsParser {
       if (!inUse.exists(_.name == format))
         throw Errors.invalidOption(
           w.name,
-          w.value,
+          RegistryOptions.shown(option, w),
           s"the format '$format' is not in use: '${ValueFormat.name}' is '${value.name}'" +
             s"${key.fold("")(k => s", '${KeyFormat.name}' is '${k.name}'")}."
         )
     }
 
   private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
+    for (w <- raw.written(ChangeData) if !value.isInstanceOf[Format.Change])
+      throw Errors.invalidOption(
+        w.name,
+        w.value,
+        s"it has no effect: a format of changes is one of ${Format.changes.map(f => s"'${f.name}'").mkString(", ")}."
+      )
     val uses = Seq(
       OnParseErrors -> (value +: key.toSeq),
       OnValueParseErrors -> Seq(value),

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format
 
 import io.github.dynamickafka.config.option.{OptionName, OptionType}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**
  * An option of one format.
@@ -32,6 +33,13 @@ private[format] object FormatSetting {
   /** For Flink's `disable-quote-character`. */
   val DisableQuotes: FormatSetting = FormatSetting("disableQuoteCharacter", boolean)
 
+  /** Whether Debezium's records contain their schema. */
+  val SchemaInclude: FormatSetting = FormatSetting("schemaInclude", boolean)
+
+  /** Of Canal: regular expressions that match names in full. */
+  val DatabaseInclude: FormatSetting = FormatSetting("database.include", OptionType.regex)
+  val TableInclude: FormatSetting = FormatSetting("table.include", OptionType.regex)
+
   private def texts(names: String*) = names.map(FormatSetting(_, text))
   private def flags(names: String*) = names.map(FormatSetting(_, boolean))
 
@@ -41,19 +49,25 @@ private[format] object FormatSetting {
   private val times = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale") ++
     flags("enableDateTimeParsingFallback")
 
+  private val json = Seq(IgnoreParseErrors, TimestampStandard) ++ times ++
+    flags(
+      "allowComments",
+      "allowUnquotedFieldNames",
+      "allowSingleQuotes",
+      "allowNumericLeadingZeros",
+      "allowNonNumericNumbers",
+      "allowBackslashEscapingAnyCharacter",
+      "allowUnquotedControlChars"
+    ) ++ Seq("maxNestingDepth", "maxNumLen", "maxStringLen").map(FormatSetting(_, int(min = 1)))
+
   def of(format: Format): Seq[FormatSetting] = format match {
     case Format.Raw | Format.Text => Nil
-    case Format.Json =>
-      Seq(IgnoreParseErrors, FailOnMissingField, TimestampStandard) ++ times ++
-        flags(
-          "allowComments",
-          "allowUnquotedFieldNames",
-          "allowSingleQuotes",
-          "allowNumericLeadingZeros",
-          "allowNonNumericNumbers",
-          "allowBackslashEscapingAnyCharacter",
-          "allowUnquotedControlChars"
-        ) ++ Seq("maxNestingDepth", "maxNumLen", "maxStringLen").map(FormatSetting(_, int(min = 1)))
+    case Format.JsonConfluent => of(Format.Json)
+    case Format.AvroConfluent => of(Format.Avro)
+    case Format.Json => FailOnMissingField +: json
+    case Format.DebeziumJson => SchemaInclude +: json
+    case Format.CanalJson => Seq(DatabaseInclude, TableInclude) ++ json
+    case _: Format.Change => json
     case Format.Csv =>
       Seq(
         IgnoreParseErrors,
@@ -82,11 +96,18 @@ private[format] object FormatSetting {
     if (name == "mode" || name == "columnnameofcorruptrecord")
       Some("use 'parseErrors', 'keyParseErrors' or 'valueParseErrors'.")
     else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else if (format.hasRegistry && name == "schema") Some("use 'schema' without a prefix.")
+    else if (format.hasRegistry && name.endsWith(".credentialssource"))
+      Some(
+        s"the credentials are those of '${RegistryOptionSpecs.UserInfo.name}' or '${RegistryOptionSpecs.Token.name}'."
+      )
     else Option.when(elsewhere(format)(name))("it has no effect when records are read.")
   }
 
   private def elsewhere(format: Format): Set[String] = (format match {
-    case Format.Json =>
+    case Format.JsonConfluent => elsewhere(Format.Json)
+    case Format.AvroConfluent => elsewhere(Format.Avro)
+    case Format.Json | _: Format.Change =>
       Set("ignoreNullFields", "pretty", "writeNonAsciiCharacterAsCodepoint", "samplingRatio", "multiLine") ++
         Set("lineSep", "encoding", "charset", "compression", "prefersDecimal", "primitivesAsString") ++
         Set("dropFieldIfAllNull", "inferTimestamp", "singleVariantColumn", "encode.decimalAsPlainNumber") ++

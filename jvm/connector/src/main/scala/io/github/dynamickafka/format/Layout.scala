@@ -11,6 +11,9 @@ private[dynamickafka] object ColumnOrigin {
   final case class OfKey(index: Int) extends ColumnOrigin
   final case class OfValue(index: Int) extends ColumnOrigin
   final case class OfRecord(column: MetadataColumn) extends ColumnOrigin
+
+  /** About the change that a row is a part of, see [[ChangeLayout]]. */
+  final case class OfChange(index: Int) extends ColumnOrigin
   case object CorruptRecord extends ColumnOrigin
   case object DecodeError extends ColumnOrigin
 
@@ -24,13 +27,15 @@ private[dynamickafka] final case class LayoutColumn(field: StructField, origin: 
  * The fields of keys or of values.
  *
  * @param schema all fields, with the names that they have in the bytes
- * @param wanted the indexes of those to decode; empty: the bytes are not looked at
+ * @param wanted the indexes of those to decode; empty: the bytes are not looked at, unless they are changes
+ * @param change if the format is one of changes
  */
 private[dynamickafka] final case class SideLayout(
     format: SideFormat,
     schema: StructType,
     wanted: Seq[Int],
-    avro: Option[String] = None
+    avro: Option[String] = None,
+    change: Option[ChangeLayout] = None
 ) {
   def types: Array[DataType] = schema.fields.map(_.dataType)
 }
@@ -54,9 +59,14 @@ private[dynamickafka] final case class Layout(
   def pruned(names: Seq[String]): Layout = {
     val kept = names.flatMap(name => columns.find(_.field.name == name))
     val keeps = kept.exists(c => c.origin == CorruptRecord || c.origin == DecodeError)
+    val about = kept.collect { case LayoutColumn(_, OfChange(i)) => i }
     def of(side: SideLayout, indexes: Seq[Int]) =
       if (side.format.parseErrors.drops || (keeps && side.format.parseErrors == ParseErrors.Keep)) side
-      else side.copy(wanted = side.wanted.intersect(indexes))
+      else
+        side.copy(
+          wanted = side.wanted.intersect(indexes),
+          change = side.change.map(c => c.copy(wanted = c.wanted.intersect(about)))
+        )
     Layout(
       kept,
       of(value, kept.collect { case LayoutColumn(_, OfValue(i)) => i }),

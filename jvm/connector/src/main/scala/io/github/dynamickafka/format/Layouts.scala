@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format
 
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{BinaryType, StringType, StructField, StructType}
+import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructField, StructType}
 
 import io.github.dynamickafka.error.Errors
 
@@ -29,7 +29,11 @@ private[dynamickafka] object Layouts {
       case Left(decoded) => Seq(LayoutColumn(decoded, layout.origin(decoded)))
       case Right(metadata) => Seq(metadata)
     }
-    val (decoded, metadata) = all.partition(c => !c.origin.isInstanceOf[OfRecord])
+    val (metadata, decoded) = all.partition(_.origin match {
+      case OfRecord(_) => true
+      case OfChange(index) => index != ChangeLayout.TypeIndex
+      case _ => false
+    })
     val complete = if (keeps && user.isEmpty) decoded ++ corrupt ++ metadata else all
     refuseCollisions(complete)
     Layout(complete, layout.value, layout.key)
@@ -47,11 +51,21 @@ private[dynamickafka] object Layouts {
         s"the format '${(options.value +: options.key.toSeq).map(_.format).find(_.hasFields).get.name}' requires the columns of " +
           "the records, as DDL, as JSON, or by '.schema(...)' of Spark."
       )
-    val decoded = fixed(options.key, "key") ++ fields.fold(Seq.empty[StructField])(_.fields.toSeq) ++
+    val ofValue = if (options.changeEnvelope) fields.map(ChangeLayout.envelope) else fields
+    val decoded = fixed(options.key, "key") ++ ofValue.fold(Seq.empty[StructField])(_.fields.toSeq) ++
       fixed(Some(options.value), "value")
-    val wanted = options.metadata.getOrElse(MetadataColumn.default)
-    val all = if (includeHeaders) (wanted :+ MetadataColumn.Headers).distinct else wanted
-    decoded.map(Left(_)) ++ all.map(c => Right(metadata(options, c, None)))
+    val wanted = options.metadata.getOrElse(MetadataItem.default)
+    val all =
+      if (includeHeaders) (wanted :+ MetadataItem.OfRecord(MetadataColumn.Headers)).distinct else wanted
+    decoded.map(Left(_)) ++ changeType(options).map(c => Right(c)) ++
+      all.map(c => Right(metadata(options, c, None)))
+  }
+
+  private def changeType(options: FormatOptions): Option[LayoutColumn] = options.value.format match {
+    case _: Format.Change if !options.changeEnvelope =>
+      val field = StructField(ChangeLayout.TypeColumn, StringType)
+      Some(LayoutColumn(field, OfChange(ChangeLayout.TypeIndex)))
+    case _ => None
   }
 
   /** Names of metadata columns are metadata, all others are decoded. */
@@ -62,18 +76,29 @@ private[dynamickafka] object Layouts {
         options.schema.get.columns.toDDL,
         "a schema is also given to Spark ('.schema(...)'), but only one of the two is allowed."
       )
+    if (options.changeEnvelope)
+      throw Errors.invalidOption(
+        FormatOptionSpecs.ChangeData.name,
+        "envelope",
+        s"a schema is given to Spark ('.schema(...)'): use the option '${FormatOptionSpecs.Schema.name}', with the columns of " +
+          "the changed table."
+      )
+    val change = changeType(options)
     val single =
       (fixed(options.key, "key") ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
-    val known = options.metadata.getOrElse(MetadataColumn.all)
+    val known = options.metadata.getOrElse(MetadataItem.ofRecord)
     val keeps = (options.value +: options.key.toSeq).exists(_.parseErrors == ParseErrors.Keep)
     SchemaText.nullable(user).zip(user).map { case (field, original) =>
       val ofRecord = Option.when(field.name.startsWith(options.metadataPrefix))(
         field.name.drop(options.metadataPrefix.length)
-      ).flatMap(MetadataColumn.find).filter(known.contains)
+      ).flatMap(name => known.find(_.name.equalsIgnoreCase(name)))
       field.name match {
         case name if single.contains(name) =>
           refuseType(field, single(name), "is the whole key or value")
           Left(single(name))
+        case name if change.exists(_.field.name == name) =>
+          refuseType(field, change.get.field, "has the kind of the change")
+          Right(change.get)
         case CorruptColumn if keeps =>
           refuseType(field, StructField(CorruptColumn, BinaryType), "has the bytes of bad records")
           Right(LayoutColumn(field, CorruptRecord))
@@ -81,13 +106,12 @@ private[dynamickafka] object Layouts {
           refuseType(field, StructField(ErrorColumn, StringType), "has the errors of bad records")
           Right(LayoutColumn(field, DecodeError))
         case _ => ofRecord match {
-            case Some(column) =>
-              val own = StructField(
-                field.name,
-                SchemaText.nullable(new StructType().add("c", column.dataType)).head.dataType
-              )
-              refuseType(field, own, "is metadata of the record")
-              Right(metadata(options, column, Some(original)))
+            case Some(item) =>
+              val column = metadata(options, item, Some(original))
+              val own = metadata(options, item, None).field.dataType
+              val nullable = SchemaText.nullable(new StructType().add("c", own)).head.dataType
+              refuseType(field, StructField(field.name, nullable), "is metadata of the record")
+              Right(column)
             case None if !options.value.format.hasFields && !options.keyFields.contains(field.name) =>
               throw Errors.invalidSchema(
                 s"the format '${options.value.format.name}' has no column '${field.name}'."
@@ -106,13 +130,22 @@ private[dynamickafka] object Layouts {
 
   private def metadata(
       options: FormatOptions,
-      column: MetadataColumn,
-      field: Option[StructField]
-  ): LayoutColumn =
-    LayoutColumn(
-      field.getOrElse(StructField(options.metadataPrefix + column.name, column.dataType, column.nullable)),
-      OfRecord(column)
-    )
+      item: MetadataItem,
+      as: Option[StructField]
+  ): LayoutColumn = {
+    def column(dataType: DataType, nullable: Boolean, origin: ColumnOrigin) =
+      LayoutColumn(
+        as.getOrElse(StructField(options.metadataPrefix + item.name, dataType, nullable)),
+        origin
+      )
+    item match {
+      case MetadataItem.OfRecord(c, _) => column(c.dataType, c.nullable, OfRecord(c))
+      case MetadataItem.OfFormat(key, _) =>
+        val all = FormatMetadata.asked(options)
+        val found = FormatMetadata.find(options.value.format, key).get
+        column(found.dataType, nullable = true, OfChange(ChangeLayout.TypeIndex + 1 + all.indexOf(found)))
+    }
+  }
 
   private def refuseType(found: StructField, expected: StructField, what: String): Unit =
     if (found.dataType != expected.dataType)
@@ -169,7 +202,8 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
   /** The time zone is that of the session which makes the table, as with Spark's functions. */
   private def layout(side: SideFormat, fields: Seq[StructField], avro: Option[String]) = {
     val zone = side.format match {
-      case Format.Json | Format.Csv => Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      case Format.Json | Format.JsonConfluent | Format.Csv | _: Format.Change =>
+        Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
       case _ => Map.empty[String, String]
     }
     SideLayout(side.copy(options = zone ++ side.options), StructType(fields), fields.indices, avro)
@@ -177,6 +211,22 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
 
   val value: SideLayout =
     layout(options.value, ofValue, options.schema.flatMap(_.avro).filter(_ => ofKey.isEmpty))
+      .copy(change = options.value.format match {
+        case _: Format.Change => Some(change)
+        case _ => None
+      })
+
+  private def change: ChangeLayout = {
+    val payload =
+      if (options.changeEnvelope) options.schema.map(_.columns).get else StructType(ofValue)
+    val metadata = FormatMetadata.asked(options)
+    ChangeLayout(
+      payload,
+      metadata,
+      (ChangeLayout.TypeIndex +: metadata.indices.map(_ + 1)),
+      options.changeEnvelope
+    )
+  }
 
   /** With `ALL`, the fields of keys are read from the values, so keys are not decoded. */
   val key: Option[SideLayout] = options.key.filter(_ => ofKey.nonEmpty).map { side =>

@@ -5,11 +5,25 @@ import java.{util => ju}
 import org.apache.kafka.clients.producer.ProducerConfig
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
-/** How the producers of one cluster are created. */
-private[dynamickafka] final class ProducerSettings(cluster: String, properties: Map[String, String])
-    extends ClientSettings(cluster, properties) {
+/**
+ * How the producers of one cluster are created.
+ *
+ * @param limits the properties that are time limits of the connector's, and none of the user's
+ */
+private[dynamickafka] final class ProducerSettings(
+    cluster: String,
+    properties: Map[String, String],
+    limits: Set[String] = Set.empty
+) extends ClientSettings(cluster, properties) {
 
-  def and(more: (String, String)*): ProducerSettings = new ProducerSettings(cluster, properties ++ more)
+  def and(more: (String, String)*): ProducerSettings =
+    new ProducerSettings(cluster, properties ++ more, limits -- more.map(_._1))
+
+  /** With these time limits, except for those that the user has set. */
+  def limitedTo(more: (String, String)*): ProducerSettings = {
+    val unset = more.filter { case (name, _) => limits(name) || !properties.contains(name) }
+    new ProducerSettings(cluster, properties ++ unset, limits ++ unset.map(_._1))
+  }
 
   def forProducer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka-sink",

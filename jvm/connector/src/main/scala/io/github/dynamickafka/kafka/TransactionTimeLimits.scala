@@ -19,14 +19,12 @@ private[dynamickafka] object TransactionTimeLimits {
   private val longestMs = 30000L
 
   /** For producers of tasks, which also send the records. */
-  def ofTasks(chosen: Map[String, String]): Map[String, String] =
-    if (chosen.contains(RequestTimeout)) Map.empty else Map(RequestTimeout -> taskMs.toString)
+  def ofTasks(settings: ProducerSettings): ProducerSettings =
+    settings.limitedTo(RequestTimeout -> taskMs.toString)
 
   /** For another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
   def ofRetry(settings: ProducerSettings): ProducerSettings =
-    if (settings.properties.get(RequestTimeout).contains(taskMs.toString))
-      settings.and(RequestTimeout -> longestMs.toString)
-    else settings
+    settings.limitedTo(RequestTimeout -> longestMs.toString)
 
   /**
    * For clients of the driver, which send no records.

@@ -42,4 +42,15 @@ trait KafkaMetadataService extends AutoCloseable with Serializable {
    * retained. It takes no writes.
    */
   def isClusterActive(clusterId: String): Boolean
+
+  /**
+   * Registers what the service runs whenever its answers may have changed, on any thread: the connector then asks at once, also
+   * if `streamMetadataDiscoveryIntervalMs` is -1, and continues to poll at its interval. Called before the first of the other
+   * calls. Closing the result ends it.
+   *
+   * While the newest answer of such a service is invalid, the same METADATA_INVALID in successive polls counts as one failure.
+   *
+   * @return null if the service does not notice changes, which is the default
+   */
+  def onChange(changed: Runnable): AutoCloseable = null
 }

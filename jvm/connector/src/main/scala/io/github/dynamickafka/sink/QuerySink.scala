@@ -9,7 +9,7 @@ import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOp
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.commit.Journal
+import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock

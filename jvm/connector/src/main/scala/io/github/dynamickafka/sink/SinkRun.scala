@@ -26,7 +26,9 @@ import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.sink.commit.{Claim, Clusters, CommitProbe, Journal, TwoPhaseCommit}
+import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TwoPhaseCommit}
+import io.github.dynamickafka.sink.journal.{Claim, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -94,7 +96,8 @@ private[sink] final class SinkRun(
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
     Steps,
-    clock
+    clock,
+    PlannedDeferrals.ofDriver
   )
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
@@ -293,9 +296,8 @@ private[sink] final class SinkRun(
       topology,
       properties.map { case (id, p) =>
         val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
-        val limits =
-          if (exactlyOnce) TransactionTimeLimits.ofTasks(p.client) else Map.empty[String, String]
-        id -> new ProducerSettings(id, p.client).and(more ++ limits: _*)
+        val settings = new ProducerSettings(id, p.client).and(more: _*)
+        id -> (if (exactlyOnce) TransactionTimeLimits.ofTasks(settings) else settings)
       },
       timeout.getOrElse(_, Long.MaxValue)
     )

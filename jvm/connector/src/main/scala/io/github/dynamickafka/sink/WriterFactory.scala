@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.sink.commit.LostParts
+import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
 import io.github.dynamickafka.sink.route.RecordRouting.Record

@@ -8,19 +8,14 @@ import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{
-  AdminClusterClient,
-  ClusterConfigs,
-  ClusterStream,
-  ClusterStreams,
-  SharedClients,
-  TopologyCheck
-}
+import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.source.report.QueryReporter
@@ -65,6 +60,13 @@ private[source] final class DynamicKafkaScan(
   }
 
   override def toBatch(): Batch = {
+    options.format.deadLetters.foreach(_ =>
+      throw Errors.invalidOption(
+        FormatOptionSpecs.OnParseErrors.name,
+        "dead-letter",
+        "a batch read writes nothing: use 'fail', 'null', 'drop' or 'keep'."
+      )
+    )
     // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
@@ -105,8 +107,8 @@ private[source] final class DynamicKafkaScan(
         source,
         path,
         clock,
-        SharedClients.OfDriver.connect,
-        Some(new AdminClusterClient(_))
+        config => SharedClients.OfDriver.connect(config.properties.admin),
+        Some(config => new AdminClusterClient(config.properties.admin))
       ),
       options.clusters.skipUnreachable,
       options.clusters.failureTimeoutMs,

@@ -12,7 +12,7 @@ import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.decode.Decoders
-import io.github.dynamickafka.format.{Layout, Layouts}
+import io.github.dynamickafka.format.{DeclaredSchema, Layout, Layouts}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.source.spark.SparkKafkaSource
@@ -22,16 +22,22 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
  * strings; with other formats, the decoded columns, then those about the record.
  *
  * @param user the schema that the user gave to Spark
+ * @param declared the schema of the registry with `schema=registry`, which was asked for when the table was made
  * @param answer the stream, if the metadata service has been asked for it; for batch reads
  * @param ofTable whether it is a table of a catalog
  */
 private[dynamickafka] final class DynamicKafkaTable(
     tableSchema: StructType,
     user: Option[StructType],
+    declared: Option[DeclaredSchema] = None,
     answer: () => Option[KafkaStream] = () => None,
     ofTable: Boolean = false
 ) extends Table
     with SupportsRead {
+
+  /** The table of a statement of a catalog. */
+  def ofStatement(answer: () => Option[KafkaStream]): DynamicKafkaTable =
+    new DynamicKafkaTable(tableSchema, user, declared, answer, ofTable = true)
 
   override def name(): String = "dynamic-kafka"
 
@@ -41,7 +47,7 @@ private[dynamickafka] final class DynamicKafkaTable(
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = DynamicKafkaTable.parse(options, ofTable)
+    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable), declared)
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
@@ -62,11 +68,16 @@ private[dynamickafka] object DynamicKafkaTable {
     MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
 
   /**
-   * The columns of the table, checked.
+   * The table with its columns, checked. Asks the metadata service and the registries only with `schema=registry`.
    *
    * @param user the schema that the user gave to Spark
    */
-  def schema(options: SourceOptions, user: Option[StructType]): StructType =
+  def of(options: SourceOptions, user: Option[StructType]): DynamicKafkaTable = {
+    val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
+    new DynamicKafkaTable(schema(RegistrySchemas.withSchema(options, declared), user), user, declared)
+  }
+
+  private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {
       case Some(layout) =>
         (layout.value +: layout.key.toSeq).foreach(Decoders.check)

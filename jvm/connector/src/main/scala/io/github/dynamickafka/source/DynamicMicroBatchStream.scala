@@ -226,6 +226,7 @@ private[source] final class DynamicMicroBatchStream(
         val partitions =
           planner.partitions(readable, streams(_), memory.streamOf)
         watch.planned(batch._2, readable)
+        memory.planned()
         planned = Some(batch -> partitions)
         partitions
     }
@@ -233,7 +234,9 @@ private[source] final class DynamicMicroBatchStream(
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val topologies = memory.topology.toSeq.flatMap(t => Seq(t.former, t.current))
-    new ReaderFactory(ofClusters.map(_.of(topologies)))
+    new ReaderFactory(ofClusters.map(_.of(topologies).copy(deadLetters =
+      options.format.deadLetters.map(DeadLetterClusters(_, options, feed.current(), streams, configs))
+    )))
   }
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
@@ -256,7 +259,8 @@ private[source] final class DynamicMicroBatchStream(
       lost.total,
       streams.times.ages,
       decoding.fold(0L)(_.counts.errors.sum),
-      decoding.fold(0L)(_.counts.dropped.sum)
+      decoding.fold(0L)(_.counts.dropped.sum),
+      decoding.fold(0L)(_.counts.deadLetters.sum)
     )
   }
 
@@ -268,7 +272,9 @@ private[source] final class DynamicMicroBatchStream(
     try feed.close()
     finally
       try watch.close()
-      finally streams.close()
+      finally
+        try streams.close()
+        finally memory.forgetPlan()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
 

@@ -39,7 +39,8 @@ private[source] final class ReaderFactory(decoding: Option[Decoding]) extends Pa
           new DecodingReader(
             reader,
             d.rows(p.cluster, p.stream),
-            d.decoding.layout.has(MetadataColumn.Headers)
+            d.decoding.layout.has(MetadataColumn.Headers),
+            () => d.finish()
           )
         )
       case other =>

@@ -71,7 +71,14 @@ class CatalogSettingsSuite extends AnyFunSuite {
     val all = settings(both: _*)
     val late =
       Seq("format", "value.format", "keyFormat", "keyFields", "key.fields-prefix", "valueFieldsInclude") ++
-        Seq("schema", "metadataColumns", "metadataPrefix", "includeHeaders", "streamIds", "streamPattern")
+        Seq(
+          "schema",
+          "metadataColumns",
+          "metadataPrefix",
+          "includeHeaders",
+          "changeData",
+          "streamIds"
+        ) :+ "streamPattern"
     late.foreach(name =>
       refused(
         "INVALID_OPTION",

@@ -45,8 +45,10 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
 
   test("format and valueFormat that differ, and unknown formats") {
     assertRefused("INVALID_OPTION", "the same option is also set")("format" -> "json", "valueFormat" -> "csv")
-    assertRefused("INVALID_OPTION", "'raw', 'string', 'json', 'csv', 'avro'")("format" -> "protobuf")
-    assertRefused("INVALID_OPTION", "'raw', 'string', 'json', 'csv', 'avro'")("format" -> "avro-confluent")
+    assertRefused(
+      "INVALID_OPTION",
+      "'raw', 'string', 'json', 'csv', 'avro', 'avro-confluent', 'json-confluent', 'debezium-json'"
+    )("format" -> "protobuf")
   }
 
   test("options of formats, for both sides or one, in any spelling") {
@@ -163,22 +165,71 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
+  test("dead letters need a topic, which alone has no effect") {
+    val json = Seq("format" -> "json", "schema" -> "id INT")
+    assertRefused("MISSING_OPTION", "deadLetterTopic")(json :+ ("parseErrors" -> "dead-letter"): _*)
+    val both = of(json ++ Seq("valueParseErrors" -> "dead-letter", "deadLetterTopic" -> "bad"): _*)
+    assert(both.deadLetters.contains("bad") && both.value.parseErrors.drops)
+    assert(of("deadLetterTopic" -> "bad").deadLetters.isEmpty)
+  }
+
   test("metadataColumns: names in any case, in the order given, each once") {
     import MetadataColumn._
-    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(Seq(
-      Offset,
-      Cluster,
-      LeaderEpoch
-    )))
+    assert(of("metadataColumns" -> "Offset; cluster,leaderEpoch").metadata.contains(
+      Seq(Offset, Cluster, LeaderEpoch).map(MetadataItem.OfRecord(_))
+    ))
     assert(of("metadataColumns" -> "").metadata.contains(Nil))
     assertRefused(
       "INVALID_OPTION",
       "there is no column 'ofset'; there are 'topic'"
     )("metadataColumns" -> "ofset")
     assertRefused("INVALID_OPTION", "twice")("metadataColumns" -> "offset,OFFSET")
-    assertRefused("INVALID_OPTION", "there is no column 'value.source.table'")(
+    assertRefused("INVALID_OPTION", "the format 'raw' has no metadata 'value.source.table'.")(
       "metadataColumns" -> "value.source.table"
     )
+  }
+
+  test("metadataColumns: renamed, and metadata of the format") {
+    val debezium = Seq("format" -> "debezium-json", "schema" -> "id INT")
+    assert(
+      of(
+        debezium :+ ("metadataColumns" -> "offset AS position;value.source.table; VALUE.Ingestion-Timestamp as at"): _*
+      )
+        .metadata.get.map(_.name) == Seq("position", "source_table", "at")
+    )
+    assertRefused("INVALID_OPTION", "no metadata 'value.sourcetable.x'; it has 'value.schema'")(
+      debezium :+ ("metadataColumns" -> "value.sourcetable.x"): _*
+    )
+    assertRefused(
+      "INVALID_OPTION",
+      "'p' twice"
+    )(debezium :+ ("metadataColumns" -> "offset AS p, topic AS p"): _*)
+  }
+
+  test("changes: their options, and not as keys") {
+    val debezium = Seq("format" -> "debezium-json", "schema" -> "id INT")
+    assert(of(debezium :+ ("debezium-json.schema-include" -> "true"): _*).value.options == Map(
+      "schemaInclude" -> "true"
+    ))
+    assert(
+      of(debezium :+ ("changeData" -> "envelope"): _*).changeEnvelope && !of(debezium: _*).changeEnvelope
+    )
+    assertRefused("INVALID_OPTION", "'debezium-json', 'canal-json'")(
+      "format" -> "json",
+      "schema" -> "id INT",
+      "changeData" -> "rows"
+    )
+    assertRefused("INVALID_OPTION", "keys have no changes")(
+      "keyFormat" -> "debezium-json",
+      "keyFields" -> "id",
+      "schema" -> "id INT"
+    )
+    assertRefused("INVALID_OPTION", "value.canal-json.table.include")(
+      "format" -> "canal-json",
+      "schema" -> "id INT",
+      "value.canal-json.table.include" -> "("
+    )
+    assertRefused("UNKNOWN_OPTION", "")(debezium :+ ("debezium-json.failOnMissingField" -> "true"): _*)
   }
 
   test("schema: DDL, JSON and Avro") {

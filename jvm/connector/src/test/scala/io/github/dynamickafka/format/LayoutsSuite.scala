@@ -107,4 +107,33 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
     assert(wanted("keep", "_decode_error") == Seq(0, 1))
     assert(names(layout(json: _*).pruned(Seq("offset", "v"))) == Seq("offset", "v"))
   }
+
+  private val debezium = Seq("format" -> "debezium-json", "schema" -> "id INT, v STRING")
+
+  test("changes: the kind comes after the payload, metadata of the format among the metadata") {
+    val all = debezium ++ Seq(
+      "parseErrors" -> "keep",
+      "metadataColumns" -> "offset,value.source.table,topic",
+      "metadataPrefix" -> "m_"
+    )
+    assert(
+      names(layout(all: _*)) == Seq(
+        "id",
+        "v",
+        "_change_type",
+        "_corrupt_record",
+        "_decode_error",
+        "m_offset"
+      ) ++
+        Seq("m_source_table", "m_topic")
+    )
+    assert(names(layout(debezium ++ Seq("changeData" -> "envelope", "metadataColumns" -> "offset"): _*)) ==
+      Seq("op", "before", "after", "source", "ts_ms", "offset"))
+    assert(
+      refused(layout(
+        "format" -> "ogg-json",
+        "schema" -> "_change_type INT"
+      )).getMessage.contains("'_change_type'")
+    )
+  }
 }

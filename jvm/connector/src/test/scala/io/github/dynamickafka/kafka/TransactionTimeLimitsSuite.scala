@@ -7,22 +7,24 @@ import io.github.dynamickafka.testkit.TimeLimit
 class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
   import TransactionTimeLimits._
 
+  private def settings(chosen: (String, String)*) = new ProducerSettings("blue", chosen.toMap)
+
   private def request(failures: Int, mostMs: Long = 60000L): Long =
     ofDriver(Map.empty, failures, mostMs)("request.timeout.ms").toLong
 
   test(
     "two requests of a task outlast the session of a broker, and with one of the driver they take less than 15 s"
   ) {
-    val task = ofTasks(Map.empty)("request.timeout.ms").toLong
+    val task = ofTasks(settings()).properties("request.timeout.ms").toLong
     assert(2 * task > 9000L && 2 * task + request(0) < 15000L)
   }
 
   test("another attempt of a task has Kafka's time limit, unless the user has set one") {
-    def limit(chosen: (String, String)*): Option[String] = {
-      val all = chosen.toMap
-      ofRetry(new ProducerSettings("blue", all ++ ofTasks(all))).properties.get("request.timeout.ms")
-    }
-    assert(limit().contains("30000") && limit("request.timeout.ms" -> "20000").contains("20000"))
+    def limit(chosen: (String, String)*): Option[String] =
+      ofRetry(ofTasks(settings(chosen: _*)).and("linger.ms" -> "5")).properties.get("request.timeout.ms")
+    assert(limit().contains("30000"))
+    // Also if it is the one of first attempts.
+    Seq("20000", "6000").foreach(mine => assert(limit("request.timeout.ms" -> mine).contains(mine)))
   }
 
   test(
@@ -35,7 +37,7 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
 
   test("a property of the user is kept, for each client") {
     val chosen = Map("request.timeout.ms" -> "20000", "socket.connection.setup.timeout.ms" -> "3000")
-    assert(ofTasks(chosen).isEmpty && ofDriver(chosen, 0, 60000L).isEmpty)
+    assert(ofTasks(settings(chosen.toSeq: _*)).properties == chosen && ofDriver(chosen, 0, 60000L).isEmpty)
     assert(ofDriver(chosen.take(1), 0, 60000L).keySet == Set("socket.connection.setup.timeout.ms"))
   }
 }

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.sink
 
+import java.nio.file.Files
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
@@ -51,6 +53,28 @@ class DeferredWriteSuite extends SinkTest {
         } finally red.restart()
         val _ = copy(deferring: _*)
         assert(values(blue, out) == produced)
+      }
+    }
+  }
+
+  test("a deferral that the source does not know when it plans the batch ends the query") {
+    scene { s =>
+      target { t =>
+        val (topic, out) = (newTopicOn(1, green), newTopicOn(1, blue))
+        s.orders(Entry("green", green, topic))
+        t.out(Entry("blue", blue, out))
+        produce(green, topic, 1, values("a", 2))
+        val query = t.start(s.frame().select("key", "value"), "deliveryGuarantee" -> "exactly-once")
+        query.processAllAvailable()
+        assert(values(blue, out) == values("a", 2))
+        // As another run does, which takes this one for dead.
+        val batch = query.lastProgress.batchId + 1
+        val deferred = Files.createDirectories(t.checkpoint.resolve("sources/0/dynamic-kafka/deferred"))
+        Files.writeString(deferred.resolve(s"$batch.json"), "{}")
+        produce(green, topic, 1, values("b", 2))
+        val e = failure(query)
+        assert(condition(e) == "JOURNAL_CONFLICT" && text(e).contains(s"deferred/$batch.json'"), text(e))
+        assert(values(blue, out) == values("a", 2))
       }
     }
   }

@@ -39,10 +39,11 @@ private[dynamickafka] object ClusterKeys {
   }
 
   /** For keys of unknown clusters: the id and the option, if the key ends with the name of an option. */
-  def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] = {
-    val dot = key.lastIndexOf('.')
-    if (dot < 0) None else table.find(key.drop(dot + 1)).map(key.take(dot) -> _)
-  }
+  def endsWithOption(key: String, table: OptionTable): Option[(String, OptionSpec[_])] =
+    // Names of options may contain dots: the longest one counts.
+    key.indices.iterator.filter(key(_) == '.').flatMap(dot =>
+      table.find(key.drop(dot + 1)).map(key.take(dot) -> _)
+    ).nextOption()
 
   /** Offsets of one cluster: JSON without cluster level applies to it; JSON for another cluster is an error. */
   def offsetsOf(

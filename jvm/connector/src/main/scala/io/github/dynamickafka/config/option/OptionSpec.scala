@@ -3,6 +3,7 @@ package io.github.dynamickafka.config.option
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.Redaction
 
 /**
  * The declaration of one option of the data source, for parsing, suggestions and documentation.
@@ -13,6 +14,7 @@ import io.github.dynamickafka.error.Errors
  * @param doc the description for users, in Markdown
  * @param perCluster whether `cluster.<id>.<name>` sets the option for one cluster
  * @param aliases other names, which may contain dots
+ * @param secret whether the value is not printed
  */
 private[dynamickafka] final case class OptionSpec[T](
     name: String,
@@ -21,14 +23,21 @@ private[dynamickafka] final case class OptionSpec[T](
     defaultText: String,
     doc: String,
     perCluster: Boolean = false,
-    aliases: Seq[String] = Nil
+    aliases: Seq[String] = Nil,
+    secret: Boolean = false
 ) {
   val key: String = OptionName.normalize(name)
   private val keys: Set[String] = aliases.map(OptionName.normalize).toSet + key
 
   /** @param writtenAs the name of the option as the user wrote it, for the error message */
   def parse(value: String, writtenAs: String = name): T =
-    valueType.parse(value.trim).fold(reason => throw Errors.invalidOption(writtenAs, value, reason), identity)
+    valueType.parse(value.trim).fold(
+      reason => throw Errors.invalidOption(writtenAs, shown(value), reason),
+      identity
+    )
+
+  /** The value in error messages. */
+  def shown(value: String): String = if (secret && value.nonEmpty) Redaction.Redacted else value
 
   def named(other: String): Boolean = keys.contains(OptionName.normalize(other))
 }

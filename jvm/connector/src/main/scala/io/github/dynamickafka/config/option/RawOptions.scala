@@ -62,7 +62,7 @@ private[dynamickafka] object RawOptions {
       .filterNot { case (name, _) =>
         ofFormats(name) || OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
       }
-      .map { case (name, value) => specOf(name, value, table).key -> Written(name, value) }
+      .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 
     val service = after(OptionName.MetadataService)
     new RawOptions(
@@ -116,16 +116,16 @@ private[dynamickafka] object RawOptions {
     }
 
   /** Accepts an option in two spellings if both have the same value. */
-  private def single(declared: Seq[(String, Written)]): Map[String, Written] =
-    declared.groupMap(_._1)(_._2).map { case (key, written) =>
+  private def single(declared: Seq[(OptionSpec[_], Written)]): Map[String, Written] =
+    declared.groupMap(_._1)(_._2).map { case (spec, written) =>
       written.find(_.value != written.head.value).foreach { other =>
         throw Errors.invalidOption(
           other.name,
-          other.value,
-          s"the same option is also set as '${written.head.name}', to '${written.head.value}'."
+          spec.shown(other.value),
+          s"the same option is also set as '${written.head.name}', to '${spec.shown(written.head.value)}'."
         )
       }
-      key -> written.head
+      spec.key -> written.head
     }
 
   private def values(written: Seq[(String, Written)]): Map[String, String] =

@@ -37,12 +37,15 @@ private[dynamickafka] object SecretOptions {
       )
   }
 
+  /** User and password of a schema registry, of the query or of one cluster. */
+  private def isUserInfo(name: String): Boolean = OptionName.normalize(name).endsWith("basicauth.userinfo")
+
   /** Spark also redacts a value that its expression matches. */
   private def isTellingUrl(name: String, value: String): Boolean =
     OptionName.afterPrefix(name, OptionName.MetadataService).exists(OptionName.normalize(_) == "url") &&
       AddressText.credentials(value).nonEmpty && redactedBySpark.findFirstIn(value).isEmpty
 
-  private def isSecret(name: String): Boolean =
+  private def isSecret(name: String): Boolean = isUserInfo(name) ||
     Seq(OptionName.Kafka, OptionName.Cluster).exists { prefix =>
       OptionName.afterPrefix(name, prefix).exists(endsWithPassword)
     } || OptionName.afterPrefix(name, OptionName.MetadataService).exists { argument =>

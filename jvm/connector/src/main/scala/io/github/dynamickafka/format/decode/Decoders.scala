@@ -1,11 +1,14 @@
 package io.github.dynamickafka.format.decode
 
+import java.{util => ju}
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Format, SideLayout}
+import io.github.dynamickafka.schemaregistry.{RegistrySettings, SchemaCache}
 
 /** Makes the decoder of keys or values, for one task. */
 private[dynamickafka] object Decoders {
@@ -13,9 +16,15 @@ private[dynamickafka] object Decoders {
   def of(side: SideLayout): Decoder = side.format.format match {
     case Format.Raw => (bytes, into) => whole(bytes, into)
     case Format.Text => (bytes, into) => whole(UTF8String.fromBytes(bytes), into)
-    case Format.Json => new JsonDecoder(side)
+    // The rows of a format of changes are JSON objects, inside the records.
+    case Format.Json | _: Format.Change => new JsonDecoder(side)
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
+    case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))
+    case Format.AvroConfluent =>
+      val settings = new ju.HashMap[String, RegistrySettings]
+      def registry(cluster: String) = settings.computeIfAbsent(cluster, side.format.registries.of(_))
+      new ConfluentAvroDecoder(side, (cluster, id) => SchemaCache.shared.schema(registry(cluster), id))
   }
 
   /**

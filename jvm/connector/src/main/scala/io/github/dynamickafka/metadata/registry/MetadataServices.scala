@@ -18,6 +18,7 @@ import io.github.dynamickafka.metadata.service.{
   SingleClusterMetadataService,
   StaticMetadataService
 }
+import io.github.dynamickafka.metadata.topic.KafkaTopicMetadataService
 
 /** Creates the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
@@ -46,6 +47,14 @@ private[dynamickafka] object MetadataServices {
           arguments.underPrefix.asJava,
           arguments(TimeoutMs),
           arguments(TtlMs)
+        )
+      ),
+      KafkaTopic -> ((arguments, _) =>
+        new KafkaTopicMetadataService(
+          arguments(TopicServers),
+          arguments(Topic),
+          arguments.underPrefix.asJava,
+          arguments(TimeoutMs)
         )
       ),
       ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))

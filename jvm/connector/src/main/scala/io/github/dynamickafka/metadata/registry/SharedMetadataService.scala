@@ -20,6 +20,8 @@ private[metadata] final class SharedMetadataService(service: KafkaMetadataServic
 
   override def isClusterActive(clusterId: String): Boolean = alone(service.isClusterActive(clusterId))
 
+  override def onChange(changed: Runnable): AutoCloseable = alone(service.onChange(changed))
+
   override def close(): Unit = ()
 
   override def toString: String = service.toString

@@ -8,7 +8,7 @@ import scala.util.{Failure, Success, Try}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
-import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, WriteTopologyText}
 
@@ -35,6 +35,9 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
   private val known = new AtomicReference(Known[T](None, 0L, timing.clock.nanoTime(), 0, None))
+
+  /** For a service that notices changes: ends that it runs the listener. */
+  @volatile private var notices: Option[AutoCloseable] = None
   private val firstAnswer = new CompletableFuture[T]
   private val firstAttempt = new CompletableFuture[Unit]
   private val started = new AtomicBoolean(false)
@@ -94,8 +97,10 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   override def close(): Unit =
     if (closed.compareAndSet(false, true)) {
       polling.close(CloseWaitMs) {
-        try service.close()
-        catch {
+        try {
+          notices.foreach(_.close())
+          service.close()
+        } catch {
           case e: Throwable => log.warn(s"Metadata service '$name' could not be closed: ${FailureText.of(e)}")
         }
       }
@@ -108,23 +113,27 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     if (started.compareAndSet(false, true)) {
       firstStart = first
       before.foreach(guard.begin)
+      notices = Option(service.onChange(() => polling.hurry()))
       polling.start()
     }
 
   private def ended(result: Try[T]): Option[Long] = result.flatMap(answer => Try(guard(answer))) match {
     case Success(Guarded(_, true)) if confirming =>
       answered()
-      Some(if (pollsOn) math.min(discovery.intervalMs, timing.confirmMs) else timing.confirmMs)
-    case Success(Guarded(topology, _)) =>
+      Some(confirmMs)
+    case Success(Guarded(topology, open)) =>
       confirming = false
       succeeded(topology)
-      Option.when(pollsOn)(discovery.intervalMs)
+      if (open && notices.isDefined) Some(confirmMs) else Option.when(pollsOn)(discovery.intervalMs)
     case Failure(cause) =>
       failed(cause)
       val waitsForFirst = known.get.topology.isEmpty
       if (pollsOn) Some(if (waitsForFirst && firstStart) retryMs else discovery.intervalMs)
       else Option.when(known.get.failures < timing.triesWithoutPolling)(timing.spacingWithoutPollingMs)
   }
+
+  private def confirmMs =
+    if (pollsOn) math.min(discovery.intervalMs, timing.confirmMs) else timing.confirmMs
 
   private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
 
@@ -146,25 +155,35 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     val before = known.get
     if (before.failures > 0)
       log.info(s"Metadata service '$name' recovered after ${before.failures} consecutive failures")
-    known.set(before.copy(answeredAt = timing.clock.nanoTime(), failures = 0, fatal = None))
+    known.set(before.copy(answeredAt = timing.clock.nanoTime(), failures = 0, fatal = None, invalid = None))
   }
 
   private def failed(cause: Throwable): Unit = {
     val before = known.get
-    val failures = before.failures + 1
     val reason = FailureText.of(cause)
-    log.warn(
-      s"Metadata service '$name' failed, consecutive failures: $failures (${tolerated(failures)}): $reason"
-    )
+    // One record that is invalid is one failure, however often it is looked at.
+    val invalid = Option.when(notices.isDefined && isInvalid(cause))(reason)
+    val repeated = pollsOn && invalid.isDefined && before.invalid == invalid &&
+      (before.topology.isDefined || !firstStart)
+    val failures = if (repeated) before.failures else before.failures + 1
+    if (!repeated)
+      log.warn(
+        s"Metadata service '$name' failed, consecutive failures: $failures (${tolerated(failures)}): $reason"
+      )
     val last = if (pollsOn) failures > discovery.failureThreshold else failures >= timing.triesWithoutPolling
     val unavailable = Option.when(last)(Errors.metadataUnavailable(s"'$name'", failures, reason, cause))
     // Without polling, no later success would reset the error, and a restarted query has the topology of its
     // checkpoint.
     val fatal = if (pollsOn) unavailable else None
-    known.set(before.copy(failures = failures, fatal = fatal))
+    known.set(before.copy(failures = failures, fatal = fatal, invalid = invalid))
     unavailable.foreach(firstAnswer.completeExceptionally)
     if (pollsOn || last) firstAttempt.complete(())
     ()
+  }
+
+  private def isInvalid(cause: Throwable) = cause match {
+    case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
+    case _ => false
   }
 
   private def tolerated(failures: Int) =
@@ -237,7 +256,8 @@ private[dynamickafka] object MetadataWatcher {
       version: Long,
       answeredAt: Long,
       failures: Int,
-      fatal: Option[Throwable]
+      fatal: Option[Throwable],
+      invalid: Option[String] = None
   )
 
   private def daemon(name: String): ThreadFactory = task => {

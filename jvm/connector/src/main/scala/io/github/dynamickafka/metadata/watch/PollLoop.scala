@@ -32,8 +32,19 @@ private[metadata] final class PollLoop[T](
 
   private var attempts = 0L
   private var open: Option[Attempt] = None
+  private var waiting: Option[Future[_]] = None
+  private var hurried = false
 
   def start(): Unit = scheduler.execute(() => attempt())
+
+  /** Makes an attempt at once, or after the running one, also if the loop has stopped. */
+  def hurry(): Unit = scheduler.execute { () =>
+    if (open.isDefined || caller.busy) hurried = true
+    else {
+      waiting.foreach(_.cancel(false))
+      attempt()
+    }
+  }
 
   def close(waitMs: Long)(farewell: => Unit): Unit = {
     scheduler.shutdownNow()
@@ -69,8 +80,11 @@ private[metadata] final class PollLoop[T](
       next(ended(result))
     }
 
-  private def next(pauseMs: Option[Long]): Unit =
-    pauseMs.foreach(scheduler.schedule((() => attempt()): Runnable, _, MILLISECONDS))
+  private def next(pauseMs: Option[Long]): Unit = {
+    val pause = if (hurried && !caller.busy) Some(0L) else pauseMs
+    if (pause.contains(0L)) hurried = false
+    waiting = pause.map(scheduler.schedule((() => attempt()): Runnable, _, MILLISECONDS))
+  }
 }
 
 private object PollLoop {

@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction, TransactionTimeLimits}
+import io.github.dynamickafka.sink.journal.JournalEntry
 
 /**
  * The driver's connections to the clusters of a batch, and to clusters in decisions that are no longer in the metadata.

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.sink.journal.{Claim, Journal}
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
 
 /**

@@ -20,7 +20,7 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  *
  * @param settings the settings of the producers of a cluster
  */
-private[commit] final class Markers(
+private[sink] final class Markers(
     clusters: Clusters,
     settings: (String, Int) => ProducerSettings,
     pool: TransactionPool,
@@ -125,7 +125,7 @@ private[commit] final class Markers(
     }.toSet).filter(_.nonEmpty)
 }
 
-private[commit] object Markers {
+private[sink] object Markers {
   // The markers are usually there after some milliseconds.
   private val Pauses = Backoff(firstMs = 5L, longestMs = 1000L)
   private val log = LoggerFactory.getLogger(classOf[Markers])

@@ -7,6 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry, LostParts}
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.time.Clock
 

@@ -8,6 +8,15 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.sink.journal.{
+  BatchInput,
+  Claim,
+  Journal,
+  JournalCluster,
+  JournalEntry,
+  LostParts
+}
 import io.github.dynamickafka.sink.transaction.{Prepared, TaskTransactions, TransactionName, TransactionPool}
 import io.github.dynamickafka.time.Clock
 
@@ -24,6 +33,7 @@ import io.github.dynamickafka.time.Clock
  * @param ofStreams whether it is a streaming query, with the journal in its checkpoint
  * @param earlier journals of earlier jobs
  * @param steps called at each step, for tests that terminate the driver there
+ * @param plans what the sources of the query have left out of its batches
  */
 private[sink] final class TwoPhaseCommit(
     name: TransactionName,
@@ -37,7 +47,8 @@ private[sink] final class TwoPhaseCommit(
     commitTimeoutMs: Long,
     pool: TransactionPool,
     steps: CommitProbe,
-    clock: Clock
+    clock: Clock,
+    plans: PlannedDeferrals
 ) {
   private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
   private val inspector = new Inspector(clusters, clock)
@@ -206,11 +217,12 @@ private[sink] final class TwoPhaseCommit(
     }
 
   /**
-   * Called before the tasks of a batch are started. Another run may defer a part of the batch while they read it: then this
-   * batch is not what the other run has planned.
+   * Called before the tasks of a batch are started, after they are planned. Another run may defer a part of the batch at any
+   * time: then this batch is not what the other run has planned. Compared with the plan of this run, not with what the
+   * checkpoint has when this is called, which may be what the other run has planned already.
    */
   def begin(): Unit = if (ofStreams) journal.foreach { j =>
-    def input(batch: Long) = j.input(batch).map(batch -> _)
+    def input(batch: Long) = j.input(batch).map(found => batch -> j.planned(batch, found, plans))
     // Usually the next one, which saves a listing.
     planned = planned.flatMap(last => input(last._1 + 1)).orElse(j.lastPlanned().flatMap(input))
   }

@@ -9,7 +9,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
-import io.github.dynamickafka.sink.commit.{Claims, Clusters, Inspector, Journal, JournalEntry, Outcome}
+import io.github.dynamickafka.sink.commit.{Clusters, Inspector, Outcome}
+import io.github.dynamickafka.sink.journal.{Claims, Journal, JournalEntry}
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.time.Clock
 

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.operate
 
-import io.github.dynamickafka.sink.commit.{Decision, Inspector, JournalEntry, Outcome}
+import io.github.dynamickafka.sink.commit.{Decision, Inspector, Outcome}
+import io.github.dynamickafka.sink.journal.JournalEntry
 import io.github.dynamickafka.sink.transaction.Prepared
 
 /** What an operator chooses about a decision that the query cannot complete. */

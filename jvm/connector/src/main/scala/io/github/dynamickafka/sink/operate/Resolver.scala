@@ -3,15 +3,8 @@ package io.github.dynamickafka.sink.operate
 import java.time.Instant
 import java.util.concurrent.TimeUnit
 
-import io.github.dynamickafka.sink.commit.{
-  Claim,
-  Clusters,
-  Committer,
-  Inspector,
-  Journal,
-  JournalEntry,
-  Outcome
-}
+import io.github.dynamickafka.sink.commit.{Clusters, Committer, Inspector, Markers, Outcome}
+import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry}
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
 import io.github.dynamickafka.time.Clock
 
@@ -39,6 +32,7 @@ private[sink] final class Resolver(
 ) {
   private val inspector = new Inspector(clusters, clock)
   private val committer = new Committer(clusters.committing, inspector, pool, clock)
+  private val markers = new Markers(clusters, clusters.committing, pool, clock)
 
   /** @return the decision, and what has become of its transactions */
   def apply(batch: Long, how: Resolution, who: String): (JournalEntry, Seq[(Prepared, Outcome)]) = {
@@ -112,6 +106,7 @@ private[sink] final class Resolver(
         val ended = run(entry, report, plan)
         val left = ResolutionPlan.left(how, plan, ended)
         if (left.nonEmpty) throw new Refused(left)
+        hidden(entry, report, plan, ended).foreach(refuse)
         journal.checkClaim(claim)
         if (how == Resolution.Rewrite) journal.retract(entry) else journal.finish(entry)
         notes.complete(entry, note.copy(closed = true, states = States.byId(ended)))
@@ -119,12 +114,31 @@ private[sink] final class Resolver(
     }
   }
 
+  /**
+   * Why readers do not see what is committed, if they do not: a broker of Kafka 4 completes a transaction without the partitions that
+   * have no leader. Commits there what it has left out.
+   */
+  private def hidden(
+      entry: JournalEntry,
+      report: Inspector.Report,
+      plan: ResolutionPlan,
+      ended: Seq[(Prepared, Outcome)]
+  ): Option[String] = {
+    val committed = ended.collect { case (t, Outcome.Committed) if !plan.abandoned(t.cluster) => t }
+    markers.await(committed, report.inSync, earlier = true, deadline()).map(cause =>
+      s"batch ${entry.batch} is committed, but a part of it is not visible yet: ${cause.getMessage}. Repeat the resolution when " +
+        "all partitions have leaders, or give the cluster up with --abandon-cluster"
+    )
+  }
+
+  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+
   private def run(
       entry: JournalEntry,
       report: Inspector.Report,
       plan: ResolutionPlan
   ): Seq[(Prepared, Outcome)] = {
-    val until = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+    val until = deadline()
     val now = committer.commit(plan.commit, entry.kafkaId, until).toMap ++
       committer.abort(plan.abort, entry.kafkaId, until)
     report.outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }

@@ -19,7 +19,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param idleMs how long an idle producer is kept, in milliseconds
  */
-private[sink] final class SharedProducers(
+private[dynamickafka] final class SharedProducers(
     create: ProducerSettings => Producer[Array[Byte], Array[Byte]],
     idleMs: Long,
     clock: Clock
@@ -82,7 +82,7 @@ private[sink] final class SharedProducers(
   def sweep(): Unit = idle.sweep()
 }
 
-private[sink] object SharedProducers {
+private[dynamickafka] object SharedProducers {
   private val log = LoggerFactory.getLogger(classOf[SharedProducers])
 
   final class Lease private[SharedProducers] (

@@ -15,7 +15,7 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
  *
  * @param waits whether a task waits until all its records are acknowledged
  */
-private[sink] final class SharedSender(
+private[dynamickafka] final class SharedSender(
     settings: String => ProducerSettings,
     producers: SharedProducers,
     waits: Boolean

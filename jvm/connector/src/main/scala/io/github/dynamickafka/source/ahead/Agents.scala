@@ -65,7 +65,7 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
   def take(questions: Map[String, Q]): Map[String, Either[Throwable, Option[A]]] = {
     val rest = questions -- failed.keySet
     val isIdle = rest.forall { case (id, question) =>
-      agents(id).usable().exists(!rules.hasNews(question, _))
+      agents(id).usable().isDefined && !agents(id).hasNews(question)
     }
     rest.keysIterator.flatMap(agents(_).awaited(isIdle)).toSeq.sortBy(_._2).foreach { case (answer, until) =>
       await(answer, until)

@@ -23,21 +23,28 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
   def answers(questions: Q): Option[V] =
     last.filter(_._1 eq questions).map(_._2).filter { _ =>
       val begun = clock.monotonicMs()
-      val isIdle = begun - endedAt <= IdleMs
-      if (!isIdle) idleSince = begun
-      val restMs = math.min(restOf(begun - idleSince), until() - begun)
-      val isCalm = restMs > 0
+      val end = until()
+      val isIdle = begins(begun)
+      val isCalm = begun < end
+      val restMs = math.min(restOf(begun - idleSince), end - begun)
       // After a batch, which other sources of the query may have more to read for, it does not rest.
       if (isCalm && isIdle) sleep(restMs)
-      if (isCalm) endedAt = clock.monotonicMs()
+      endedAt = clock.monotonicMs()
       isCalm && endedAt < until()
     }
 
   /** @param views what a trigger with these questions has found */
   def asked(questions: Q, views: V): Unit = {
     last = Some((questions, views))
+    val _ = begins(clock.monotonicMs())
     endedAt = clock.monotonicMs()
-    if (idleSince == Long.MinValue) idleSince = endedAt
+  }
+
+  /** Whether there was no batch since the last trigger. */
+  private def begins(now: Long): Boolean = {
+    val isIdle = endedAt != Long.MinValue && now - endedAt <= IdleMs
+    if (!isIdle) idleSince = now
+    isIdle
   }
 }
 

@@ -20,15 +20,20 @@ import io.github.dynamickafka.storage.AtomicFiles
 private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
   private val log = LoggerFactory.getLogger(classOf[DeferralFiles])
   private val folder = new Path(home, "deferred")
+  private var texts = Map.empty[Long, String]
+
+  /** The contents of the files as this run has read or written them, by batch, whatever the checkpoint has now. */
+  def known: Map[Long, String] = texts
 
   /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET` if a file is damaged that still has an effect */
   def read(): Deferrals = {
     val names = files.names(folder)
     val entered = names.flatMap(numberOf(_, ".entered")).toSet
     Deferrals(SortedMap.from(names.flatMap(numberOf(_, ".json")).flatMap { n =>
-      files.read(deferral(n)).flatMap(text => parsed(n, text, entered(n))).map(of =>
-        n -> Deferrals.Entry(of, entered(n))
-      )
+      files.read(deferral(n)).flatMap { text =>
+        texts += n -> text
+        parsed(n, text, entered(n))
+      }.map(of => n -> Deferrals.Entry(of, entered(n)))
     }))
   }
 
@@ -46,7 +51,9 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
       if (files.exists(deferral(batch))) throw new FileAlreadyExistsException(deferral(batch).toString)
       // Left by a crash in [[delete]]: it would void the new deferral.
       files.delete(mark(batch))
-      files.create(deferral(batch), DeferralJson.write(of))
+      val text = DeferralJson.write(of)
+      files.create(deferral(batch), text)
+      texts += batch -> text
     } catch {
       case e: FileAlreadyExistsException =>
         throw new IOException(
@@ -61,6 +68,7 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
   def delete(batch: Long): Unit = {
     files.delete(deferral(batch))
     files.delete(mark(batch))
+    texts -= batch
   }
 
   private def numberOf(name: String, suffix: String): Option[Long] =

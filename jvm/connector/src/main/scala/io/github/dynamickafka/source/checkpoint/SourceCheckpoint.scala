@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
@@ -32,6 +33,14 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
 
   /** Ranges of logged batches that are read later. */
   val deferrals = new DeferralFiles(home, files)
+
+  private lazy val place = root.getFileSystem(hadoop).makeQualified(root)
+
+  /** Tells the sink of the query with which deferrals the tasks of a batch are planned. */
+  def planned(): Unit = PlannedDeferrals.ofDriver.set(place, deferrals.known)
+
+  /** The query is stopped. */
+  def forgetPlan(): Unit = PlannedDeferrals.ofDriver.forget(place)
 
   /** What others keep in the checkpoint. */
   val ofQuery = new QueryCheckpoint(root, files)

@@ -4,7 +4,7 @@ import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.IsolationLevel
 
 import io.github.dynamickafka.config.ClusterProperties
-import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings}
+import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, ProducerSettings}
 
 /**
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
@@ -33,6 +33,10 @@ private[source] final case class ClusterConfig(
 
   /** The time limit of one attempt with one client; see [[ClientDefaults.attemptMs]]. */
   def attemptMs: Long = ClientDefaults.attemptMs(requestTimeoutMs)
+
+  /** Of dead letters, as far as the properties of consumers have what producers need. */
+  def producer: ProducerSettings =
+    new ProducerSettings(properties.clusterId, ClientDefaults.producer(properties.client))
 
   /**
    * The settings of consumers with assigned partitions. They commit no offsets, so they have a group only if the user

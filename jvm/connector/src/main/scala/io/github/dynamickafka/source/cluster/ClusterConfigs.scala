@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.cluster
 import io.github.dynamickafka.config.option.OptionSpec
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.kafka.{KafkaProperties, ProducerSettings}
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
@@ -39,6 +39,10 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
       requestTimeoutMs = options.clusters.requestTimeoutMs
     )
   }
+
+  /** How producers of dead letters are created. */
+  def producer(id: String, properties: Map[String, String]): ProducerSettings =
+    new ProducerSettings(id, scope.producer(id, properties).client)
 
   /** The start position of a topic at the first start of the query. */
   def starting(id: String, topic: TopologyTopic): OffsetsPolicy =

@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
+import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock
 
@@ -31,7 +32,7 @@ private[source] final class ClusterStream(
     source: SparkKafkaSource,
     path: String,
     clock: Clock,
-    connect: ClusterConfig => ClusterClient = new AdminClusterClient(_),
+    connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
     alone: Option[ClusterConfig => ClusterClient] = None
 ) {
   import ClusterStream._
@@ -45,6 +46,9 @@ private[source] final class ClusterStream(
   private var isClosed = false
   private val silent =
     new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
+
+  /** Whether a request would not open a client, which can block. */
+  def isOpen: Boolean = synchronized(admin.isDefined) && !silent.isProbing
 
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker

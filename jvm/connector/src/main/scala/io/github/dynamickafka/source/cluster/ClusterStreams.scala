@@ -1,6 +1,13 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, ExecutorService, Executors, TimeUnit, TimeoutException}
+import java.util.concurrent.{
+  CompletableFuture,
+  ExecutorService,
+  Executors,
+  ThreadFactory,
+  TimeUnit,
+  TimeoutException
+}
 
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
@@ -46,11 +53,9 @@ private[source] final class ClusterStreams(
   )
   private var toldLate = Set.empty[String]
   private var closing = Iterable.empty[CompletableFuture[Void]]
-  private lazy val pool: ExecutorService = Executors.newCachedThreadPool { task =>
-    val thread = new Thread(task, "dynamic-kafka-cluster")
-    thread.setDaemon(true)
-    thread
-  }
+  // Requests to clusters whose clients are open do not block: a thread for each of a thousand clusters would only cost.
+  private lazy val few: ExecutorService = Executors.newFixedThreadPool(FewThreads, named)
+  private lazy val pool: ExecutorService = Executors.newCachedThreadPool(named)
 
   def unreachable: Set[String] = outages.ids
 
@@ -74,6 +79,8 @@ private[source] final class ClusterStreams(
   } ++ wanted)
 
   def apply(id: String): ClusterStream = streams(id)
+
+  def ids: Set[String] = streams.keySet
 
   /**
    * Sends the requests to all clusters at once, and waits for those responses that cannot be used later. A cluster is
@@ -285,14 +292,18 @@ private[source] final class ClusterStreams(
     val closed = CompletableFuture.allOf(closing.toSeq: _*)
     awaitClosed(closed, waitMs)
     // Not earlier, because a queued commit may still be sent.
-    val _ = closed.whenComplete((_, _) => pool.shutdown())
+    val _ = closed.whenComplete { (_, _) =>
+      few.shutdown()
+      pool.shutdown()
+    }
   }
 
   /**
    * Asks within the time limit of the cluster, on another thread than the query's, because opening a client can block.
    */
   private def limited[A](stream: ClusterStream)(ask: => CompletableFuture[A]): CompletableFuture[A] =
-    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, pool).thenCompose[A](answer => answer)
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, if (stream.isOpen) few else pool)
+      .thenCompose[A](answer => answer)
       .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
   private def result[A](id: String, answer: CompletableFuture[A]) = Futures.outcome(answer).left.map {
@@ -330,6 +341,14 @@ private[source] final class ClusterStreams(
 
 private[source] object ClusterStreams {
   private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
+
+  private val FewThreads = 4
+
+  private def named: ThreadFactory = task => {
+    val thread = new Thread(task, "dynamic-kafka-cluster")
+    thread.setDaemon(true)
+    thread
+  }
 
   private val CloseWaitMs = 800L
 

@@ -13,6 +13,7 @@ import org.apache.kafka.common.errors.{
   UnknownTopicOrPartitionException
 }
 
+import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset, TopicAnswer}
 import io.github.dynamickafka.time.Clock
 
 /**

@@ -9,6 +9,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
 
 import io.github.dynamickafka.kafka.ClientCloser
+import io.github.dynamickafka.source.client.{ClusterClient, ListedOffset}
 import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
@@ -40,6 +41,9 @@ private[source] final class SilentLeaders(
     else if (probe.isEmpty && now >= nextAt && !isClosed) begin(now)
     silent
   }
+
+  /** Whether [[look]] may open a client. */
+  def isProbing: Boolean = synchronized(silent.nonEmpty)
 
   /** Sets the silent partitions after the response to a trigger. */
   def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }

@@ -66,13 +66,27 @@ private[source] final class BundleReader(
   @volatile private var waiting = false
   @volatile private var opening = false
 
+  /** Whether a record may have several rows. */
+  private val several = decoder.exists(_.several)
+
+  override def next(): Boolean = (several && more()) || advance()
+
+  private def more(): Boolean = {
+    if (current ne null) current = row.more()
+    current ne null
+  }
+
   @tailrec
-  override def next(): Boolean =
+  private def advance(): Boolean =
     if (index < end || refill()) {
       current = row.of(records.get(index))
       index += 1
-      (current ne null) || next()
-    } else false
+      (current ne null) || advance()
+    } else {
+      current = null
+      decoder.foreach(_.finish())
+      false
+    }
 
   override def get(): InternalRow = current
 

@@ -27,6 +27,7 @@ private[source] final class DecodedRow(
   private val sources: Array[DecodedValues] = layout.columns.map(_.origin match {
     case ColumnOrigin.OfKey(_) => decoder.keys
     case ColumnOrigin.OfValue(_) => decoder.values
+    case ColumnOrigin.OfChange(_) => decoder.changes
     case ColumnOrigin.OfRecord(_) => null
     case ColumnOrigin.CorruptRecord | ColumnOrigin.DecodeError => decoder.corrupt
     case ColumnOrigin.Absent => RecordDecoder.Nulls
@@ -34,6 +35,7 @@ private[source] final class DecodedRow(
   private val slots: Array[Int] = layout.columns.map(_.origin match {
     case ColumnOrigin.OfKey(index) => index
     case ColumnOrigin.OfValue(index) => index
+    case ColumnOrigin.OfChange(index) => index
     case ColumnOrigin.OfRecord(column) => column.code
     case ColumnOrigin.CorruptRecord => 0
     case ColumnOrigin.DecodeError => 1
@@ -52,8 +54,11 @@ private[source] final class DecodedRow(
       topic = next.topic
       topicText = UTF8String.fromString(topic)
     }
+    decoder.from(cluster)
     if (decoder.decode(next, cluster, stream)) this else null
   }
+
+  override def more(): InternalRow = if (decoder.more()) this else null
 
   override def numFields: Int = slots.length
 

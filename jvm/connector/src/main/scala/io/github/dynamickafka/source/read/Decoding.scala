@@ -13,6 +13,7 @@ import io.github.dynamickafka.format.Layout
 private[source] final case class Decoding(
     layout: Layout,
     counts: DecodeCounts,
+    deadLetters: Option[DeadLetterTargets] = None,
     ofClusters: Map[(String, String), Layout] = Map.empty
 )
 
@@ -21,14 +22,19 @@ private[source] final case class Decoding(
  * although it had ended may add twice.
  *
  * @param errors records of which a key or value could not be decoded
- * @param dropped those of them that yielded no row
+ * @param dropped those of them that yielded no row, without dead letters
  */
-private[source] final case class DecodeCounts(errors: LongAccumulator, dropped: LongAccumulator)
+private[source] final case class DecodeCounts(
+    errors: LongAccumulator,
+    dropped: LongAccumulator,
+    deadLetters: LongAccumulator
+)
 
 private[source] object DecodeCounts {
   def apply(context: SparkContext): DecodeCounts =
     DecodeCounts(
       context.longAccumulator("dynamic-kafka decodeErrors"),
-      context.longAccumulator("dynamic-kafka droppedRecords")
+      context.longAccumulator("dynamic-kafka droppedRecords"),
+      context.longAccumulator("dynamic-kafka deadLetterRecords")
     )
 }

@@ -15,18 +15,28 @@ import org.apache.spark.sql.connector.read.PartitionReader
  * Decodes the rows of Spark's Kafka reader, which reads if delegation tokens are configured. It gives no leader epochs.
  *
  * @param withHeaders whether the rows have the column `headers`
+ * @param finish runs at the end of the records
  */
 private[source] final class DecodingReader(
     inner: PartitionReader[InternalRow],
     rows: RecordRows,
-    withHeaders: Boolean
+    withHeaders: Boolean,
+    finish: () => Unit
 ) extends PartitionReader[InternalRow] {
   private var current: InternalRow = _
 
+  override def next(): Boolean = {
+    if (current ne null) current = rows.more()
+    (current ne null) || advance() || {
+      finish()
+      false
+    }
+  }
+
   @tailrec
-  override def next(): Boolean = inner.next() && {
+  private def advance(): Boolean = inner.next() && {
     current = rows.of(record(inner.get()))
-    (current ne null) || next()
+    (current ne null) || advance()
   }
 
   override def get(): InternalRow = current

@@ -5,6 +5,7 @@ import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
+import io.github.dynamickafka.format.change.ChangeDecoder
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders}
 import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
 
@@ -16,11 +17,18 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   import RecordDecoder._
 
   private val layout = decoding.layout
+  private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
   private val value = new Side(layout.value, "value")
   private val key = layout.key.map(new Side(_, "key")).orNull
 
   val values: DecodedValues = value.values
   val keys: DecodedValues = if (key eq null) NoValues else key.values
+
+  /** The kind of the change that a row is a part of, and metadata of the format. */
+  val changes: DecodedValues = if (change eq null) NoValues else change.about
+
+  /** Whether a record may have several rows. */
+  def several: Boolean = change ne null
 
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
@@ -28,21 +36,45 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   /** Decoders of clusters with another format. */
   private var others = Map.empty[Layout, RecordDecoder]
 
+  /** The records that follow are of this cluster. */
+  def from(cluster: String): Unit = {
+    value.from(cluster)
+    if (key ne null) key.from(cluster)
+  }
+
   def rows(cluster: String, stream: String): RecordRows =
-    decoding.ofClusters.get((
-      cluster,
-      stream
-    )).fold[RecordRows](new DecodedRow(this, layout, cluster, stream)) {
+    decoding.ofClusters.get((cluster, stream)).fold[RecordRows](new DecodedRow(this, layout, cluster, stream)) {
       own =>
-        if (!others.contains(own)) others += own -> new RecordDecoder(Decoding(own, decoding.counts))
+        if (!others.contains(own))
+          others += own -> new RecordDecoder(decoding.copy(layout = own, ofClusters = Map.empty))
         others(own).rows(cluster, stream)
     }
 
+  /** Shows the next row of the record; false if there is none. */
+  def more(): Boolean = (change ne null) && change.next(values)
+
   /**
+   * Shows the first row of a record.
+   *
    * @return whether the record yields a row
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException DECODE_FAILED
    */
   def decode(
+      record: ConsumerRecord[Array[Byte], Array[Byte]],
+      cluster: String,
+      stream: String
+  ): Boolean =
+    if ((change ne null) && ChangeDecoder.isEmpty(record.value)) {
+      change.clear()
+      false
+    } else if (judged(record, cluster, stream)) (change eq null) || change.next(values)
+    else {
+      if (change ne null) change.clear()
+      false
+    }
+
+  /** @return whether the rows of the record are kept */
+  private def judged(
       record: ConsumerRecord[Array[Byte], Array[Byte]],
       cluster: String,
       stream: String
@@ -54,17 +86,37 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       decoding.counts.errors.add(1L)
       val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
       // In the order of the columns of a bad record: the value's come last, so that they are seen.
-      val keeps = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
-      val keepsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
-      val drops = keeps || keepsValue
-      if (drops) decoding.counts.dropped.add(1L)
+      val dropsKey = (badKey ne null) && !key.judge(badKey, record.key, place, corrupt)
+      val dropsValue = (badValue ne null) && !value.judge(badValue, record.value, place, corrupt)
+      val drops = dropsKey || dropsValue
+      if (isLetter(layout.value, badValue) || layout.key.exists(isLetter(_, badKey))) {
+        val reasons = Seq("key" -> badKey, "value" -> badValue).collect {
+          case (side, bad) if bad ne null =>
+            text(side, bad)
+        }
+        hasLetters = true
+        letters.send(record, place, reasons.mkString("; "))
+        decoding.counts.deadLetters.add(1L)
+      } else if (drops) decoding.counts.dropped.add(1L)
       !drops
     }
   }
 
+  private lazy val letters = new DeadLetters(decoding.deadLetters.getOrElse(
+    throw new IllegalStateException("no target for dead letters")
+  ))
+  private var hasLetters = false
+
+  /** At the end of the records: waits until all dead letters are stored. */
+  def finish(): Unit = if (hasLetters) letters.finish()
+
+  private def isLetter(side: SideLayout, bad: DecodeFailure) =
+    (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
+
   private final class Side(side: SideLayout, name: String) {
     val values = new DecodedValues(side.types)
-    private val decoder: Decoder = if (side.wanted.isEmpty) null else Decoders.of(side)
+    private val decoder: Decoder =
+      if (side.change.isDefined) change else if (side.wanted.isEmpty) null else Decoders.of(side)
 
     def decode(bytes: Array[Byte]): DecodeFailure =
       if (decoder eq null) null
@@ -72,6 +124,8 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
         values.clear()
         null
       } else decoder.decode(bytes, values)
+
+    def from(cluster: String): Unit = if (decoder ne null) decoder.from(cluster)
 
     /** @return whether the record yields a row */
     def judge(
@@ -82,22 +136,31 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
     ): Boolean =
       side.format.parseErrors match {
         case ParseErrors.Fail =>
-          throw Errors.decodeFailed(place, name, side.format.format.name, failure.field, failure.reason)
+          throw Errors.decodeFailed(
+            place,
+            name,
+            side.format.format.name,
+            failure.field,
+            failure.reason,
+            failure.schemaId
+          )
         case ParseErrors.Nulls => true
-        case ParseErrors.Drop => false
+        case ParseErrors.Drop | ParseErrors.DeadLetter => false
         case ParseErrors.Ignore => !failure.unparsable
         case ParseErrors.Keep =>
           corrupt.setObject(0, bytes)
-          corrupt.setObject(1, UTF8String.fromString(text(failure)))
+          corrupt.setObject(1, UTF8String.fromString(text(name, failure)))
           true
       }
-
-    private def text(failure: DecodeFailure) =
-      s"$name${failure.field.fold("")(f => s", field '$f'")}: ${failure.reason}"
   }
 }
 
 private[source] object RecordDecoder {
+  private def text(side: String, failure: DecodeFailure) =
+    s"$side${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
+        s", schema id $id"
+      )}: ${failure.reason}"
+
   private val NoValues = new DecodedValues(Array.empty[DataType])
 
   /** One value that is always null. */

@@ -6,6 +6,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 /** How the records of one partition become rows. Used by the thread of the task. */
 private[source] trait RecordRows {
 
-  /** The row of a record, valid until the next call; null if the record yields no row. */
+  /** The first row of a record, valid until the next call; null if the record yields no row. */
   def of(record: ConsumerRecord[Array[Byte], Array[Byte]]): InternalRow
+
+  /** The next row of the same record; null if there is none. */
+  def more(): InternalRow = null
 }

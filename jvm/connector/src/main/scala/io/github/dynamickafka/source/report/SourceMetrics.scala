@@ -20,7 +20,8 @@ private[source] object SourceMetrics {
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
    * @param decodeErrors records since the start of the query of which a key or value could not be decoded
-   * @param droppedRecords those of them that yielded no row
+   * @param droppedRecords those of them that yielded no row, without dead letters
+   * @param deadLetterRecords those of them that are dead letters
    */
   def apply(
       consumed: CompositeOffset,
@@ -34,7 +35,8 @@ private[source] object SourceMetrics {
       lostRecords: Long,
       responseAgesMs: Map[String, Long] = Map.empty,
       decodeErrors: Long = 0L,
-      droppedRecords: Long = 0L
+      droppedRecords: Long = 0L,
+      deadLetterRecords: Long = 0L
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -50,6 +52,7 @@ private[source] object SourceMetrics {
       "lostRecords" -> lostRecords.toString,
       "decodeErrors" -> decodeErrors.toString,
       "droppedRecords" -> droppedRecords.toString,
+      "deadLetterRecords" -> deadLetterRecords.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
       "commitsSucceeded" -> commits.succeeded.toString,

@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.journal.BatchInput
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** A batch is known by what Spark has planned for it, not by its number alone. */
@@ -189,6 +190,52 @@ class BatchInputSuite extends AnyFunSuite with TimeLimit {
       assert(condition == "JOURNAL_CONFLICT" && text.contains("has planned batch 1 while"))
       assert(scene.journal.newest().exists(_._1.batch == 0L))
     }
+  }
+
+  test("another run defers a part of the batch after this run has planned its tasks: nothing is decided") {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.kafka.put(ONGOING, one)
+    scene.planTasks(3L -> "ranges")
+    scene.defer(4L, "ranges")
+    val (condition, text) = written(scene, 4L)
+    assert(
+      condition == "JOURNAL_CONFLICT" && text.contains("'sources/0/dynamic-kafka/deferred/4.json'"),
+      text
+    )
+    assert(scene.journal.newest().isEmpty)
+  }
+
+  test("the deferral with which this run has planned the tasks is no longer there: nothing is decided") {
+    Seq[CommitScene => Unit](_.undefer(4L), _.defer(4L, "other ranges")).foreach { change =>
+      val scene = new CommitScene
+      scene.plan(4L)
+      scene.defer(4L, "ranges")
+      scene.planTasks(4L -> "ranges")
+      scene.kafka.put(ONGOING, one)
+      change(scene)
+      val (condition, text) = written(scene, 4L)
+      assert(condition == "JOURNAL_CONFLICT" && text.contains("deferred/4.json"), text)
+    }
+  }
+
+  test(
+    "the deferral with which this run has planned the tasks, also of an earlier batch: the batch is decided"
+  ) {
+    Seq(4L, 3L).foreach { deferred =>
+      val scene = new CommitScene
+      scene.plan(4L)
+      scene.defer(deferred, "ranges")
+      scene.planTasks(deferred -> "ranges")
+      scene.kafka.put(ONGOING, one)
+      assert(written(scene, 4L)._1 == "none")
+    }
+  }
+
+  private def written(scene: CommitScene, batch: Long): (String, String) = failure {
+    val query = scene.start("first")
+    query.begin()
+    query.commit(batch, tasks(one), scene.clock.nanoTime(), TransactionTimeoutMs)
   }
 
   test("the difference names each file, also one that only one side has") {

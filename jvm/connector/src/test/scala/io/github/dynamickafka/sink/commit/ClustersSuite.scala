@@ -2,6 +2,7 @@ package io.github.dynamickafka.sink.commit
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.journal.{BatchInput, JournalCluster, JournalEntry}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 

@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import java.nio.file.{Files, Path}
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{
@@ -12,6 +13,8 @@ import io.github.dynamickafka.config.{
   UnknownCommitPolicy
 }
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.query.PlannedDeferrals
+import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal, JournalCluster, JournalEntry}
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 
@@ -60,6 +63,12 @@ private[sink] final class CommitScene {
     val _ = Files.writeString(deferred.resolve(s"$batch.json"), ranges)
   }
 
+  val plans = new PlannedDeferrals
+
+  /** The source plans the tasks of a batch, and knows these deferrals. */
+  def planTasks(deferrals: (Long, String)*): Unit =
+    plans.set(new HadoopPath(s"file:$location/sources/0"), deferrals.toMap)
+
   /** Deletes a deferral, as the source does when the records have been read. */
   def undefer(batch: Long): Unit =
     Files.delete(folder.resolve(s"checkpoint/sources/0/dynamic-kafka/deferred/$batch.json"))
@@ -101,7 +110,8 @@ private[sink] final class CommitScene {
     CommitTimeoutMs,
     kafka.pool,
     steps,
-    clock
+    clock,
+    plans
   )
 
   /** A start of the query that has recovered. */

@@ -13,8 +13,9 @@ import io.github.dynamickafka.time.Clock
 private[sink] final class PreparedScene(cluster: KafkaCluster, topic: String) {
   private val properties =
     CommitScene.properties("blue", Map("bootstrap.servers" -> cluster.bootstrapServers))
-  val settings: ProducerSettings = new ProducerSettings("blue", properties.client)
-    .and(TransactionTimeLimits.ofTasks(properties.client).toSeq :+ ("transaction.timeout.ms" -> "900000"): _*)
+  val settings: ProducerSettings =
+    TransactionTimeLimits.ofTasks(new ProducerSettings("blue", properties.client))
+      .and("transaction.timeout.ms" -> "900000")
   val clusters = new Clusters((_, _) => properties, 60000L, 60000L)
   clusters.set(Map("blue" -> properties))
   val inspector = new Inspector(clusters, Clock.System)

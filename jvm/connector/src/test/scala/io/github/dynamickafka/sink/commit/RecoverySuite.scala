@@ -3,6 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.testkit.TimeLimit
 

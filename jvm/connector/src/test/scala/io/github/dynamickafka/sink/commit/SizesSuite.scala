@@ -9,6 +9,7 @@ import org.apache.kafka.clients.producer.Callback
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, JournalJson}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.testkit.TimeLimit

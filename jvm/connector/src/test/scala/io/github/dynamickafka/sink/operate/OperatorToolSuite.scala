@@ -6,7 +6,8 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalCluster}
+import io.github.dynamickafka.sink.commit.CommitScene
+import io.github.dynamickafka.sink.journal.{Journal, JournalCluster}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The replies of the Java side for all that an operator can meet, without brokers. */

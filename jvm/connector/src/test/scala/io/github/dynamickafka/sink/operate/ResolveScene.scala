@@ -4,7 +4,8 @@ import java.nio.file.{Files, Path}
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.sink.commit.{CommitScene, Journal, JournalEntry, ScriptedKafka}
+import io.github.dynamickafka.sink.commit.{CommitScene, ScriptedKafka}
+import io.github.dynamickafka.sink.journal.{Journal, JournalEntry}
 
 /** A query that has decided a batch and died, and an operator, without brokers. */
 private[operate] final class ResolveScene(val entry: JournalEntry) {

@@ -5,7 +5,8 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.sink.commit.{CommitProbe, Journal}
+import io.github.dynamickafka.sink.commit.CommitProbe
+import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
 import io.github.dynamickafka.sink.{SinkTest, Target}

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.operate
 
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
+import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.sink.commit.CommitScene
@@ -140,6 +141,31 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     assert(d.isOpen && !d.lastNote.closed)
     d.kafka.failEnds(three, times = 0)
     assert(d.resolve(AcceptLoss) == Seq.fill(3)("committed") && !d.isOpen)
+  }
+
+  private val partition = new TopicPartition("t", 0)
+
+  test("what a partition without a leader has missed is committed there, before the decision is closed") {
+    Seq[Resolution](AcceptLoss, AbandonCluster("green")).foreach { how =>
+      val d = decided()
+      d.kafka.setInSync("blue", partition, 3)
+      d.kafka.put(COMPLETE_COMMIT, one)
+      d.kafka.put(ONGOING, two, three)
+      d.kafka.hide(one, partition)
+      assert(d.resolve(how).take(2) == Seq("committed", "committed"))
+      assert(!d.kafka.isHidden("blue", partition) && !d.isOpen)
+    }
+  }
+
+  test(
+    "nothing is closed while a part is committed and not visible; a cluster that is given up is not looked at"
+  ) {
+    val d = decided()
+    d.kafka.put(COMPLETE_COMMIT, all: _*)
+    d.kafka.setInSync("blue", partition, 0)
+    assert(d.refused(AcceptLoss).contains("partition t-0 has no leader"))
+    assert(d.isOpen && !d.lastNote.closed)
+    assert(d.resolve(AbandonCluster("blue")).size == 3 && !d.isOpen)
   }
 
   test("a part that has been committed meanwhile: rewrite does not close the decision") {

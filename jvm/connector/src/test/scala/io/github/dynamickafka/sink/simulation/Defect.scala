@@ -1,6 +1,6 @@
 package io.github.dynamickafka.sink.simulation
 
-import io.github.dynamickafka.sink.commit.JournalJson
+import io.github.dynamickafka.sink.journal.JournalJson
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
 
 /** A rule as it was before it was corrected, to see whether the simulation finds it. Around the seams of the product's code. */
@@ -19,6 +19,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def id(cluster: String): String = cluster
   def changesIdSets: Boolean = true
   def comparesKafkaIds: Boolean = true
+
+  /** Whether the sink takes the deferrals in the checkpoint for those with which the source has planned the tasks. */
+  def ignoresPlans: Boolean = false
   def takesUnknownForLost: Boolean = false
   def rollsForwardBlindly: Boolean = false
 
@@ -45,6 +48,13 @@ private[simulation] object Defect {
   case object DeferralIsIgnored extends Defect("the digest of a batch ignores what is deferred") {
     override def read(path: String, files: Map[String, String]): Option[String] =
       super.read(path, files).filterNot(_ => path.contains("/deferred/"))
+  }
+
+  case object PlansAreIgnored
+      extends Defect("a deferral that another run writes after the tasks are planned is not noticed") {
+    override def ignoresPlans = true
+    override def favours(p: Profile): Profile =
+      p.copy(pauses = 300, mostAlive = 2, isExclusive = true, tasks = p.tasks.copy(deferring = 400))
   }
 
   case object UnknownIsLost extends Defect("B2: what Kafka does not know counts as aborted") {
@@ -103,6 +113,7 @@ private[simulation] object Defect {
   val all: Seq[Defect] = Seq(
     BatchesByNumber,
     DeferralIsIgnored,
+    PlansAreIgnored,
     UnknownIsLost,
     RollsForwardBlindly,
     SweepsAllOthers,

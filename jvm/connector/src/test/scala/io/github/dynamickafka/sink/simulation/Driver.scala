@@ -7,8 +7,10 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
+import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
 
@@ -62,7 +64,7 @@ private[simulation] final class Driver(
 
   private val log = new SparkLog(world, checkpoint)
   private val journal =
-    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => world.newInstance())
+    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => newInstance())
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
   private val clusters = new Clusters(
     (id, _) => properties(id),
@@ -72,6 +74,22 @@ private[simulation] final class Driver(
     Coroutine.Direct
   )
   private val idSets = new IdSets
+
+  private def newInstance(): String = {
+    val instance = world.newInstance()
+    saw(instance)
+    instance
+  }
+
+  /** What determines what it does next, and what of it is wrong. */
+  def state: Any =
+    (
+      number,
+      coroutine.isAlive,
+      seen,
+      assumed,
+      world.aborted.collect { case (t, at) if at < lookedAt => t }.toSet
+    )
 
   private def body(): Unit =
     try {
@@ -98,7 +116,8 @@ private[simulation] final class Driver(
             CommitTimeoutMs,
             pool,
             Steps,
-            world.clock
+            world.clock,
+            if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans
           )
         }
         if (commits.isEmpty) recover(sink)
@@ -133,7 +152,6 @@ private[simulation] final class Driver(
 
   private def batch(sink: TwoPhaseCommit, name: TransactionName, plan: Plan, query: String): Unit = {
     sink.begin()
-    log.checkDeferrals(plan)
     val started = world.clock.nanoTime()
     val with_ =
       WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)

@@ -37,6 +37,15 @@ private[simulation] final class ModelKafka(val id: String, val timeoutMs: Long, 
   var transactions = Map.empty[String, ModelTransaction]
   private var producers = 0L
 
+  /** Puts it back into the state that it has now. */
+  def saved(): () => Unit = {
+    val (before, count) = (transactions, producers)
+    () => {
+      transactions = before
+      producers = count
+    }
+  }
+
   private def newProducer(): Long = {
     producers += 1
     producers

@@ -1,5 +1,9 @@
 package io.github.dynamickafka.sink.simulation
 
+import org.apache.hadoop.fs.Path
+
+import io.github.dynamickafka.query.PlannedDeferrals
+
 /** @param rows the numbers of the records, of which no two batches of a query have one in common */
 private[simulation] final case class Plan(batch: Long, end: Long, rows: Seq[Long])
 
@@ -43,16 +47,26 @@ private[simulation] final class SparkLog(world: World, checkpoint: String) {
   /** What is deferred of batches, as the source reads it when the query starts. */
   private var deferrals = Map.empty[Long, Seq[Long]]
 
+  /** What the source tells the sink. */
+  val plans = new PlannedDeferrals
+
+  private def told(plan: Plan): Plan = {
+    plans.set(new Path(s"file:$home/sources/0"), deferrals.map { case (n, out) => n -> out.mkString(",") })
+    plan
+  }
+
   /** The batch that is logged and not finished. */
   def pending(): Option[Long] = {
     newest = last("offsets").getOrElse(-1L)
+    val isFinished = newest < 0 || last("commits").contains(newest)
+    // After Spark has read its logs: what another run has deferred of a finished batch is there then.
     deferrals = world.request(s"deferrals of $checkpoint") {
       val folder = s"$home/sources/0/dynamic-kafka/deferred"
       world.namesIn(folder).toSeq.flatten.map(name =>
         name.stripSuffix(".json").toLong -> numbers(world.files(s"$folder/$name"))
       ).toMap
     }
-    Option.when(newest >= 0 && !last("commits").contains(newest))(newest)
+    Option.when(!isFinished)(newest)
   }
 
   private def ends(text: String): (Long, Seq[Long]) = {
@@ -83,16 +97,7 @@ private[simulation] final class SparkLog(world: World, checkpoint: String) {
         }
         some
       } else before.getOrElse(Nil)
-    Plan(batch, end, all.diff(out))
-  }
-
-  /**
-   * Leaves out that another run defers a part of the batch after this run has planned its tasks and before the sink looks at the
-   * deferrals: the product does not see that.
-   */
-  def checkDeferrals(plan: Plan): Unit = world.inside {
-    if (get(deferred(plan.batch)).fold(Seq.empty[Long])(numbers) != deferrals.getOrElse(plan.batch, Nil))
-      throw new ConcurrentRuns
+    told(Plan(batch, end, all.diff(out)))
   }
 
   /** The next batch. */
@@ -103,7 +108,7 @@ private[simulation] final class SparkLog(world: World, checkpoint: String) {
     val end = start + 1 + world.choices.number(4)
     if (!create(file("offsets", batch), s"$end;${entered.mkString(",")}")) throw new ConcurrentRuns
     newest = batch
-    Plan(batch, end, entered ++ (start until end))
+    told(Plan(batch, end, entered ++ (start until end)))
   }
 
   /** Logs the end of a batch, and deletes what is older than the last few, and a deferral whose records have been read. */

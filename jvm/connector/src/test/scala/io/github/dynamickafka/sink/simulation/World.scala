@@ -5,7 +5,7 @@ import java.io.IOException
 import org.apache.kafka.clients.admin.TransactionState._
 import org.apache.kafka.common.errors.TimeoutException
 
-import io.github.dynamickafka.sink.commit.BatchInput
+import io.github.dynamickafka.sink.journal.BatchInput
 import io.github.dynamickafka.storage.SimulatedFiles
 import io.github.dynamickafka.time.Clock
 
@@ -156,7 +156,8 @@ private[simulation] final class World(
       }
     }
   override def replace(path: String, text: String): Unit =
-    file("put", path)(files += path -> text)
+    // By another thread, at any time.
+    if (!path.endsWith(".beat")) file("put", path)(files += path -> text)
   override def create(path: String, text: String): Boolean = file("create", path) {
     val isNew = !files.contains(path)
     if (isNew) files += path -> text
@@ -225,9 +226,34 @@ private[simulation] final class World(
     excused.get(query).exists(_ <= number.toLong)
   }
 
-  /** All that matters for what can happen from now on. */
+  /** Everything is afterwards as it was before. Runs that are alive must not be resumed meanwhile. */
+  def undoing[A](body: => A): A = {
+    val (before, told, at, soFar, of) = (nanos, history, steps, violations, files)
+    val (to, clusters, resting) = (leads, kafkas, kafkas.map(_.saved()))
+    val (seen, ended, lost, parts, made) = (visible, committed, aborted, batches, instances)
+    try body
+    finally {
+      nanos = before
+      history = told
+      steps = at
+      violations = soFar
+      files = of
+      leads = to
+      kafkas = clusters
+      resting.foreach(_())
+      visible = seen
+      committed = ended
+      aborted = lost
+      batches = parts
+      instances = made
+    }
+  }
+
+  /** All that matters for what can happen from now on, as long as no time passes. */
   def state: Any = (
     files,
+    instances,
+    aborted.keySet,
     leads.toSeq.sortBy(_._1).map { case (id, k) =>
       (id, k.transactions.map { case (txn, t) => (txn, t.producerId, t.epoch, t.state, t.records) }.toSet)
     },

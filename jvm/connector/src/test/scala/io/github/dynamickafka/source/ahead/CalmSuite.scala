@@ -83,6 +83,29 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
     assert(q.answers(same).isDefined && q.rests.last == 15L && q.rests(q.rests.size - 2) > 50L)
   }
 
+  test("no rest while a response is pending") {
+    val q = new Query
+    q.asked(same)
+    q.until = Long.MinValue
+    q.clock.advanceMs(10)
+    assert(q.answers(same).isEmpty && q.rests.isEmpty)
+  }
+
+  test("a batch ends long rests, also if the first trigger after it asks for other offsets") {
+    val q = new Query
+    q.asked(same)
+    q.until = 50000
+    (1 to 100).foreach { _ =>
+      q.clock.advanceMs(10)
+      q.answers(same)
+    }
+    assert(q.rests.last == 100L)
+    q.clock.advanceMs(60)
+    q.asked("others")
+    q.clock.advanceMs(10)
+    assert(q.answers("others").isDefined && q.rests.last == 15L)
+  }
+
   test("nothing is known before a trigger has asked") {
     val q = new Query
     q.until = 5000

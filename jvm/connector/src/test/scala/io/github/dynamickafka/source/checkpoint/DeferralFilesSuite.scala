@@ -5,11 +5,13 @@ import java.nio.file.{Files, Path => FilePath}
 import scala.collection.immutable.SortedMap
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
+import io.github.dynamickafka.query.PlannedDeferrals
 
 /** The files of deferrals, and what is read of the checkpoint before a batch is deferred. */
 class DeferralFilesSuite extends AnyFunSuite {
@@ -59,6 +61,25 @@ class DeferralFilesSuite extends AnyFunSuite {
     assert(
       DeferralJson.write(deferral).startsWith("""{"version":1,"start":"s","end":"e","clusters":{"blue":""")
     )
+  }
+
+  test("the sink gets the contents of the files as this run has read or written them") {
+    val (root, run) = checkpoint()
+    def file(batch: Int) = s"sources/0/dynamic-kafka/deferred/$batch.json"
+    def told = PlannedDeferrals.ofDriver.of(new Path(s"file:$root/sources/0"))
+    write(root, file(3), text)
+    val _ = run.deferrals.read()
+    run.deferrals.write(4L, deferral)
+    // By another run.
+    Seq(3, 5).foreach(n => write(root, file(n), text + " "))
+    assert(told.isEmpty)
+    run.planned()
+    assert(told.contains(Map(3L -> text, 4L -> DeferralJson.write(deferral))))
+    run.deferrals.delete(4L)
+    run.planned()
+    assert(told.contains(Map(3L -> text)))
+    run.forgetPlan()
+    assert(told.isEmpty)
   }
 
   test("ranges keep the leader epochs that their logs are compared with") {

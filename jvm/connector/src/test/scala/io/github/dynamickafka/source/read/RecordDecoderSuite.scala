@@ -17,7 +17,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
 
-  private val counts = DecodeCounts(new LongAccumulator, new LongAccumulator)
+  private val counts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
   private def layout(options: (String, String)*): Layout =
     Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)

@@ -20,6 +20,7 @@ class MetricsSuite extends SourceTest {
     "retainedClusters",
     "drainingClusters",
     "unreachableClusters",
+    "deadLetterRecords",
     "decodeErrors",
     "deferredRecords",
     "droppedRecords",

@@ -1,16 +1,20 @@
-package io.github.dynamickafka.source.cluster
+package io.github.dynamickafka.source.client
 
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ScriptedCluster}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SharedClientsSuite extends AnyFunSuite with TimeLimit {
 
   private def config(id: String, properties: (String, String)*) =
-    ClusterConfigs(Options.parse(), Set(id))(id, (("bootstrap.servers" -> "h:1") +: properties).toMap)
+    ClusterConfigs(
+      Options.parse(),
+      Set(id)
+    )(id, (("bootstrap.servers" -> "h:1") +: properties).toMap).properties.admin
 
   private val blue = config("blue")
 
@@ -57,8 +61,8 @@ class SharedClientsSuite extends AnyFunSuite with TimeLimit {
     val kafka = ScriptedCluster.led(1)
     val (opening, go) = (new CountDownLatch(1), new CountDownLatch(1))
     @volatile var fails = true
-    val clients = new SharedClients(config =>
-      if (config.properties.clusterId == "slow") {
+    val clients = new SharedClients(properties =>
+      if (properties.get("client.id").contains("slow")) {
         opening.countDown()
         go.await()
         kafka.connect()

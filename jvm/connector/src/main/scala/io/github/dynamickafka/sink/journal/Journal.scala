@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.net.URLEncoder
 import java.nio.charset.StandardCharsets.UTF_8
@@ -7,6 +7,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -25,8 +26,8 @@ private[sink] final class Journal(
 ) {
   import Journal._
 
-  private val folder =
-    new Path(location).getFileSystem(hadoop).makeQualified(new Path(location, Folder))
+  private val home = new Path(location).getFileSystem(hadoop).makeQualified(new Path(location))
+  private val folder = new Path(home, Folder)
   private val files = new AtomicFiles(folder, hadoop)
   private val claims = new Claims(folder, files, () => files.names(folder), newInstance)
 
@@ -91,10 +92,24 @@ private[sink] final class Journal(
    */
   def input(batch: Long): Option[BatchInput] = files.read(new Path(offsets, batch.toString)).map { text =>
     if (sources.isEmpty) sources = files.names(new Path(location, Sources))
-    val deferred = sources.map(n => s"$Sources/$n/dynamic-kafka/deferred/$batch.json")
+    val deferred = sources.map(deferral(_, batch))
       .flatMap(file => files.read(new Path(location, file)).map(file -> _))
     BatchInput.of((s"$Offsets/$batch" -> text) +: deferred: _*)
   }
+
+  /**
+   * The input of a batch with the deferral with which this run has planned its tasks, in place of that in the checkpoint.
+   *
+   * @param found what is in the checkpoint
+   */
+  def planned(batch: Long, found: BatchInput, plans: PlannedDeferrals): BatchInput =
+    sources.foldLeft(found)((input, n) =>
+      plans.of(new Path(new Path(home, Sources), n)).fold(input)(of =>
+        input.having(deferral(n, batch), of.get(batch))
+      )
+    )
+
+  private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
 
   /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
   def lastPlanned(): Option[Long] = files.names(offsets).flatMap(_.toLongOption).maxOption

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
@@ -25,6 +25,10 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
       )
     )
   }
+
+  /** With this content of a file; None: without the file. */
+  def having(file: String, text: Option[String]): BatchInput =
+    BatchInput((digests - file) ++ text.map(file -> BatchInput.digest(_)))
 
   /** The files that only `now` has, for an error message; None if there are none. */
   def additions(now: BatchInput): Option[String] =

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.nio.file.{Files, Path}
 

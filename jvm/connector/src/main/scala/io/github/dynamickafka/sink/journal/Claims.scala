@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink.journal
 
 import java.util.UUID
 
@@ -42,7 +42,7 @@ private[sink] object Claim {
  * The claims on a journal: `run-<generation>.json` in its folder, of which the one with the highest number counts. Of two
  * runs that start at the same time, only one can create a file; the other one takes the next number.
  */
-private[commit] final class Claims(
+private[journal] final class Claims(
     folder: Path,
     files: AtomicFiles,
     list: () => Seq[String],

@@ -1,0 +1,168 @@
+package io.github.dynamickafka.format.change
+
+import java.time.ZoneId
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder}
+import io.github.dynamickafka.format.{ChangeLayout, SideLayout}
+
+/**
+ * Decodes records of a format of changes, each of which becomes any number of rows: [[decode]] reads a record, and [[next]] shows
+ * its rows, one after the other. Used by one task. Not thread-safe.
+ */
+private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decoder {
+  import ChangeDecoder._
+
+  private val change: ChangeLayout = side.change.get
+
+  /** The kind of the change and metadata of the format, as [[ChangeLayout.types]]. */
+  val about: DecodedValues = new DecodedValues(change.types)
+
+  private val dialect = Dialect.of(side)
+  private val zone: ZoneId =
+    side.format.options.get("timeZone").fold[ZoneId](ZoneId.of("UTC"))(DateTimeUtils.getZoneId)
+  private val wanted: Array[Int] = side.wanted.toArray
+
+  /** The columns of the changed table that have to be parsed. */
+  private val payload = new Payload(
+    if (!change.envelope) StructType(side.wanted.map(side.schema(_)))
+    else if (wanted.exists(i => i == Before || i == After)) change.payload
+    else StructType(Nil)
+  )
+
+  private val ofChange: Seq[(Int, ChangeSource)] =
+    change.wanted.filter(_ != ChangeLayout.TypeIndex).map(slot =>
+      slot -> ChangeSource.of(side.format.format, change.metadata(slot - 1).key, zone)
+    )
+  private val ofEnvelope: Seq[(Int, ChangeSource)] =
+    if (!change.envelope) Nil
+    else
+      Seq(
+        Source -> ChangeSource.ofEnvelope(side.format.format),
+        Time -> ChangeSource.timeOfEnvelope(side.format.format, zone)
+      ).filter(s => side.wanted.contains(s._1))
+
+  private val sources = (ofChange ++ ofEnvelope).map(_._2)
+  private def fields(row: StructType): Seq[EnvelopeField] =
+    (dialect.fields(row) ++ sources.flatMap(_.fields)).distinctBy(_.field.name)
+
+  /** Where the fields of each source are. */
+  private val names = fields(payload.schema).map(_.field.name)
+  private def read(source: ChangeSource, envelope: Envelope): Any =
+    source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
+
+  private lazy val strict = envelope(texts = false)
+  private lazy val lenient = envelope(texts = true)
+  private def envelope(texts: Boolean) = new Envelope(side, payload, fields, texts, Dialect.isWrapped(side))
+
+  private var rows: Seq[Row] = Nil
+
+  /** No further rows. */
+  def clear(): Unit = rows = Nil
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    rows = Nil
+    about.clear()
+    into.clear()
+    val first = if (dialect.texts) lenient else strict
+    val failure = first.parse(bytes)
+    if ((failure eq null) || dialect.texts) changes(first, failure)
+    // The others write numbers as texts in some configurations.
+    else changes(lenient, lenient.parse(bytes))
+  }
+
+  private def changes(envelope: Envelope, failure: DecodeFailure): DecodeFailure =
+    if ((failure ne null) && failure.unparsable) {
+      rows = Unparsable
+      failure
+    } else if (dialect.excludes(envelope)) null
+    else {
+      val _ = payload.takeFailed()
+      dialect.changes(envelope) match {
+        case Right(found) =>
+          rows = found.flatMap(rowsOf(_, envelope))
+          ofChange.foreach { case (slot, source) => about.setAny(slot, read(source, envelope)) }
+          val misfit = payload.takeFailed().map(name =>
+            DecodeFailure(s"the value is not of type ${typeOf(name).sql}", Some(name), unparsable = false)
+          )
+          if (failure eq null) misfit.orNull else failure
+        case Left(reason) =>
+          rows = Unparsable
+          DecodeFailure(reason, None, unparsable = true)
+      }
+    }
+
+  private def typeOf(column: String): DataType = payload.schema(column).dataType
+
+  private def rowsOf(of: Change, envelope: Envelope): Seq[Row] =
+    if (change.envelope) Seq(Row(null, of, ofEnvelope.map { case (slot, s) => slot -> read(s, envelope) }))
+    else
+      of.op match {
+        case "c" | "r" => Seq(Row(Insert, of, Nil))
+        case "d" => Seq(Row(Delete, of, Nil))
+        case _ =>
+          val preimage = Option.when(of.before ne null)(Row(Preimage, of, Nil))
+          preimage.toSeq :+ Row(Postimage, of, Nil)
+      }
+
+  /** Shows the next row of the record in `into` and [[about]]; false if there is none. */
+  def next(into: DecodedValues): Boolean = rows match {
+    case row +: rest =>
+      into.clear()
+      if (row ne Absent) show(row, into)
+      rows = rest
+      true
+    case _ => false
+  }
+
+  private def show(row: Row, into: DecodedValues): Unit =
+    if (!change.envelope) {
+      about.setObject(ChangeLayout.TypeIndex, row.kind)
+      val values = if ((row.kind eq Preimage) || (row.kind eq Delete)) row.change.before else row.change.after
+      copy(values, into)
+    } else {
+      wanted.foreach {
+        case Op => into.setObject(Op, UTF8String.fromString(row.change.op))
+        case Before => into.setObject(Before, row.change.before)
+        case After => into.setObject(After, row.change.after)
+        case _ =>
+      }
+      row.envelope.foreach { case (slot, value) => into.setAny(slot, value) }
+    }
+
+  private def copy(row: InternalRow, into: DecodedValues): Unit = {
+    var i = 0
+    while (i < wanted.length) {
+      into.setAny(wanted(i), if (row.isNullAt(i)) null else row.get(i, payload.schema(i).dataType))
+      i += 1
+    }
+  }
+}
+
+private[dynamickafka] object ChangeDecoder {
+  private val Insert = UTF8String.fromString("insert")
+  private val Preimage = UTF8String.fromString("update_preimage")
+  private val Postimage = UTF8String.fromString("update_postimage")
+  private val Delete = UTF8String.fromString("delete")
+
+  // The columns of envelopes, in the order of `ChangeLayout.envelope`.
+  private final val Op = 0
+  private final val Before = 1
+  private final val After = 2
+  private final val Source = 3
+  private final val Time = 4
+
+  /** @param kind null in envelopes */
+  private final case class Row(kind: UTF8String, change: Change, envelope: Seq[(Int, Any)])
+
+  /** The row of a record of which nothing could be decoded. */
+  private val Absent = Row(null, null, Nil)
+  private val Unparsable = Seq(Absent)
+
+  /** Whether a value means that there is no change, but the end of a key: Kafka's compaction needs such records. */
+  def isEmpty(value: Array[Byte]): Boolean = value == null || value.isEmpty
+}

@@ -1,0 +1,64 @@
+package io.github.dynamickafka.format.decode
+
+import scala.util.control.NonFatal
+
+import org.apache.avro.generic.GenericDatumReader
+import org.apache.avro.{AvroTypeException, Schema}
+import org.apache.spark.sql.avro.DynamicKafkaAvro
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.format.SideLayout
+
+/**
+ * Decodes the records of one Avro schema into columns, by Spark's conversion. Not thread-safe.
+ *
+ * @param writer the schema that the records were written with
+ * @param reader the schema whose fields are the columns; the same as `writer`, or Avro resolves one to the other
+ */
+private[decode] final class AvroBody(writer: Schema, reader: Schema, side: SideLayout) {
+  private val wanted: Array[Int] = side.wanted.toArray
+  private val wantedSchema = StructType(wanted.map(side.schema(_)))
+  private val toRow = DynamicKafkaAvro.deserializer(reader, wantedSchema, side.format.options)
+  private val datums = new GenericDatumReader[Any](writer, reader)
+  private val in = new AvroBytes
+  private var record: Any = _
+
+  /**
+   * @param from where the record begins
+   * @return null if the record is good, otherwise the reason, which contains nothing of the record
+   */
+  def decode(bytes: Array[Byte], from: Int, into: DecodedValues): String = {
+    into.clear()
+    try {
+      in.reset(bytes, from)
+      record = datums.read(record, in)
+      if (!in.isEnd) "bytes are left after the record"
+      else {
+        toRow(record).foreach(row => copy(row.asInstanceOf[InternalRow], into))
+        null
+      }
+    } catch {
+      case _: AvroTypeException =>
+        bad(into, "the schema it was written with cannot be resolved to that of the query")
+      case NonFatal(_) => bad(into, "it is not an Avro record of the schema")
+      // A schema that contains itself, in a record that is nested too deeply.
+      case _: StackOverflowError => bad(into, "it is nested too deeply")
+    }
+  }
+
+  private def bad(into: DecodedValues, reason: String): String = {
+    // Its state is unknown.
+    record = null
+    into.clear()
+    reason
+  }
+
+  private def copy(row: InternalRow, into: DecodedValues): Unit = {
+    var i = 0
+    while (i < wanted.length) {
+      into.setAny(wanted(i), row.get(i, wantedSchema(i).dataType))
+      i += 1
+    }
+  }
+}

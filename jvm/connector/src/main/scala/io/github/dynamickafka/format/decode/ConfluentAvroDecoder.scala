@@ -1,0 +1,100 @@
+package io.github.dynamickafka.format.decode
+
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import org.apache.avro.Schema
+import org.apache.spark.sql.avro.SchemaConverters
+
+import io.github.dynamickafka.format.{RegistryAvro, SideLayout}
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
+
+/**
+ * Decodes Avro with the id of its schema in a registry. With an Avro schema, Avro resolves that of the record to it; otherwise
+ * the fields of the record are converted to the columns of the same name.
+ *
+ * @param schemas the schema of an id in the registry of a cluster; None: the registry does not know the id
+ */
+private[decode] final class ConfluentAvroDecoder(
+    side: SideLayout,
+    schemas: (String, Int) => Option[RegisteredSchema]
+) extends Decoder {
+  import ConfluentAvroDecoder._
+
+  private val reader: Option[Schema] = side.avro.map(RegistryAvro.parse)
+
+  // Types that Avro does not have are found when the decoder is made.
+  locally {
+    val _ = new AvroBody(declared, declared, side)
+  }
+
+  private val byCluster = new ju.HashMap[String, ju.HashMap[Integer, Of]]
+  private var cluster: String = _
+  private var byId: ju.HashMap[Integer, Of] = new ju.HashMap
+
+  // Most records have the schema of the one before.
+  private var lastId = 0
+  private var last: Of = _
+
+  override def from(next: String): Unit = if (next ne cluster) {
+    cluster = next
+    byId = byCluster.computeIfAbsent(next, _ => new ju.HashMap)
+    last = null
+  }
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure =
+    if (!WireFormat.hasHeader(bytes)) {
+      into.clear()
+      ConfluentHeader.Missing
+    } else {
+      val id = WireFormat.id(bytes)
+      if ((last eq null) || id != lastId || (last eq Unknown)) {
+        last = of(id)
+        lastId = id
+      }
+      val reason =
+        if (last.body eq null) {
+          into.clear()
+          last.reason
+        } else last.body.decode(bytes, WireFormat.HeaderLength, into)
+      if (reason eq null) null else DecodeFailure(reason, None, unparsable = true, Some(id))
+    }
+
+  private def of(id: Int): Of = {
+    val known = byId.get(id)
+    if (known ne null) known
+    // Not kept, because the id may be registered later.
+    else schemas(cluster, id).fold(Unknown) { schema =>
+      val made = make(schema)
+      byId.put(id, made)
+      made
+    }
+  }
+
+  private def make(schema: RegisteredSchema): Of =
+    if (schema.kind != RegisteredSchema.Avro)
+      Of(null, s"its schema is of the type ${schema.kind}, not ${RegisteredSchema.Avro}")
+    else
+      try {
+        val writer = RegistryAvro.parse(schema)
+        reader.flatMap(RegistryAvro.difference(writer, _)) match {
+          case Some(path) => Of(null, s"'$path' has another logical type in the schema it was written with")
+          case None => Of(new AvroBody(writer, reader.getOrElse(writer), side), null)
+        }
+      } catch {
+        // The text of a schema is not that of a record, but what an exception contains is not known.
+        case NonFatal(_) => Of(null, "the schema it was written with cannot be resolved to that of the query")
+      }
+
+  private def declared =
+    reader.getOrElse(SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", ""))
+}
+
+private[decode] object ConfluentAvroDecoder {
+
+  /** @param body null: all records with this schema are bad, for the reason */
+  private final case class Of(body: AvroBody, reason: String)
+
+  private val Unknown = Of(null, "the schema registry does not know the id of its schema")
+}

@@ -1,0 +1,165 @@
+package io.github.dynamickafka.metadata.topic
+
+import java.io.IOException
+import java.time.Duration
+import java.util.concurrent.TimeUnit.MILLISECONDS
+import java.util.concurrent.{CopyOnWriteArrayList, ExecutionException}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.{Admin, ListOffsetsOptions, OffsetSpec}
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
+
+import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
+import io.github.dynamickafka.kafka.{ClientDefaults, Redaction}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+
+/**
+ * Reads the streams from a compacted Kafka topic with one partition. The key of a record is a stream id. Its value is a document
+ * in the JSON format of the metadata file, with exactly this stream and its clusters; null removes the stream. Where records
+ * differ about a cluster, the newest one holds.
+ *
+ * A new record is applied at once, whatever the discovery interval is. Each call also asks the broker for the end of the topic,
+ * and waits until the records before it have been read, so that a topic that cannot be read is a failure.
+ *
+ * Failures of a call are `IOException`s and METADATA_INVALID. The topic has to have one partition and `cleanup.policy=compact`.
+ *
+ * @param properties further client properties of the cluster with this topic, without the prefix `kafka.`. Values may contain
+ *                   Kafka's references `\${file:/path:key}`, `\${env:NAME}` and `\${dir:/path:file}`
+ * @param timeoutMs the time limit of a call in milliseconds; default 10000
+ */
+final class KafkaTopicMetadataService(
+    bootstrapServers: String,
+    topic: String,
+    properties: ju.Map[String, String],
+    timeoutMs: Long
+) extends KafkaMetadataService {
+  import KafkaTopicMetadataService._
+
+  def this(bootstrapServers: String, topic: String, properties: ju.Map[String, String]) =
+    this(bootstrapServers, topic, properties, MetadataServiceSpecs.DefaultTimeoutMs)
+  def this(bootstrapServers: String, topic: String) = this(bootstrapServers, topic, ju.Map.of())
+
+  private val shown = s"the Kafka topic '$topic' at $bootstrapServers"
+  private val chosen = properties.asScala.toMap + ("bootstrap.servers" -> bootstrapServers)
+  private val listeners = new CopyOnWriteArrayList[Runnable]
+  private var open: Option[Open] = None
+  @volatile private var last: Option[TopicRecords] = None
+
+  override def getAllStreams(): ju.Set[KafkaStream] = {
+    val now = look()
+    val all = new ju.LinkedHashSet[KafkaStream](now.streams.values.toSeq.asJava)
+    // Without clusters: a failure for queries whose pattern selects it, and of no interest for others.
+    all.addAll(now.invalid.keys.map(new KafkaStream(_, ju.Map.of())).toSeq.asJava)
+    all
+  }
+
+  override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
+    val now = look()
+    val found = new ju.LinkedHashMap[String, KafkaStream]
+    streamIds.asScala.foreach { id =>
+      now.invalid.get(id).foreach(reason => throw reason)
+      now.streams.get(id).foreach(found.put(id, _))
+    }
+    found
+  }
+
+  override def isClusterActive(clusterId: String): Boolean =
+    last.getOrElse(look()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
+
+  override def onChange(changed: Runnable): AutoCloseable = {
+    listeners.add(changed)
+    () => {
+      val _ = listeners.remove(changed)
+    }
+  }
+
+  override def close(): Unit = synchronized(shut())
+
+  override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
+
+  private def look(): TopicRecords = synchronized {
+    val deadline = System.nanoTime() + timeoutMs * 1000000L
+    def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
+    try {
+      val admin = open.getOrElse(begin()).admin
+      val (id, end) = ask(admin, () => rest)
+      // Another topic of this name.
+      if (open.exists(_.topicId.exists(_ != id))) shut()
+      val current = open.getOrElse(begin())
+      open = Some(current.copy(topicId = Some(id)))
+      val records = current.reader.await(end, rest)
+      last = Some(records)
+      records
+    } catch {
+      case e: DynamicKafkaIllegalArgumentException => throw e
+      case e: InterruptedException => throw e
+      case NonFatal(e) =>
+        // The next call resolves the references again.
+        shut()
+        val cause = e match {
+          case wrapped: ExecutionException if wrapped.getCause != null => wrapped.getCause
+          case other => other
+        }
+        throw new IOException(s"$shown cannot be read", Redaction.scrub(cause, chosen - "bootstrap.servers"))
+    }
+  }
+
+  private def begin(): Open = {
+    val admin = Admin.create(client(ClientDefaults.admin(chosen, timeoutMs)))
+    val reader =
+      new TopicReader(
+        topic,
+        shown,
+        ClientDefaults.consumer(chosen) ++ Fixed,
+        () => listeners.forEach(_.run())
+      )
+    val made = Open(admin, reader, None)
+    open = Some(made)
+    made
+  }
+
+  private def client(properties: Map[String, String]) = new ju.HashMap[String, AnyRef](properties.asJava)
+
+  /** The id of the topic and its end. */
+  private def ask(admin: Admin, rest: () => Long): (Uuid, Long) = {
+    def get[A](future: KafkaFuture[A]): A = future.get(rest(), MILLISECONDS)
+    val resource = new ConfigResource(ConfigResource.Type.TOPIC, topic)
+    val description = admin.describeTopics(ju.List.of(topic)).allTopicNames
+    val configuration = admin.describeConfigs(ju.List.of(resource)).all
+    val partition = new TopicPartition(topic, 0)
+    val end =
+      admin.listOffsets(ju.Map.of(partition, OffsetSpec.latest()), Committed).partitionResult(partition)
+    val found = get(description).get(topic)
+    if (found.partitions.size != 1)
+      throw Errors.metadataInvalid(shown, s"it has ${found.partitions.size} partitions instead of one")
+    val policy = get(configuration).get(resource).get("cleanup.policy").value
+    if (policy != "compact")
+      throw Errors.metadataInvalid(shown, s"its cleanup.policy is '$policy' instead of 'compact'")
+    (found.topicId, get(end).offset)
+  }
+
+  private def shut(): Unit = {
+    open.foreach { o =>
+      o.reader.close()
+      o.admin.close(Duration.ZERO)
+    }
+    open = None
+  }
+}
+
+private object KafkaTopicMetadataService {
+  private val Committed = new ListOffsetsOptions(IsolationLevel.READ_COMMITTED)
+  private val Fixed = Map(
+    "enable.auto.commit" -> "false",
+    "auto.offset.reset" -> "earliest",
+    "isolation.level" -> "read_committed",
+    "allow.auto.create.topics" -> "false"
+  )
+
+  private final case class Open(admin: Admin, reader: TopicReader, topicId: Option[Uuid])
+}

@@ -1,0 +1,34 @@
+package io.github.dynamickafka.schemaregistry
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.time.Clock
+
+/** The ids of the schemas that are written, by registry and subject. Thread-safe. */
+private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (client: RegistryClient) {
+  private val ids = new Once[(String, String, RegisteredSchema), Int]
+
+  /**
+   * The id of the schema in the subject, which is asked for once in a process.
+   *
+   * @param autoRegister whether the schema is added to a subject that does not have it
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException SCHEMA_NOT_FOUND without `autoRegister`,
+   *         REGISTRY_UNAVAILABLE, REGISTRY_AUTHENTICATION_FAILED
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA, if the registry rejects it
+   */
+  def id(settings: RegistrySettings, subject: String, schema: RegisteredSchema, autoRegister: Boolean): Int =
+    ids.get((settings.url, subject, schema)) { () =>
+      if (autoRegister) Some(client.register(settings, subject, schema))
+      else client.lookUp(settings, subject, schema)
+    }.getOrElse(throw Errors.schemaNotFound(
+      settings.shown,
+      settings.cluster,
+      subject,
+      s"the subject does not have this schema, and '${RegistryOptionSpecs.AutoRegister.name}' is 'false'"
+    ))
+}
+
+private[dynamickafka] object SchemaRegistrar {
+
+  /** Of this process. */
+  lazy val shared: SchemaRegistrar = new SchemaRegistrar(RegistryClient(Clock.System))
+}

@@ -1,0 +1,34 @@
+package io.github.dynamickafka.source
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.read.DeadLetterTargets
+import io.github.dynamickafka.topology.Topology
+
+/** The producers of dead letters on the clusters that a batch may read. */
+private[source] object DeadLetterClusters {
+
+  def apply(
+      topic: String,
+      options: SourceOptions,
+      topology: Topology,
+      streams: ClusterStreams,
+      configs: ClusterConfigs.ByScope
+  ): DeadLetterTargets = {
+    val known = topology.clusters.keySet.toSet
+    val of = configs(known)
+    val chosen = options.format.deadLetterCluster
+    for (id <- chosen if !known(id))
+      throw Errors.invalidOption(
+        FormatOptionSpecs.DeadLetterCluster.name,
+        id,
+        s"the cluster is not in the metadata, which has ${known.toSeq.sorted.mkString(", ")}."
+      )
+    val current = topology.clusters.values.map(c => c.id -> of.producer(c.id, c.properties)).toMap
+    // Clusters of a logged batch that are no longer in the metadata.
+    val others = (streams.ids -- known).map(id => id -> streams(id).config.producer)
+    DeadLetterTargets(topic, chosen, current ++ others)
+  }
+}

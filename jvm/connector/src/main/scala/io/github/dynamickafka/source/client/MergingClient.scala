@@ -1,0 +1,51 @@
+package io.github.dynamickafka.source.client
+
+import java.util.concurrent.CompletableFuture
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.{IsolationLevel, TopicPartition}
+
+/** A client that several users share: what they ask often is sent together, and the rest as they ask it. */
+private[client] final class MergingClient(client: ClusterClient) extends ClusterClient {
+  import MergingClient._
+
+  private val descriptions = new MergedRequests[String, TopicAnswer](client.describe)
+
+  private val listings = {
+    for { isolation <- IsolationLevel.values.toSeq; end <- Ends } yield {
+      def send(tps: Set[TopicPartition]) = client.offsets(tps.iterator.map(_ -> end).toMap, isolation)
+      (isolation, end: AnyRef) -> new MergedRequests[TopicPartition, ListedOffset](send)
+    }
+  }.toMap
+
+  override def describe(topics: Set[String]): Map[String, CompletableFuture[TopicAnswer]] =
+    descriptions(topics)
+
+  override def offsets(
+      specs: Map[TopicPartition, OffsetSpec],
+      isolation: IsolationLevel
+  ): Map[TopicPartition, CompletableFuture[ListedOffset]] =
+    specs.groupBy { case (_, spec) => endOf(spec) }.flatMap {
+      case (Some(end), of) => listings((isolation, end))(of.keySet)
+      case (None, of) => client.offsets(of, isolation)
+    }
+
+  override def clusterId: CompletableFuture[String] = client.clusterId
+  override def topics: CompletableFuture[Set[String]] = client.topics
+  override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
+    client.committed(group)
+  override def commit(
+      group: String,
+      offsets: Map[TopicPartition, Long]
+  ): Map[TopicPartition, CompletableFuture[Unit]] = client.commit(group, offsets)
+  override def close(): Unit = client.close()
+  override def abandon(): Unit = client.abandon()
+}
+
+private object MergingClient {
+
+  /** Kafka's specifications have no equality. */
+  private val Ends: Seq[OffsetSpec] = Seq(OffsetSpec.latest, OffsetSpec.earliest)
+
+  private def endOf(spec: OffsetSpec): Option[OffsetSpec] = Ends.find(_.getClass == spec.getClass)
+}

@@ -1,0 +1,88 @@
+package io.github.dynamickafka.source
+
+import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+
+/** A query whose streams are records of a compacted topic. */
+class KafkaTopicServiceSuite extends SourceTest {
+
+  private def metadataTopic(partitions: Int = 1, policy: String = "compact"): String = {
+    val name = newTopic("streams")
+    red.createTopic(name, partitions, Map("cleanup.policy" -> policy))
+    name
+  }
+
+  private def record(entries: (String, KafkaCluster, String)*): String = {
+    val clusters = entries.map { case (id, cluster, _) =>
+      s""""$id": {"properties": {"bootstrap.servers": "${cluster.bootstrapServers}"}}"""
+    }
+    val used = entries.map { case (id, _, topic) => s""""$id": {"topics": ["$topic"]}""" }
+    s"""{"version": 1, "clusters": {${clusters.mkString(",")}},
+       |"streams": {"orders": {"clusters": {${used.mkString(",")}}}}}""".stripMargin
+  }
+
+  private def put(topic: String, value: String, key: String = "orders"): Unit = {
+    val _ = red.produce(topic, Seq(Record(0, Some(key), value)))
+  }
+
+  private def frame(topic: String, options: (String, String)*) =
+    spark.readStream.format("dynamic-kafka")
+      .option("metadataService", "kafka-topic")
+      .option("metadataService.bootstrapServers", red.bootstrapServers)
+      .option("metadataService.topic", topic)
+      .option("streamIds", "orders")
+      .option("clusterSnapshotMaxAgeMs", "0")
+      .options(options.toMap)
+
+  test(
+    "a new record is applied at once, an invalid one is one failure, and records of other streams do not matter"
+  ) {
+    val data = newTopicOn(1, blue, green)
+    produce(blue, data, 1, Seq("b0"))
+    produce(green, data, 1, Seq("g0"))
+    val streams = metadataTopic()
+    put(streams, "nothing", key = "another")
+    put(streams, record(("blue", blue, data)))
+    val results = new Results(newFolder().resolve("checkpoint"))
+    // Polled once an hour: changes are only noticed because they are pushed.
+    val query = results.start(frame(streams, "streamMetadataDiscoveryIntervalMs" -> "1h").load(), Continuous)
+    try {
+      settle(query)
+      assertSame(results.seen, stored("blue", blue, data))
+      put(streams, "nothing")
+      def failures = Option(query.lastProgress).map(_.sources.head.metrics.get("metadataFailures"))
+      waitFor("a failure") {
+        produce(blue, data, 1, Seq("b"))
+        settle(query)
+        failures.contains("1")
+      }
+      val ms = elapsedMs {
+        put(streams, record(("blue", blue, data), ("green", green, data)))
+        waitFor("the new cluster")(results.seen.exists(_.cluster == "green"))
+      }
+      info(s"from the record to the first row of the new cluster: $ms ms")
+      // A busy machine is slow, but an hour is longer.
+      assert(ms < 60000)
+      settle(query)
+      assertSame(results.seen, stored("blue", blue, data) ++ stored("green", green, data))
+      assert(failures.contains("0"))
+    } finally query.stop()
+  }
+
+  test("the topic has to be compacted and to have one partition") {
+    def reason(topic: String) = {
+      val error = refused(new Results(newFolder().resolve("checkpoint")).start(
+        frame(
+          topic,
+          "streamMetadataDiscoveryIntervalMs" -> "50",
+          "streamMetadataDiscoveryFailureThreshold" -> "0"
+        )
+          .load()
+      ))
+      assert(condition(error) == "METADATA_UNAVAILABLE")
+      text(error)
+    }
+    assert(reason(metadataTopic(partitions = 2)).contains("it has 2 partitions instead of one"))
+    assert(reason(metadataTopic(policy = "delete")).contains("'delete' instead of 'compact'"))
+    assert(reason("no-such-topic").contains("no-such-topic"))
+  }
+}

@@ -1,0 +1,106 @@
+package io.github.dynamickafka.source
+
+import java.util.Properties
+
+import scala.util.Using
+
+import org.apache.avro.Schema
+import org.apache.avro.generic.GenericData
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
+import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.format.decode.RandomAvro
+import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
+import io.github.dynamickafka.testkit.KafkaCluster
+
+/** Formats with a registry, on brokers; what the decoder makes of a record is tested in `format.decode`. */
+class RegistryFormatsSuite extends SourceTest {
+
+  private def write(cluster: KafkaCluster, topic: String, values: Array[Byte]*): Unit = {
+    val properties = new Properties
+    properties.put("bootstrap.servers", cluster.bootstrapServers)
+    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
+      producer =>
+        values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
+    }
+  }
+
+  private def record(id: Int, schema: String, values: Any*): Array[Byte] = {
+    val parsed = new Schema.Parser().parse(schema)
+    val made = new GenericData.Record(parsed)
+    values.zipWithIndex.foreach { case (value, i) => made.put(i, value) }
+    WireFormat.framed(id, RandomAvro.encoded(parsed, made))
+  }
+
+  private def schema(fields: String*) =
+    s"""{"type":"record","name":"Order","fields":[${fields.mkString(",")}]}"""
+  private val int = """{"name":"id","type":"int"}"""
+  private val long = """{"name":"id","type":"long"}"""
+  private val name = """{"name":"name","type":"string","default":"none"}"""
+
+  private def row(values: Any*): Seq[Any] = values
+
+  test("two clusters whose registries give one id to different schemas; a registry that is down afterwards") {
+    val topic = newTopicOn(1, blue, green)
+    RegistryServer.serving { first =>
+      RegistryServer.serving { second =>
+        val (one, two) = (schema(int), schema(name, long))
+        val id = first.register("x", one)
+        assert(second.register("x", two) == id)
+        first.register(s"$topic-value", schema(long, name))
+        write(blue, topic, record(id, one, 1), record(99, one, 2), null)
+        write(green, topic, record(id, two, "b", 3L))
+        scene { of =>
+          of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+          val options = Seq(
+            "format" -> "avro-confluent",
+            "schema" -> "registry",
+            "cluster.blue.registry.url" -> first.url,
+            "cluster.green.registry.url" -> second.url,
+            "registry.timeoutMs" -> "2s",
+            "parseErrors" -> "keep"
+          )
+          val frame = of.frame(options: _*)
+          assert(frame.columns.take(2).toSeq == Seq("id", "name"))
+          val checkpoint = of.folder.resolve("own").toString
+          val table = s"registry_${System.nanoTime}"
+          def run(): Unit = {
+            val query = frame.writeStream.format("memory").queryName(table)
+              .option(
+                "checkpointLocation",
+                checkpoint
+              ).outputMode("append").trigger(Trigger.AvailableNow()).start()
+            try assert(query.awaitTermination(300000))
+            finally query.stop()
+          }
+          run()
+          val rows =
+            spark.table(table).select("id", "name", "cluster", "_decode_error").collect().map(_.toSeq).toSet
+          assert(rows.filter(_(3) == null) == Set(
+            row(1L, "none", "blue", null),
+            row(3L, "b", "green", null),
+            row(null, null, "blue", null)
+          ))
+          val bad = rows.filter(_(3) != null)
+          assert(bad.size == 1 && bad.head(3).toString.contains("schema id 99"))
+
+          // The ids that this process has are enough.
+          Seq(first, second).foreach(_.stop())
+          write(blue, topic, record(id, one, 5))
+          val starts = s"""{"blue":{"$topic":{"0":3}},"green":{"$topic":{"0":0}}}"""
+          val more = Seq("schema" -> "id BIGINT", "startingOffsets" -> starts)
+          val failing = of.batch(options.filterNot(_._1 == "schema") ++ more: _*)
+          assert(failing.where("id = 5").count() == 1)
+          write(green, topic, record(id + 1, two, "c", 6L))
+          val e = intercept[Exception](failing.collect())
+          val all =
+            Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
+          Seq("REGISTRY_UNAVAILABLE", s"schema id ${id + 1}", "cluster 'green'", second.url).foreach(part =>
+            assert(all.contains(part), all)
+          )
+        }
+      }
+    }
+  }
+}

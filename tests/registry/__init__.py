@@ -1,0 +1,1 @@
+"""Formats with a registry, with a registry and serializers that other projects made: `make test-registry`."""

@@ -1,0 +1,156 @@
+"""Two clusters with a registry each, read through a topology change and a restart: `make test-registry`.
+
+Not a name that pytest looks for, because `make test` would have to fetch 140 MB.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dynamic_kafka import DynamicKafka
+from dynamic_kafka_testkit import Cluster, Testkit
+from pyspark.sql import SparkSession
+
+from tests.harness.jars import connector_jars
+from tests.harness.metadata import MetadataFile
+from tests.registry.server import REPOSITORY, Registry
+
+PYTHON = REPOSITORY / "target" / "venv-registry" / "bin" / "python"
+
+
+def _record(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "record", "name": "Order", "namespace": "shop", "fields": list(fields)}
+
+
+# In `V2`, `id` is promoted, `name` renamed, `old` removed, and `country` added.
+V1 = _record(
+    {"name": "id", "type": "int"},
+    {"name": "name", "type": "string"},
+    {"name": "old", "type": "string"},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+)
+V2 = _record(
+    {"name": "id", "type": "long"},
+    {"name": "customer", "type": "string", "aliases": ["name"]},
+    {"name": "country", "type": "string", "default": "none"},
+    {"name": "at", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+)
+OTHER = _record({"name": "x", "type": "string"})
+AT = 1_700_000_000_123
+
+
+@pytest.fixture(scope="module")
+def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry, Registry]]:
+    logs = tmp_path_factory.mktemp("registries")
+    with Registry(logs / "one.log") as one, Registry(logs / "two.log") as two:
+        yield one, two
+
+
+@pytest.fixture(scope="module")
+def clusters() -> Iterator[list[Cluster]]:
+    with Testkit() as testkit:
+        yield testkit.start_all("blue", "green")
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    builder = builder.config("spark.driver.host", "localhost").config("spark.sql.session.timeZone", "UTC")
+    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
+    yield session
+    session.stop()
+
+
+def _produce(cluster: Cluster, registry: Registry, topic: str, *parts: dict[str, Any]) -> None:
+    subprocess.run(
+        [str(PYTHON), str(Path(__file__).with_name("produce.py")), cluster.bootstrap_servers, registry.url, topic],
+        input="\n".join(json.dumps(part) for part in parts),
+        text=True,
+        check=True,
+    )
+
+
+def _v1(*ids: int) -> dict[str, Any]:
+    records = [{"id": i, "name": f"n{i}", "old": "x", "at": AT} for i in ids]
+    return {"kind": "avro", "schema": V1, "records": records}
+
+
+def _v2(*ids: int) -> dict[str, Any]:
+    records = [{"id": i, "customer": f"n{i}", "country": "de", "at": AT} for i in ids]
+    return {"kind": "avro", "schema": V2, "records": records}
+
+
+def test_evolution_over_clusters(
+    spark: SparkSession, clusters: list[Cluster], registries: tuple[Registry, Registry], tmp_path: Path
+) -> None:
+    (blue, green), (one, two) = clusters, registries
+    for cluster in clusters:
+        cluster.create_topic("orders", partitions=1)
+    _produce(blue, one, "orders", _v1(1), _v2(2), _v1(3))
+    # The ids of the other registry mean other schemas.
+    unrelated = {"kind": "avro", "schema": OTHER, "records": [], "topic": "unrelated"}
+    _produce(green, two, "orders", {**unrelated, "records": []}, _v2(11), _v1(12))
+    file = MetadataFile(tmp_path / "streams.json").cluster("blue", blue.bootstrap_servers)
+    file = file.cluster("green", green.bootstrap_servers).stream("orders", {"blue": ["orders"]}).write()
+
+    def read() -> None:
+        frame = (
+            spark.readStream.format("dynamic-kafka")
+            .options(**{"metadataService": "file", "metadataService.path": str(file.path), "streamIds": "orders"})
+            .options(**{"startingOffsets": "earliest", "format": "avro-confluent", "schema": json.dumps(V2)})
+            .options(**{"cluster.blue.registry.url": one.url, "cluster.green.registry.url": two.url})
+            .load()
+        )
+        query = frame.writeStream.format("parquet").option("path", str(tmp_path / "rows"))
+        query = query.option("checkpointLocation", str(tmp_path / "checkpoint")).trigger(availableNow=True)
+        assert query.start().awaitTermination(120)
+
+    read()
+    _produce(blue, one, "orders", _v2(4))
+    file.stream("orders", {"blue": ["orders"], "green": ["orders"]}).write()
+    read()
+    rows = spark.read.parquet(str(tmp_path / "rows")).selectExpr(
+        "id", "customer", "country", "date_format(at, 'yyyy-MM-dd HH:mm:ss.SSS') as at", "cluster"
+    )
+    at = "2023-11-14 22:13:20.123"
+    old, new = {1, 3, 12}, {2, 4, 11}
+    assert sorted(tuple(row) for row in rows.collect()) == [
+        (i, f"n{i}", "none" if i in old else "de", at, "green" if i > 10 else "blue") for i in sorted(old | new)
+    ]
+
+
+def test_columns_of_the_registry(
+    spark: SparkSession, clusters: list[Cluster], registries: tuple[Registry, Registry], tmp_path: Path
+) -> None:
+    (blue, _), (one, _) = clusters, registries
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "Payment",
+        "type": "object",
+        "properties": {"id": {"type": "integer"}, "paid": {"type": "boolean"}},
+    }
+    blue.create_topic("payments", partitions=1)
+    _produce(blue, one, "payments", {"kind": "json", "schema": schema, "records": [{"id": 1, "paid": True}]})
+    blue.create_topic("parcels", partitions=1)
+    parcel = _record({"name": "id", "type": "long"}, {"name": "weight", "type": ["null", "double"]})
+    _produce(blue, one, "parcels", {"kind": "avro", "schema": parcel, "records": [{"id": 7, "weight": 0.5}]})
+    file = MetadataFile(tmp_path / "streams.json").cluster("blue", blue.bootstrap_servers)
+    file.stream("payments", {"blue": ["payments"]}).stream("parcels", {"blue": ["parcels"]}).write()
+    found = {}
+    for stream, format_ in (("payments", "json-confluent"), ("parcels", "avro-confluent")):
+        frame = (
+            spark.read.format("dynamic-kafka")
+            .options(**{"metadataService": "file", "metadataService.path": str(file.path), "streamIds": stream})
+            .options(**{"format": format_, "schema": "registry", "registry.url": one.url, "metadataColumns": ""})
+            .load()
+        )
+        found[stream] = (frame.columns, [tuple(row) for row in frame.collect()])
+    assert found == {
+        "payments": (["id", "paid"], [(1, True)]),
+        "parcels": (["id", "weight"], [(7, 0.5)]),
+    }
