@@ -40,7 +40,7 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
   }
 
   private def isKnown(name: String, stream: String): Boolean =
-    if (name.startsWith(Registry)) table.has(name)
+    if (name.startsWith(Registry)) false
     else if (FormatKey.of(name, formats).isDefined) !other.has(name) || table.has(name)
     else if (FormatOptionSpecs.ofFormats.exists(_.named(name))) table.has(name)
     else throw Errors.metadataInvalid(
