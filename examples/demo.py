@@ -2,17 +2,21 @@
 
     make demo
 
-Orders are numbered and produced at a steady rate. In the first half a query delivers them. In the second half a query
-turns them into shipments, written exactly once to a stream that moves to another cluster as well, and a third query
-delivers the records of that stream. At the end of each half every order that a broker has acknowledged is compared with
-every order that was delivered: if one is lost or duplicated, the exit code is 1.
+Orders are numbered JSON, and produced at a steady rate. In the first half a query delivers their fields. In the second
+half a query turns them into shipments, written exactly once to a stream that moves to another cluster as well, and a
+third query delivers the records of that stream. At the end of each half every order that a broker has acknowledged is
+compared with every order that was delivered: if one is lost or duplicated, the exit code is 1. The last step is a SQL
+query over the stream of orders.
 The query is that of examples/quickstart.py. Drivers are separate processes (demo/driver.py) and can be killed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import shutil
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -22,6 +26,7 @@ from pathlib import Path
 
 from demo.batches import Batches
 from demo.producer import PARTITIONS, Producer
+from demo.producer import order as value
 from demo.query import Query
 from demo.screen import Row, Screen, View
 from demo.streams import StreamsFile
@@ -157,6 +162,25 @@ class Demo:
         self.query.stop()
         self.batches.refresh()
 
+    def sql(self, cluster: Cluster) -> Verdict[str]:
+        """The last step: orders of the cluster in a SQL query, through the catalog, compared with the producer."""
+        self.event(f"a SQL query over the stream 'orders', which is on {cluster.name}")
+        done = subprocess.run(
+            [sys.executable, "-m", "demo.sql", str(self.streams.path)],
+            capture_output=True,
+            text=True,
+            cwd=self._folder,
+            env=os.environ | {"PYTHONPATH": str(ROOT / "examples"), "SPARK_LOCAL_IP": "127.0.0.1"},
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise DemoFailed(f"the SQL query failed:\n{done.stderr[-3000:]}")
+        numbers = [order.sequence for order in self.producer.acknowledged if order.cluster == cluster.name]
+        amount = sum(json.loads(value(number))["amount"] for number in numbers)
+        expected = f"{cluster.name}: {len(numbers)} orders, amount {amount}"
+        return compare([expected], done.stdout.strip().splitlines())
+
     def second_verdict(self) -> Verdict[int]:
         """Compare the numbers of orders and of shipments."""
         produced = [order.sequence for order in self.producer.acknowledged]
@@ -203,6 +227,7 @@ class Demo:
                 query=states.get(name, "-"),
                 produced=self.producer.counts[name],
                 read=self.batches.counts[name],
+                amount=self.batches.amounts[name],
             )
             for name in self.clusters
         ]
@@ -238,14 +263,17 @@ def main() -> int:
             demo.screen = Screen(demo.view)
             with demo.screen:
                 demo.second_half(blue, green)
+                sql = demo.sql(green)
             second = demo.second_verdict()
             demo.screen.verdict(
                 f"exactly once from clusters to clusters: {second}", second.details(at_most=20), second.passed
             )
+            answer = "as produced" if sql.passed else "not as produced"
+            demo.screen.verdict(f"SQL over the stream: {answer}", sql.details(at_most=20), sql.passed)
         except DemoFailed as failure:
             demo.screen.failure(str(failure))
             return 1
-        return 0 if verdict.passed and second.passed else 1
+        return 0 if verdict.passed and second.passed and sql.passed else 1
 
 
 if __name__ == "__main__":

@@ -18,7 +18,6 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import quickstart
 from demo import batches
-from demo.verdict import Order
 
 # More than the producer writes, so that the query catches up, but few enough to watch it.
 RECORDS_PER_BATCH = 500
@@ -52,21 +51,28 @@ def main(program: str, streams: str, folder: Path, checkpoint: str, progress: Pa
 
 def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
     """Deliver the orders."""
-    return [_deliver(quickstart.orders(spark, streams), folder, checkpoint, RECORDS_PER_BATCH)]
+    return [_deliver(_decoded(quickstart.orders(spark, streams)), folder, checkpoint, RECORDS_PER_BATCH)]
+
+
+def _decoded(source: DynamicKafkaReaderBuilder) -> DynamicKafkaReaderBuilder:
+    """With the fields of orders, and of shipments, as columns."""
+    return source.set_format("json").set_schema("id BIGINT, amount BIGINT")
 
 
 def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
     """Turn orders into shipments, exactly once, and deliver the records of the stream of shipments."""
     shipments = (
-        quickstart.orders(spark, streams)
+        _decoded(quickstart.orders(spark, streams))
         .set_option("maxOffsetsPerTrigger", RELAYED_PER_BATCH)
         .load()
-        .selectExpr("value as key", "concat('shipment ', cast(value as string)) as value")
+        .select("id", "amount")
     )
     relay = (
         DynamicKafka.writer(shipments)
         .set_kafka_metadata_service(FileMetadataService(streams))
         .set_stream_id("shipments")
+        .set_format("json")
+        .set_key_format("json", "id")
         .set_delivery_guarantee("exactly-once")
         .set_option("streamMetadataDiscoveryIntervalMs", "1s")
         .write_stream()
@@ -75,7 +81,7 @@ def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
         .trigger(processingTime="1 second")
         .start()
     )
-    reader = quickstart.orders(spark, streams).set_stream_ids("shipments")
+    reader = _decoded(quickstart.orders(spark, streams)).set_stream_ids("shipments")
     reader.set_property("kafka.isolation.level", "read_committed")
     return [relay, _deliver(reader, folder, checkpoint, RELAYED_PER_BATCH)]
 
@@ -87,9 +93,7 @@ def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str, p
     return (
         source.set_option("maxOffsetsPerTrigger", per_batch)
         .load()
-        .selectExpr(
-            "cluster", "partition", "offset", "cast(replace(cast(value as string), 'shipment ') as bigint)"
-        )
+        .select("cluster", "partition", "offset", "id", "amount")
         .writeStream.foreachBatch(lambda batch, batch_id: _write(folder, batch, batch_id))
         .option("checkpointLocation", checkpoint)
         .queryName("reader")
@@ -99,7 +103,7 @@ def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str, p
 
 
 def _write(folder: Path, batch: DataFrame, batch_id: int) -> None:
-    batches.write(folder, batch_id, [Order(*row) for row in batch.collect()])
+    batches.write(folder, batch_id, [tuple(row) for row in batch.collect()])
 
 
 def _report(queries: list[StreamingQuery], file: Path, ended: threading.Event) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import threading
 from collections import Counter
 
@@ -11,6 +12,13 @@ from dynamic_kafka_testkit import Cluster, Record
 from demo.verdict import Order
 
 PARTITIONS = 2
+
+
+def order(number: int) -> str:
+    """An order as JSON."""
+    return json.dumps({"id": number, "amount": number % 100})
+
+
 _TICK_S = 0.05
 
 
@@ -62,7 +70,7 @@ class Producer:
 
     def _send(self, cluster: Cluster, number: int) -> None:
         numbers = list(itertools.islice(self._sequence, number))
-        records = [Record(partition=n % PARTITIONS, key=None, value=str(n)) for n in numbers]
+        records = [Record(partition=n % PARTITIONS, key=None, value=order(n)) for n in numbers]
         places = cluster.produce("orders", records)
         for sequence, (partition, offset) in zip(numbers, places, strict=True):
             self.acknowledged.append(Order(cluster.name, partition, offset, sequence))

@@ -28,6 +28,7 @@ class Row:
     query: str
     produced: int
     read: int
+    amount: int
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Screen:
             self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
             view = self._view()
             clusters = "; ".join(
-                f"{r.cluster} {r.query}: produced {r.produced}, read {r.read}, lag {r.produced - r.read}"
+                f"{r.cluster} {r.query}: produced {r.produced}, read {r.read}, lag {r.produced - r.read}, "
+                f"amount {r.amount}"
                 for r in view.rows
             )
             self._console.print(f"        {clusters}; {view.driver}", markup=False, soft_wrap=True)
@@ -109,11 +111,12 @@ def _table(view: View) -> Table:
     table.add_column("cluster", "total")
     for name in ("broker", "in metadata", "in query"):
         table.add_column(name)
-    for name, total in (("produced", produced), ("read", read), ("lag", produced - read)):
+    amount = sum(r.amount for r in view.rows)
+    for name, total in (("produced", produced), ("read", read), ("lag", produced - read), ("amount", amount)):
         table.add_column(name, f"{total:,}", justify="right", min_width=7)
     for row in view.rows:
         states = [Text(s, style=_STYLES.get(s, "dim")) for s in (row.broker, row.metadata, row.query)]
-        numbers = [f"{n:,}" for n in (row.produced, row.read, row.produced - row.read)]
+        numbers = [f"{n:,}" for n in (row.produced, row.read, row.produced - row.read, row.amount)]
         table.add_row(Text(row.cluster, style=f"bold {row.cluster}"), *states, *numbers)
     return table
 

@@ -28,6 +28,8 @@ class StreamsFile:
             },
             "streams": {
                 stream: {
+                    "format": "json",
+                    "schema": "id BIGINT, amount BIGINT",
                     "clusters": {
                         name: {
                             "topics": [stream],
@@ -35,7 +37,7 @@ class StreamsFile:
                             "write": only_read is None or name != only_read.name,
                         }
                         for name, s in self.states.items()
-                    }
+                    },
                 }
                 for stream in self.names
             },

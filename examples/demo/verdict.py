@@ -17,8 +17,8 @@ class Order(NamedTuple):
     sequence: int
 
 
-# An order with its position, or its number only.
-T = TypeVar("T", Order, int)
+# An order with its position, its number only, or a line of text.
+T = TypeVar("T", Order, int, str)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,9 @@ def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     assert relayed, output
     assert relayed[1] == relayed[2]
     assert int(relayed[1]) > int(found[1])
+    assert re.search(r"^verdict: SQL over the stream: as produced$", output, re.MULTILINE), output
+    # The amounts are a decoded column.
+    assert re.search(r"blue active: produced \d+, read \d+, lag \d+, amount [1-9]", output), output
     assert all(text in output for text in ("blue retained", "green active", "killed with -9", "added again")), (
         output
     )
