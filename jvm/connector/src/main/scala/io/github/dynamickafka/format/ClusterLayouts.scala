@@ -41,13 +41,18 @@ private[dynamickafka] final case class ClusterFormats(
     val own = options.filter { case (name, _) => isFormat(name, table) }
     val known =
       if (!ofMetadata || has(own, FormatOptionSpecs.ValueFormat.named)) Map.empty[String, String]
-      else metadata.filter { case (name, _) => table.has(name) && !name.startsWith("registry.") && !FormatOptionSpecs.KeyFields.named(name) }
+      else metadata.filter { case (name, _) =>
+        table.has(name) && !name.startsWith("registry.") && !FormatOptionSpecs.KeyFields.named(name)
+      }
     val ofCluster = without(known, own) ++ own
     Option.when(ofCluster.nonEmpty) {
       val all = new CaseInsensitiveStringMap((inUse(ofCluster) ++ ofCluster).asJava)
       parse(RawOptions(all, table))
     }
   }
+
+  /** Without values: those of registries can be secrets. */
+  override def toString: String = s"ClusterFormats(${query.keys.toSeq.sorted.mkString(", ")})"
 
   /** What remains of the query's options: a schema, and options of a format, belong to their format. */
   private def inUse(ofCluster: Map[String, String]): Map[String, String] = {

@@ -29,6 +29,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
       "no number"
     ),
     Errors.duplicateCluster("blue", "green", "kfk", Seq("orders")),
+    Errors.encodeFailed("value", "json", "a field is null"),
     Errors.exactlyOnceRefused("there is no journal."),
     Errors.invalidColumn("value", "there is none."),
     Errors.invalidNextOffset("no start."),
