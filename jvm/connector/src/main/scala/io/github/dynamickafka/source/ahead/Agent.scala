@@ -22,7 +22,8 @@ private[ahead] final class Agent[Q, A](
   import Agent._
 
   private var newest = first
-  private var isUsed = true
+  // That the first response was waited for does not mean that anything was read up to it: it gave the start positions of a query.
+  private var isUsed = false
   private var pending: Option[Pending[Q, A]] = None
   // Responses in a row without anything to read.
   private var quiet = 0

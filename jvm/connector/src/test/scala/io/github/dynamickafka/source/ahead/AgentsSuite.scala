@@ -88,6 +88,15 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test(
+    "the response with the start positions of a query is used by its first trigger, also if starting it took long"
+  ) {
+    val q = new Query(tookMs = 40)
+    q.clock.advanceMs(MaxAgeMs + 1)
+    assert(q.one(0L).contains(10L) && q.a.requests.size == 1)
+    assert(q.one(10L).isEmpty, "only once")
+  }
+
   test("a cluster without news is asked with growing pauses, at once again when there is something to read") {
     val ids = (1 to 64).map(i => s"c$i")
     val q = new Query("a" +: ids, tookMs = 1)
