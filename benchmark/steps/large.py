@@ -86,8 +86,9 @@ def _query(bench: Context, clusters: int, partitions: int) -> None:
             wait(query, lambda: last_batch(query) >= 0, "the first batch", timeout_s=900)
             for cluster in bench.near:
                 cluster.load(TOPIC, partitions, 20)
-            wait(query, lambda: last_batch(query) >= 1, "the second batch", timeout_s=900)
-            busy = max((p for p in progress(query) if p["batchId"] >= 1), key=lambda p: int(p["numInputRows"]))
+            # A trigger without records has the number of the next batch.
+            wait(query, lambda: len(_with_records(query)) > 1, "the second batch", timeout_s=900)
+            busy = max(_with_records(query)[1:], key=lambda p: int(p["numInputRows"]))
             wait(query, lambda: len(_idle(query)) >= IDLE_TRIGGERS, "idle triggers", timeout_s=300)
             idle = _idle(query)
             heap = used_heap_mib(bench.spark)
@@ -116,6 +117,10 @@ def _query(bench: Context, clusters: int, partitions: int) -> None:
             ]
         ],
     )
+
+
+def _with_records(query: StreamingQuery) -> list[dict[str, Any]]:
+    return [p for p in progress(query) if p["numInputRows"] > 0]
 
 
 def _idle(query: StreamingQuery) -> list[dict[str, Any]]:

@@ -32,8 +32,8 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
   def calmUntil: Long =
     if (failed.nonEmpty || agents.isEmpty) Long.MinValue else agents.valuesIterator.map(_.calmUntil).min
 
-  /** The time of the request of the newest response of each cluster, in monotonic milliseconds. */
-  def askedAt: Map[String, Long] = agents.map { case (id, agent) => id -> agent.askedAt }
+  /** The time of the request of the newest response of a cluster, in monotonic milliseconds. */
+  def askedAt(id: String): Long = agents(id).askedAt
 
   /** Forgets all other clusters. */
   def retain(ids: Set[String]): Unit = (agents.keySet -- ids).foreach(forget)
