@@ -12,14 +12,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.{SourceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{
-  DeclaredSchema,
-  Format,
-  FormatOptionSpecs,
-  JsonSchemaColumns,
-  RegistryAvro,
-  SchemaText
-}
+import io.github.dynamickafka.format.registry.{JsonSchemaColumns, RegistryAvro}
+import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptionSpecs, SchemaText}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}

@@ -1,21 +1,22 @@
 package io.github.dynamickafka.schemaregistry
 
-import java.net.InetSocketAddress
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{ConcurrentLinkedQueue, Executors}
+import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
-import com.sun.net.httpserver.{HttpExchange => Exchange, HttpServer}
+import com.sun.net.httpserver.HttpExchange
+
+import io.github.dynamickafka.testkit.LocalHttpServer
 
 /**
  * A schema registry in this process, which fails in the way that a test wants.
  *
  * @param firstId the id of the first schema, so that two registries have different ids or the same ones
  */
-private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends AutoCloseable {
+private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends LocalHttpServer {
   import RegistryServer._
 
   /** Before the answer to each request: None answers as a registry does. */
@@ -27,11 +28,8 @@ private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends AutoC
   private val kinds = mutable.Map.empty[Int, String]
   private val references = mutable.Map.empty[Int, String]
   private val asked = new ConcurrentLinkedQueue[Request]
-  private val threads = Executors.newCachedThreadPool()
-  private var server = bind(0)
-  private val port = server.getAddress.getPort
 
-  val url: String = s"http://127.0.0.1:$port"
+  val url: String = address
 
   def requests: Seq[Request] = asked.asScala.toSeq
   def paths: Seq[String] = requests.map(_.path)
@@ -49,25 +47,8 @@ private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends AutoC
 
   def settings(more: (String, String)*): RegistrySettings = settingsOf(url, more: _*)
 
-  def stop(): Unit = server.stop(0)
-  def start(): Unit = server = bind(port)
-
-  override def close(): Unit = {
-    stop()
-    threads.shutdownNow()
-    ()
-  }
-
-  private def bind(at: Int): HttpServer = {
-    val bound = HttpServer.create(new InetSocketAddress("127.0.0.1", at), 0)
-    bound.createContext("/", (exchange: Exchange) => reply(exchange))
-    bound.setExecutor(threads)
-    bound.start()
-    bound
-  }
-
-  private def reply(exchange: Exchange): Unit = {
-    val headers = exchange.getRequestHeaders.asScala.map { case (k, v) => k.toLowerCase -> v.get(0) }.toMap
+  override protected def reply(exchange: HttpExchange): Unit = {
+    val headers = headersOf(exchange)
     val request = Request(
       exchange.getRequestMethod,
       exchange.getRequestURI.getRawPath,

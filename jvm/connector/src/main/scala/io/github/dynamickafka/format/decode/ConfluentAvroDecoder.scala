@@ -7,7 +7,8 @@ import scala.util.control.NonFatal
 import org.apache.avro.Schema
 import org.apache.spark.sql.avro.SchemaConverters
 
-import io.github.dynamickafka.format.{RegistryAvro, SideLayout}
+import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.registry.RegistryAvro
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 /**

@@ -1,49 +1,30 @@
 package io.github.dynamickafka.metadata.service
 
-import java.net.InetSocketAddress
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch, Executors}
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
 
 import scala.jdk.CollectionConverters._
 
-import com.sun.net.httpserver.{HttpExchange => Exchange, HttpServer}
+import com.sun.net.httpserver.HttpExchange
+
+import io.github.dynamickafka.testkit.LocalHttpServer
 
 /** An HTTP server with one document. It can be stopped and started again at the same address. */
-private[dynamickafka] final class DocumentServer extends AutoCloseable {
+private[dynamickafka] final class DocumentServer extends LocalHttpServer {
   import DocumentServer._
 
   /** The answer from the next request on. */
   @volatile var answer: Answer = Answer(200, "")
 
   private val requests = new ConcurrentLinkedQueue[Map[String, String]]
-  private val threads = Executors.newCachedThreadPool()
-  private var server = bind(0)
-  private val port = server.getAddress.getPort
 
-  val url: String = s"http://127.0.0.1:$port/streams"
+  val url: String = s"$address/streams"
 
   /** The headers of all requests, with lower-case names. */
   def asked: Seq[Map[String, String]] = requests.asScala.toSeq
 
-  def stop(): Unit = server.stop(0)
-  def start(): Unit = server = bind(port)
-
-  override def close(): Unit = {
-    stop()
-    threads.shutdownNow()
-    ()
-  }
-
-  private def bind(at: Int): HttpServer = {
-    val bound = HttpServer.create(new InetSocketAddress("127.0.0.1", at), 0)
-    bound.createContext("/", (exchange: Exchange) => reply(exchange))
-    bound.setExecutor(threads)
-    bound.start()
-    bound
-  }
-
-  private def reply(exchange: Exchange): Unit = {
-    val headers = exchange.getRequestHeaders.asScala.map { case (k, v) => k.toLowerCase -> v.get(0) }.toMap
+  override protected def reply(exchange: HttpExchange): Unit = {
+    val headers = headersOf(exchange)
     requests.add(headers)
     val now = answer
     val known = now.tag.isDefined && headers.get("if-none-match") == now.tag

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format
+package io.github.dynamickafka.format.registry
 
 import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format
+package io.github.dynamickafka.format.registry
 
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.types.{

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format
+package io.github.dynamickafka.format.registry
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal

@@ -1,0 +1,30 @@
+package io.github.dynamickafka.format
+
+import com.fasterxml.jackson.databind.node.ArrayNode
+import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import org.apache.avro.Schema
+import org.apache.spark.sql.avro.SchemaConverters
+import org.apache.spark.sql.types.StructType
+
+/** The Avro schema of columns that were not given as one. Pure. */
+private[dynamickafka] object AvroSchemas {
+  private val mapper = new ObjectMapper()
+
+  /** A record `topLevelRecord`, as Spark names it; in the union of a nullable field, null is first. */
+  def of(columns: StructType): Schema = {
+    val ofSpark = SchemaConverters.toAvroType(columns, nullable = false, "topLevelRecord", "")
+    val tree = mapper.readTree(ofSpark.toString)
+    nullFirst(tree)
+    new Schema.Parser().parse(mapper.writeValueAsString(tree))
+  }
+
+  /** Spark puts null last. Arrays in a schema are unions, fields, or the symbols of an enum, which Spark does not make. */
+  private def nullFirst(node: JsonNode): Unit = {
+    node match {
+      case union: ArrayNode if union.size == 2 && union.get(1).isTextual && union.get(1).asText == "null" =>
+        val _ = union.insert(0, union.remove(1))
+      case _ => ()
+    }
+    node.forEach(child => nullFirst(child))
+  }
+}
