@@ -37,10 +37,10 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private lazy val place = root.getFileSystem(hadoop).makeQualified(root)
 
   /** Tells the sink of the query with which deferrals the tasks of a batch are planned. */
-  def planned(): Unit = PlannedDeferrals.ofDriver.set(place, deferrals.known)
+  def planned(): Unit = PlannedDeferrals.ofDriver.set(place, deferrals.known, this)
 
   /** The query is stopped. */
-  def forgetPlan(): Unit = PlannedDeferrals.ofDriver.forget(place)
+  def forgetPlan(): Unit = PlannedDeferrals.ofDriver.forget(place, this)
 
   /** What others keep in the checkpoint. */
   val ofQuery = new QueryCheckpoint(root, files)

@@ -9,6 +9,8 @@ import org.apache.kafka.common.{IsolationLevel, TopicPartition}
 private[client] final class MergingClient(client: ClusterClient) extends ClusterClient {
   import MergingClient._
 
+  private val ids = new MergedRequests[Unit, String](_ => Map(() -> client.clusterId))
+  private val names = new MergedRequests[Unit, Set[String]](_ => Map(() -> client.topics))
   private val descriptions = new MergedRequests[String, TopicAnswer](client.describe)
 
   private val listings = {
@@ -30,8 +32,9 @@ private[client] final class MergingClient(client: ClusterClient) extends Cluster
       case (None, of) => client.offsets(of, isolation)
     }
 
-  override def clusterId: CompletableFuture[String] = client.clusterId
-  override def topics: CompletableFuture[Set[String]] = client.topics
+  override def clusterId: CompletableFuture[String] = ids(Set(()))(())
+  override def topics: CompletableFuture[Set[String]] = names(Set(()))(())
+
   override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] =
     client.committed(group)
   override def commit(

@@ -21,8 +21,8 @@ private[source] final case class ReadSettings(
 )
 
 /**
- * The offset ranges that one consumer reads: partitions of one Kafka cluster, each with one range. A task reads one bundle, or
- * several as a [[SharedTask]].
+ * The offset ranges of one consumer. All partitions are of the same Kafka cluster, and each of them has one range. A task reads
+ * one bundle, or several as a [[SharedTask]].
  *
  * @param locations the preferred locations of the task
  * @param next bundles of tasks that are likely to start on the same executor after this one, for [[ReadAhead]]; they name

@@ -67,7 +67,7 @@ private[sink] final class CommitScene {
 
   /** The source plans the tasks of a batch, and knows these deferrals. */
   def planTasks(deferrals: (Long, String)*): Unit =
-    plans.set(new HadoopPath(s"file:$location/sources/0"), deferrals.toMap)
+    plans.set(new HadoopPath(s"file:$location/sources/0"), deferrals.toMap, this)
 
   /** Deletes a deferral, as the source does when the records have been read. */
   def undefer(batch: Long): Unit =

@@ -51,7 +51,11 @@ private[simulation] final class SparkLog(world: World, checkpoint: String) {
   val plans = new PlannedDeferrals
 
   private def told(plan: Plan): Plan = {
-    plans.set(new Path(s"file:$home/sources/0"), deferrals.map { case (n, out) => n -> out.mkString(",") })
+    plans.set(
+      new Path(s"file:$home/sources/0"),
+      deferrals.map { case (n, out) => n -> out.mkString(",") },
+      this
+    )
     plan
   }
 

@@ -23,6 +23,16 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
     def asked(questions: String): Unit = calm.asked(questions, s"views of $questions")
     def answers(questions: String): Option[String] = calm.answers(questions)
 
+    /** Many triggers without a batch. */
+    def idle(): Unit = {
+      asked(same)
+      until = 50000
+      (1 to 100).foreach { _ =>
+        clock.advanceMs(10)
+        answers(same)
+      }
+    }
+
     clock.advanceMs(1000)
   }
 
@@ -71,12 +81,7 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
 
   test("the next batch ends long rests") {
     val q = new Query
-    q.asked(same)
-    q.until = 50000
-    (1 to 100).foreach { _ =>
-      q.clock.advanceMs(10)
-      q.answers(same)
-    }
+    q.idle()
     q.clock.advanceMs(60)
     assert(q.answers(same).isDefined)
     q.clock.advanceMs(10)
@@ -93,12 +98,7 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
 
   test("a batch ends long rests, also if the first trigger after it asks for other offsets") {
     val q = new Query
-    q.asked(same)
-    q.until = 50000
-    (1 to 100).foreach { _ =>
-      q.clock.advanceMs(10)
-      q.answers(same)
-    }
+    q.idle()
     assert(q.rests.last == 100L)
     q.clock.advanceMs(60)
     q.asked("others")

@@ -78,7 +78,11 @@ class DeferralFilesSuite extends AnyFunSuite {
     run.deferrals.delete(4L)
     run.planned()
     assert(told.contains(Map(3L -> text)))
+    val next = new SourceCheckpoint(s"file:$root/sources/0", new Configuration)
+    next.planned()
     run.forgetPlan()
+    assert(told.contains(Map.empty), "the next run has planned before this one has stopped")
+    next.forgetPlan()
     assert(told.isEmpty)
   }
 

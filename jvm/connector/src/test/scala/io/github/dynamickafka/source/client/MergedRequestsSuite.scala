@@ -115,6 +115,22 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     assert(sends.get < users * rounds, "some are merged")
   }
 
+  test("many users that ask for the id of the cluster at the same time send two requests") {
+    val kafka = ScriptedCluster.led(1)
+    var sent = Vector.empty[CompletableFuture[String]]
+    kafka.id = () => {
+      sent :+= new CompletableFuture[String]
+      sent.last
+    }
+    val client = new MergingClient(kafka.connect())
+    val answers = Seq.fill(32)(client.clusterId)
+    assert(sent.size == 1)
+    sent(0).complete("kafka-id")
+    sent(1).complete("kafka-id")
+    assert(answers.forall(_.join() == "kafka-id") && sent.size == 2)
+    assert(client.topics.join() == Set("t"))
+  }
+
   test("latest and earliest offsets are different requests, and offsets by time are asked for as they are") {
     val kafka = ScriptedCluster.led(1, 1)
     kafka.earliest = Map(("t", 0) -> 3L)
