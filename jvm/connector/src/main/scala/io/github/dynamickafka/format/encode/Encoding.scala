@@ -1,9 +1,9 @@
 package io.github.dynamickafka.format.encode
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{CreateNamedStruct, Expression, Literal}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.github.dynamickafka.format.SideFormat
+import io.github.dynamickafka.format.{Format, SideFormat}
 
 /** Where keys or values come from. Sent to executors. */
 private[dynamickafka] sealed trait SideSource extends Product with Serializable
@@ -24,13 +24,24 @@ private[dynamickafka] object SideSource {
    * @param schema the fields, with the names that they have in the bytes
    * @param columns the values of the fields, bound to the rows of the query
    * @param avro the Avro schema as JSON, if it was given
+   * @param change the kind of the change, in a format of changes; None: all rows are inserted
    */
   final case class Fields(
       format: SideFormat,
       schema: StructType,
       columns: Seq[Expression],
-      avro: Option[String] = None
-  ) extends SideSource
+      avro: Option[String] = None,
+      change: Option[Expression] = None
+  ) extends SideSource {
+
+    /** What the encoder gets of a row: the fields, or, of a change, a struct of them and the kind. */
+    def input: Seq[Expression] = format.format match {
+      case _: Format.Change =>
+        val row = schema.zip(columns).flatMap { case (field, column) => Seq(Literal(field.name), column) }
+        Seq(CreateNamedStruct(row), change.getOrElse(Literal("insert")))
+      case _ => columns
+    }
+  }
 }
 
 /**
