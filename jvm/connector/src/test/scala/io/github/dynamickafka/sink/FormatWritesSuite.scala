@@ -107,7 +107,7 @@ class FormatWritesSuite extends SinkTest {
     }
   }
 
-  test("changes as records of Debezium and Canal on two clusters, and a change that is none") {
+  test("changes as records of Debezium and Canal on two clusters; an unknown kind of change fails") {
     val topics = Seq("debezium-json", "canal-json").map(_ -> newTopicOn(1, blue, green))
     target { t =>
       topics.foreach { case (format, topic) =>
