@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line test-clients smoke-line \
-  test-stores test-registry soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -63,7 +63,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory test-clients test-stores test-registry simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-clients test-stores test-registry test-recipe simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -122,6 +122,10 @@ target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $
 	  -retrieve "$(@D)/[artifact].[ext]"
 	tar -xzf $(@D)/apicurio-registry-app.tar.gz -C $(@D) && rm $(@D)/apicurio-registry-app.tar.gz
 	touch $@
+
+# Iceberg has a release for Spark 4.1 and none for 4.2. Spark fetches it.
+test-recipe: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## Exact upserts of changes into an Iceberg table, as documented, on Spark 4.1
+	$(call TIMED,recipe) $(LINE_RUN) -m pytest -q tests/recipe/exact_upserts.py
 
 # MINUTES=60 instead of a number of events.
 MINUTES ?=

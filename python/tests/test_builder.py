@@ -233,6 +233,7 @@ def test_formats(builder: Builder) -> None:
         .set_property("key.json.timestampFormat", "yyyy")
         .set_property("registry.url", "http://r")
         .set_property("avro-confluent.subject", "s")
+        .set_property("debezium-avro-confluent.url", "http://d")
         .set_cluster_property("blue", "registry.url", "http://b")
         .options()
     )
@@ -249,6 +250,7 @@ def test_formats(builder: Builder) -> None:
         "key.json.timestampFormat": "yyyy",
         "registry.url": "http://r",
         "avro-confluent.subject": "s",
+        "debezium-avro-confluent.url": "http://d",
         "cluster.blue.registry.url": "http://b",
     }
     assert builder.set_schema("id INT").set_metadata_columns().options()["schema"] == "id INT"

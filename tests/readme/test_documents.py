@@ -88,6 +88,16 @@ def test_versions_are_the_current_one() -> None:
             assert f"{group}:{artifact}_2.13:{version}" == coordinate, path
 
 
+def test_the_upserts_of_changes_are_those_of_the_example_which_is_tested() -> None:
+    example = (docs.ROOT / "examples" / "change_data.py").read_text()
+    _, begin, rest = example.partition("# The code of docs/change-data.md begins.\n")
+    code, end, _ = rest.partition("\n\n# The code of docs/change-data.md ends.")
+    assert begin
+    assert end
+    found = [block.text for block in docs.blocks("python") if block.document == "docs/change-data.md"]
+    assert any(text.endswith(code) for text in found)
+
+
 def test_every_error_is_documented_and_no_other() -> None:
     conditions = json.loads((MAIN / "resources/error/dynamic-kafka-error-conditions.json").read_text())
     text = (docs.ROOT / "docs" / "errors.md").read_text()

@@ -96,7 +96,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
     def set_format(self, format: str) -> Self:
         """Sets the format of the values.
 
-        The formats of changes are ``debezium-json``, ``canal-json``, ``maxwell-json`` and ``ogg-json``.
+        The formats of changes are ``debezium-json``, ``debezium-avro-confluent``, ``canal-json``, ``maxwell-json``
+        and ``ogg-json``.
 
         Args:
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or

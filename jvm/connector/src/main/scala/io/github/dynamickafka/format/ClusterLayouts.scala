@@ -3,6 +3,8 @@ package io.github.dynamickafka.format
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType}
 
+import io.github.dynamickafka.error.Errors
+
 /** The same columns, from records in the format of one cluster. Pure. */
 private[dynamickafka] object ClusterLayouts {
   import ColumnOrigin._
@@ -10,6 +12,8 @@ private[dynamickafka] object ClusterLayouts {
   /**
    * @param stream the layout of the stream, whose columns are those of the table
    * @param own the format of the cluster; its `schema` says how bytes are read, and fields become columns by name
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION, if only one of the two is a format of
+   *         changes
    */
   def of(stream: Layout, own: FormatOptions): Layout = {
     val value = side(stream.value, own.value, own.schema)
@@ -34,7 +38,8 @@ private[dynamickafka] object ClusterLayouts {
   private def side(stream: SideLayout, own: SideFormat, declared: Option[DeclaredSchema]): SideLayout = {
     val columns = stream.schema.fields.map(f => f.name -> f).toMap
     // Values have the types of the columns; other fields, which are skipped, have those of the cluster.
-    val fields = declared.filter(_ => own.format.hasFields).fold(stream.schema.fields.toSeq)(
+    val isEnvelope = stream.change.exists(_.envelope)
+    val fields = declared.filter(_ => own.format.hasFields && !isEnvelope).fold(stream.schema.fields.toSeq)(
       _.columns.map(f => columns.getOrElse(f.name, f))
     )
     val wanted = stream.wanted.map(stream.schema(_).name)
@@ -48,12 +53,25 @@ private[dynamickafka] object ClusterLayouts {
       own.copy(options = zone(stream, own) ++ own.options),
       StructType(fields.map(f => StructField(f.name, f.dataType, nullable = true))),
       fields.indices.filter(i => wanted.contains(fields(i).name)),
-      avro
+      avro,
+      change(stream, own.format).map(c => if (isEnvelope) c else c.copy(payload = StructType(fields)))
     )
   }
 
+  private def change(stream: SideLayout, own: Format): Option[ChangeLayout] = {
+    if (stream.change.isDefined != own.isInstanceOf[Format.Change]) refuse(stream, own)
+    stream.change
+  }
+
+  private def refuse(stream: SideLayout, own: Format): Nothing =
+    throw Errors.invalidOption(
+      FormatOptionSpecs.ValueFormat.name,
+      own.name,
+      s"the format of the stream is '${stream.format.format.name}', and only one of the two has changes of rows."
+    )
+
   private def zone(stream: SideLayout, own: SideFormat): Map[String, String] = own.format match {
-    case Format.Json | Format.Csv =>
+    case Format.Json | Format.JsonConfluent | Format.Csv | _: Format.Change =>
       Map("timeZone" -> stream.format.options.getOrElse("timeZone", SQLConf.get.sessionLocalTimeZone))
     case _ => Map.empty
   }

@@ -27,14 +27,16 @@ private[dynamickafka] object Format {
   case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
   case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
 
-  /** Changes of a database's tables, as JSON. For values only. */
-  sealed abstract class Change(name: String) extends Format(name, hasFields = true)
+  /** Changes of a database's tables. For values only. */
+  sealed abstract class Change(name: String, hasRegistry: Boolean = false)
+      extends Format(name, hasFields = true, hasRegistry)
   case object DebeziumJson extends Change("debezium-json")
+  case object DebeziumAvroConfluent extends Change("debezium-avro-confluent", hasRegistry = true)
   case object CanalJson extends Change("canal-json")
   case object MaxwellJson extends Change("maxwell-json")
   case object OggJson extends Change("ogg-json")
 
-  val changes: Seq[Change] = Seq(DebeziumJson, CanalJson, MaxwellJson, OggJson)
+  val changes: Seq[Change] = Seq(DebeziumJson, DebeziumAvroConfluent, CanalJson, MaxwellJson, OggJson)
   val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes
 }
 

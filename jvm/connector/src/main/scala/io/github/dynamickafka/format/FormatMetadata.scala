@@ -37,6 +37,7 @@ private[dynamickafka] object FormatMetadata {
         FormatMetadata("source.table", StringType),
         FormatMetadata("source.properties", texts)
       )
+    case Format.DebeziumAvroConfluent => of(Format.DebeziumJson).filter(_.key != "schema")
     case Format.CanalJson => Seq(
         database,
         table,

@@ -63,7 +63,7 @@ private[format] object FormatSetting {
   def of(format: Format): Seq[FormatSetting] = format match {
     case Format.Raw | Format.Text => Nil
     case Format.JsonConfluent => of(Format.Json)
-    case Format.AvroConfluent => of(Format.Avro)
+    case Format.AvroConfluent | Format.DebeziumAvroConfluent => of(Format.Avro)
     case Format.Json => FailOnMissingField +: json
     case Format.DebeziumJson => SchemaInclude +: json
     case Format.CanalJson => Seq(DatabaseInclude, TableInclude) ++ json
@@ -111,7 +111,7 @@ private[format] object FormatSetting {
 
   private def elsewhere(format: Format): Set[String] = (format match {
     case Format.JsonConfluent => elsewhere(Format.Json)
-    case Format.AvroConfluent => elsewhere(Format.Avro)
+    case Format.AvroConfluent | Format.DebeziumAvroConfluent => elsewhere(Format.Avro)
     case Format.Json | _: Format.Change =>
       Set("ignoreNullFields", "pretty", "writeNonAsciiCharacterAsCodepoint", "samplingRatio", "multiLine") ++
         Set("lineSep", "encoding", "charset", "compression", "prefersDecimal", "primitivesAsString") ++

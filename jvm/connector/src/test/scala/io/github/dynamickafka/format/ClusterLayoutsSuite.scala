@@ -113,6 +113,38 @@ class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
     assert(decoded(ClusterLayouts.of(layout, ints), avro("y STRING, id INT")(null, 7)) == Seq[Any](7L, null))
   }
 
+  test("formats of changes: another one for a cluster, and none together with other formats") {
+    val changes = Seq(
+      "format" -> "debezium-json",
+      "schema" -> "id BIGINT, name STRING",
+      "metadataColumns" -> "value.source.table"
+    )
+    val of = Layouts.of(Options.parse(changes: _*).format, None, includeHeaders = false)
+    def cluster(more: (String, String)*) = Options.parse(more: _*).format
+    val same =
+      ClusterLayouts.of(of, cluster("format" -> "debezium-json", "debezium-json.schemaInclude" -> "true"))
+    assert(same.value.change == of.value.change && same.columns == of.columns)
+    val avro = cluster(
+      "format" -> "debezium-avro-confluent",
+      "registry.url" -> "http://r",
+      "schema" -> "name STRING, x INT, id BIGINT"
+    )
+    val other = ClusterLayouts.of(of, avro)
+    assert(other.schema == of.schema && other.value.wanted == Seq(0, 2))
+    assert(other.value.change.get.payload.fieldNames.toSeq == Seq("name", "x", "id"))
+    val envelope = Layouts.of(
+      Options.parse(changes :+ ("changeData" -> "envelope"): _*).format,
+      None,
+      includeHeaders = false
+    )
+    assert(ClusterLayouts.of(envelope, avro).value.change == envelope.value.change)
+    Seq(of -> cluster("format" -> "json"), layout -> cluster("format" -> "canal-json")).foreach {
+      case (l, own) =>
+        val e = Options.refused(ClusterLayouts.of(l, own))
+        assert(e.getMessage.contains("only one of the two has changes"), e.getMessage)
+    }
+  }
+
   test("selected columns only") {
     val of = ClusterLayouts.of(
       layout.pruned(Seq("name")),

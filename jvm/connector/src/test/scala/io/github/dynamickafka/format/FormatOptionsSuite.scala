@@ -214,7 +214,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assert(
       of(debezium :+ ("changeData" -> "envelope"): _*).changeEnvelope && !of(debezium: _*).changeEnvelope
     )
-    assertRefused("INVALID_OPTION", "'debezium-json', 'canal-json'")(
+    assertRefused("INVALID_OPTION", "'debezium-json', 'debezium-avro-confluent', 'canal-json'")(
       "format" -> "json",
       "schema" -> "id INT",
       "changeData" -> "rows"

@@ -13,6 +13,7 @@ import org.apache.avro.io.DecoderFactory
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
+import org.apache.spark.sql.functions.lit
 
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.testkit.KafkaCluster
@@ -102,6 +103,49 @@ class FormatWritesSuite extends SinkTest {
         val records = bytes(cluster, avroTopic, 20)
         assert(records.map(r => ofAvro(r._2)).sorted == expected(rest).sorted)
         assert(records.forall(_._1 == null))
+      }
+    }
+  }
+
+  test("changes as records of Debezium and Canal on two clusters; an unknown kind of change fails") {
+    val topics = Seq("debezium-json", "canal-json").map(_ -> newTopicOn(1, blue, green))
+    target { t =>
+      topics.foreach { case (format, topic) =>
+        t.streams("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
+        val changes = spark.range(6).selectExpr(
+          "id",
+          "element_at(array('insert', 'update_preimage', 'update_postimage', 'delete'), int(id % 4) + 1) as _change_type",
+          "if(id < 4, 'blue', 'green') as cluster"
+        )
+        t.save(changes, "format" -> format, "keyFormat" -> "json", "keyFields" -> "id")
+        def ops(cluster: KafkaCluster) = committed(cluster, topic).map { r =>
+          val change = new ObjectMapper().readTree(r.value)
+          val row = if (format == "canal-json") change.get("data").get(0)
+          else {
+            assert(change.fieldNames.asScala.toSeq == Seq("before", "after", "op"))
+            change.get(if (change.get("op").asText == "d") "before" else "after")
+          }
+          assert(new ObjectMapper().readTree(r.key.get).get("id") == row.get("id"))
+          row.get("id").asLong -> change.get(if (format == "canal-json") "type" else "op").asText
+        }.sorted
+        val (c, d) = if (format == "canal-json") "INSERT" -> "DELETE" else "c" -> "d"
+        assert(ops(blue) == Seq(0L -> c, 1L -> d, 2L -> c, 3L -> d))
+        assert(ops(green) == Seq(4L -> c, 5L -> d))
+        val read = spark.read.format("dynamic-kafka")
+          .options(t.options(
+            "streamIds" -> "out",
+            "format" -> format,
+            "schema" -> "id BIGINT"
+          ) - "streamId").load()
+        assert(
+          read.select("id", "_change_type").orderBy("id").collect().map(_.getString(1)).toSeq ==
+            Seq("insert", "delete", "insert", "delete", "insert", "delete")
+        )
+        val failed =
+          intercept[Exception](t.save(changes.withColumn("_change_type", lit("upsert")), "format" -> format))
+        val causes = Iterator.iterate[Throwable](failed)(_.getCause).takeWhile(_ != null).map(_.toString)
+        assert(causes.exists(e => e.contains("ENCODE_FAILED") && e.contains("'_change_type'")), failed)
+        assert(committed(blue, topic).size == 4)
       }
     }
   }

@@ -67,6 +67,37 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  private def envelope(table: String, fields: String*) =
+    s"""{"type":"record","name":"Envelope","namespace":"$table","fields":[
+       |{"name":"before","type":["null",{"type":"record","name":"Value","fields":[${fields.mkString(
+        ","
+      )}]}],"default":null},
+       |{"name":"after","type":["null","Value"],"default":null},{"name":"op","type":"string"}]}""".stripMargin
+
+  test(
+    "debezium-avro-confluent: the columns are those of the changed table, whose name may differ",
+    NotInFast
+  ) {
+    both { (zeta, alpha) =>
+      zeta.register("one-value", envelope("eu.orders", id, country))
+      alpha.register("two-value", envelope("us.orders", """{"name":"id","type":"int"}"""))
+      def columns(more: (String, String)*) =
+        frame(zeta, alpha, ("format" -> "debezium-avro-confluent") +: more: _*).schema.toDDL
+      assert(columns() == "id BIGINT,country STRING,_change_type STRING")
+      assert(columns("changeData" -> "envelope").contains("before STRUCT<id: BIGINT, country: STRING>"))
+      assert(
+        columns("metadataColumns" -> "cluster, value.source.table").endsWith("source_table STRING")
+      )
+      alpha.register("two-value", envelope("us.orders", """{"name":"id","type":"string"}"""))
+      assert(refused(columns()).getMessage.contains("version 2 of subject 'two-value' (cluster 'alpha')"))
+      zeta.register("one-value", record(id))
+      val e = refused(columns())
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_SCHEMA" && e.getMessage.contains(
+        "no records 'before' and 'after'"
+      ))
+    }
+  }
+
   test("logical types of another unit do not resolve", NotInFast) {
     both { (zeta, alpha) =>
       def at(unit: String) =

@@ -9,6 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder}
 import io.github.dynamickafka.format.{ChangeLayout, SideLayout}
+import io.github.dynamickafka.schemaregistry.WireFormat
 
 /**
  * Decodes records of a format of changes, each of which becomes any number of rows: [[decode]] reads a record, and [[next]] shows
@@ -55,9 +56,14 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private def read(source: ChangeSource, envelope: Envelope): Any =
     source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
 
-  private lazy val strict = envelope(texts = false)
-  private lazy val lenient = envelope(texts = true)
-  private def envelope(texts: Boolean) = new Envelope(side, payload, fields, texts, Dialect.isWrapped(side))
+  private val avro = Option.when(side.format.format.hasRegistry)(
+    new AvroEnvelope(side, fields(payload.schema).map(_.field))
+  )
+  private lazy val strict = json(texts = false)
+  private lazy val lenient = json(texts = true)
+  private def json(texts: Boolean) = new JsonEnvelope(side, payload, fields, texts, Dialect.isWrapped(side))
+
+  override def from(cluster: String): Unit = avro.foreach(_.from(cluster))
 
   private var rows: Seq[Row] = Nil
 
@@ -68,6 +74,14 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
     rows = Nil
     about.clear()
     into.clear()
+    avro.fold(ofJson(bytes)) { envelope =>
+      val failure = changes(envelope, envelope.parse(bytes))
+      if ((failure eq null) || failure.schemaId.isDefined || !WireFormat.hasHeader(bytes)) failure
+      else failure.copy(schemaId = Some(WireFormat.id(bytes)))
+    }
+  }
+
+  private def ofJson(bytes: Array[Byte]): DecodeFailure = {
     val first = if (dialect.texts) lenient else strict
     val failure = first.parse(bytes)
     if ((failure eq null) || dialect.texts) changes(first, failure)

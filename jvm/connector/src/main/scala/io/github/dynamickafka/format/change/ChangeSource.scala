@@ -21,6 +21,7 @@ private[change] object ChangeSource {
 
   /** @param key of [[io.github.dynamickafka.format.FormatMetadata]] */
   def of(format: Format, key: String, zone: ZoneId): ChangeSource = (format, key) match {
+    case (Format.DebeziumAvroConfluent, _) => of(Format.DebeziumJson, key, zone)
     case (Format.DebeziumJson, "schema") =>
       ChangeSource(Seq(EnvelopeField(StructField("schema", StringType), outer = true)), _.head)
     case (Format.DebeziumJson, "ingestion-timestamp") => text("ts_ms", timestamp(_, 1L, zone))
@@ -43,7 +44,7 @@ private[change] object ChangeSource {
 
   /** The column `source` of envelopes. */
   def ofEnvelope(format: Format): ChangeSource = format match {
-    case Format.DebeziumJson => ChangeSource(Seq(source), _.head)
+    case Format.DebeziumJson | Format.DebeziumAvroConfluent => ChangeSource(Seq(source), _.head)
     case Format.OggJson => named("table" -> "table")
     case _ => named("database" -> "db", "table" -> "table")
   }

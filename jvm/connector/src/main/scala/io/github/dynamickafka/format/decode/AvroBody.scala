@@ -11,15 +11,13 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.format.SideLayout
 
 /**
- * Decodes the records of one Avro schema into columns, by Spark's conversion. Not thread-safe.
+ * Decodes the records of one Avro schema. Not thread-safe.
  *
  * @param writer the schema that the records were written with
- * @param reader the schema whose fields are the columns; the same as `writer`, or Avro resolves one to the other
+ * @param reader the schema to read them with; the same as `writer`, or Avro resolves one to the other
+ * @param show shows a record of the reader's schema in values that are clear
  */
-private[decode] final class AvroBody(writer: Schema, reader: Schema, side: SideLayout) {
-  private val wanted: Array[Int] = side.wanted.toArray
-  private val wantedSchema = StructType(wanted.map(side.schema(_)))
-  private val toRow = DynamicKafkaAvro.deserializer(reader, wantedSchema, side.format.options)
+private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any, DecodedValues) => Unit) {
   private val datums = new GenericDatumReader[Any](writer, reader)
   private val in = new AvroBytes
   private var record: Any = _
@@ -35,7 +33,7 @@ private[decode] final class AvroBody(writer: Schema, reader: Schema, side: SideL
       record = datums.read(record, in)
       if (!in.isEnd) "bytes are left after the record"
       else {
-        toRow(record).foreach(row => copy(row.asInstanceOf[InternalRow], into))
+        show(record, into)
         null
       }
     } catch {
@@ -54,11 +52,26 @@ private[decode] final class AvroBody(writer: Schema, reader: Schema, side: SideL
     reason
   }
 
-  private def copy(row: InternalRow, into: DecodedValues): Unit = {
-    var i = 0
-    while (i < wanted.length) {
-      into.setAny(wanted(i), row.get(i, wantedSchema(i).dataType))
-      i += 1
+}
+
+private[format] object AvroBody {
+
+  /** With the fields of the reader's schema as columns, by Spark's conversion. */
+  def apply(writer: Schema, reader: Schema, side: SideLayout): AvroBody = {
+    val wanted: Array[Int] = side.wanted.toArray
+    val wantedSchema = StructType(wanted.map(side.schema(_)))
+    val toRow = DynamicKafkaAvro.deserializer(reader, wantedSchema, side.format.options)
+    def copy(row: InternalRow, into: DecodedValues): Unit = {
+      var i = 0
+      while (i < wanted.length) {
+        into.setAny(wanted(i), row.get(i, wantedSchema(i).dataType))
+        i += 1
+      }
     }
+    new AvroBody(
+      writer,
+      reader,
+      (record, into) => toRow(record).foreach(row => copy(row.asInstanceOf[InternalRow], into))
+    )
   }
 }

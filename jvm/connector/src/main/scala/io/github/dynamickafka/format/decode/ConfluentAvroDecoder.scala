@@ -12,23 +12,16 @@ import io.github.dynamickafka.format.registry.RegistryAvro
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 /**
- * Decodes Avro with the id of its schema in a registry. With an Avro schema, Avro resolves that of the record to it; otherwise
- * the fields of the record are converted to the columns of the same name.
+ * Decodes Avro with the id of its schema in a registry.
  *
+ * @param bodyOf decodes the records that were written with a schema, or the reason why they are bad
  * @param schemas the schema of an id in the registry of a cluster; None: the registry does not know the id
  */
-private[decode] final class ConfluentAvroDecoder(
-    side: SideLayout,
+private[format] final class ConfluentAvroDecoder(
+    bodyOf: Schema => Either[String, AvroBody],
     schemas: (String, Int) => Option[RegisteredSchema]
 ) extends Decoder {
   import ConfluentAvroDecoder._
-
-  private val reader: Option[Schema] = side.avro.map(RegistryAvro.parse)
-
-  // Types that Avro does not have are found when the decoder is made.
-  locally {
-    val _ = new AvroBody(declared, declared, side)
-  }
 
   private val byCluster = new ju.HashMap[String, ju.HashMap[Integer, Of]]
   private var cluster: String = _
@@ -77,22 +70,39 @@ private[decode] final class ConfluentAvroDecoder(
     if (schema.kind != RegisteredSchema.Avro)
       Of(null, s"its schema is of the type ${schema.kind}, not ${RegisteredSchema.Avro}")
     else
-      try {
-        val writer = RegistryAvro.parse(schema)
-        reader.flatMap(RegistryAvro.difference(writer, _)) match {
-          case Some(path) => Of(null, s"'$path' has another logical type in the schema it was written with")
-          case None => Of(new AvroBody(writer, reader.getOrElse(writer), side), null)
-        }
-      } catch {
+      try bodyOf(RegistryAvro.parse(schema)).fold(Of(null, _), Of(_, null))
+      catch {
         // The text of a schema is not that of a record, but what an exception contains is not known.
         case NonFatal(_) => Of(null, "the schema it was written with cannot be resolved to that of the query")
       }
-
-  private def declared =
-    reader.getOrElse(SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", ""))
 }
 
-private[decode] object ConfluentAvroDecoder {
+private[format] object ConfluentAvroDecoder {
+
+  /**
+   * For columns: with an Avro schema, Avro resolves that of the record to it; otherwise the fields of the record are converted
+   * to the columns of the same name.
+   */
+  def apply(
+      side: SideLayout,
+      schemas: (String, Int) => Option[RegisteredSchema]
+  ): ConfluentAvroDecoder = {
+    val reader: Option[Schema] = side.avro.map(RegistryAvro.parse)
+    // Types that Avro does not have are found when the decoder is made.
+    val declared =
+      reader.getOrElse(SchemaConverters.toAvroType(side.schema, nullable = false, "topLevelRecord", ""))
+    val _ = AvroBody(declared, declared, side)
+    new ConfluentAvroDecoder(
+      writer => resolved(writer, reader.getOrElse(writer)).map(AvroBody(_, reader.getOrElse(writer), side)),
+      schemas
+    )
+  }
+
+  /** The writer's schema, or the reason why its records would be read as other values. */
+  def resolved(writer: Schema, reader: Schema): Either[String, Schema] =
+    RegistryAvro.difference(writer, reader).map(path =>
+      s"'$path' has another logical type in the schema it was written with"
+    ).toLeft(writer)
 
   /** @param body null: all records with this schema are bad, for the reason */
   private final case class Of(body: AvroBody, reason: String)

@@ -8,7 +8,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Format, SideLayout}
-import io.github.dynamickafka.schemaregistry.{RegistrySettings, SchemaCache}
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistrySettings, SchemaCache}
 
 /** Makes the decoder of keys or values, for one task. */
 private[dynamickafka] object Decoders {
@@ -16,15 +16,19 @@ private[dynamickafka] object Decoders {
   def of(side: SideLayout): Decoder = side.format.format match {
     case Format.Raw => (bytes, into) => whole(bytes, into)
     case Format.Text => (bytes, into) => whole(UTF8String.fromBytes(bytes), into)
-    // The rows of a format of changes are JSON objects, inside the records.
+    // The rows of a format of changes are inside the records.
+    case Format.AvroConfluent | Format.DebeziumAvroConfluent => ConfluentAvroDecoder(side, schemas(side))
     case Format.Json | _: Format.Change => new JsonDecoder(side)
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
     case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))
-    case Format.AvroConfluent =>
-      val settings = new ju.HashMap[String, RegistrySettings]
-      def registry(cluster: String) = settings.computeIfAbsent(cluster, side.format.registries.of(_))
-      new ConfluentAvroDecoder(side, (cluster, id) => SchemaCache.shared.schema(registry(cluster), id))
+  }
+
+  /** The schema of an id in the registry of a cluster. */
+  private[format] def schemas(side: SideLayout): (String, Int) => Option[RegisteredSchema] = {
+    val settings = new ju.HashMap[String, RegistrySettings]
+    (cluster, id) =>
+      SchemaCache.shared.schema(settings.computeIfAbsent(cluster, side.format.registries.of(_)), id)
   }
 
   /**
@@ -33,7 +37,7 @@ private[dynamickafka] object Decoders {
    */
   def check(side: SideLayout): Unit =
     try {
-      val _ = of(side)
+      val _ = of(side.change.fold(side)(c => side.copy(schema = c.payload, wanted = c.payload.indices)))
     } catch {
       case NonFatal(e) =>
         throw Errors.invalidSchema(

@@ -24,7 +24,7 @@ private[decode] object JsonSkip {
    * @param longestNumber the most characters of a number, `maxNumLen`: Jackson refuses longer ones also where it skips them
    * @return -1 if there is something else
    */
-  def field(bytes: Array[Byte], from: Int, end: Int, name: Array[Byte], longestNumber: Int): Int = {
+  def field(bytes: Array[Byte], from: Int, end: Int, name: Array[Byte], longestNumber: Int): Int =
     // The shortest value is a digit, and one byte follows.
     if (end - from < name.length + 3 || bytes(from) != ',') -1
     else {
@@ -33,7 +33,6 @@ private[decode] object JsonSkip {
       if (end - colon < 3 || !ju.Arrays.equals(bytes, begin, colon, name, 0, name.length)) -1
       else value(bytes, afterSpace(bytes, colon), end, longestNumber)
     }
-  }
 
   private def afterSpace(bytes: Array[Byte], at: Int) = if (bytes(at) == ' ') at + 1 else at
 

@@ -17,6 +17,7 @@ private[dynamickafka] object Encoders {
     case Format.Json | Format.JsonConfluent => new JsonEncoder(side)
     case Format.Csv => new CsvEncoder(side)
     case Format.Avro | Format.AvroConfluent => new AvroEncoder(side)
+    case Format.DebeziumJson | Format.CanalJson => new ChangeEncoder(side)
     case other => throw new IllegalArgumentException(s"${other.name} has no fields")
   }
 
@@ -58,7 +59,7 @@ private[dynamickafka] object Encoders {
     val row = BoundReference(0, side.schema, nullable = false)
     val zone = side.format.options.get("timeZone")
     side.format.format match {
-      case Format.Json | Format.JsonConfluent =>
+      case Format.Json | Format.JsonConfluent | _: Format.Change =>
         failure(StructsToJson(side.format.options, row, zone).checkInputDataTypes())
       case Format.Csv =>
         side.schema.fields.find(_.dataType == BinaryType)

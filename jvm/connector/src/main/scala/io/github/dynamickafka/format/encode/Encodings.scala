@@ -7,6 +7,7 @@ import org.apache.spark.sql.types._
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.encode.SideSource.{Column, Fields}
 import io.github.dynamickafka.format.{
+  ChangeLayout,
   Format,
   FormatOptionSpecs,
   FormatOptions,
@@ -56,9 +57,9 @@ private final class Encodings(
   private val assignment = new StoreAssignment(input)
   private def same(a: String, b: String) = if (caseSensitive) a == b else a.equalsIgnoreCase(b)
 
-  private val payload: Seq[(StructField, Int)] = input.fields.toSeq.zipWithIndex.filterNot(f => routing(f._2))
-  payload.map(_._1.name).foreach { name =>
-    if (payload.count(p => same(p._1.name, name)) > 1)
+  private val all: Seq[(StructField, Int)] = input.fields.toSeq.zipWithIndex.filterNot(f => routing(f._2))
+  all.map(_._1.name).foreach { name =>
+    if (all.count(p => same(p._1.name, name)) > 1)
       throw Errors.invalidColumn(name, "there is more than one column with this name.")
     if (Encodings.OfReading.exists(n => same(options.metadataPrefix + n, name)))
       throw Errors.invalidColumn(
@@ -67,6 +68,21 @@ private final class Encodings(
           s"'${FormatOptionSpecs.MetadataPrefix.name}'."
       )
   }
+
+  /** The column with the kind of each change, which is not a field of the records. */
+  private val kind: Option[(StructField, Int)] = options.value.format match {
+    case _: Format.Change =>
+      if (options.schema.exists(_.columns.exists(f => same(f.name, ChangeLayout.TypeColumn))))
+        throw Errors.invalidSchema(
+          s"it has the column '${ChangeLayout.TypeColumn}', which the format '${options.value.format.name}' has itself."
+        )
+      all.find(f => same(f._1.name, ChangeLayout.TypeColumn))
+    case _ => None
+  }
+  kind.map(_._1).filterNot(_.dataType.isInstanceOf[StringType]).foreach(field =>
+    throw Errors.invalidColumn(field.name, s"its type is ${field.dataType.sql}, but must be STRING.")
+  )
+  private val payload = all.filterNot(kind.contains)
 
   private val wholeKey = options.key.filter(!_.format.hasFields)
   private val wholeValue = Some(options.value).filter(!_.format.hasFields)
@@ -140,7 +156,7 @@ private final class Encodings(
         of,
         options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty),
         options.schema.flatMap(_.registered)
-      )
+      ).copy(change = kind.map(k => assignment.plain(k._2)))
     }
 
   /** None: there is no such column. */
@@ -164,7 +180,7 @@ private final class Encodings(
       registered: Option[RegisteredSchema] = None
   ): Fields = {
     val zone = side.format match {
-      case Format.Json | Format.JsonConfluent | Format.Csv =>
+      case Format.Json | Format.JsonConfluent | Format.Csv | _: Format.Change =>
         Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
       case _ => Map.empty[String, String]
     }

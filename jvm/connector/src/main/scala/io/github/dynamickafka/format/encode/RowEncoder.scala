@@ -19,7 +19,7 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String) {
     case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
-      val project = UnsafeProjection.create(fields.columns)
+      val project = UnsafeProjection.create(fields.input)
       val encoder = Encoders.of(fields)
       val format = fields.format.format.name
       row =>
@@ -35,6 +35,7 @@ private[encode] object RowEncoder {
 
   /** Nothing of the row: of Spark's texts, only that of a cast that overflows is known to have no value. */
   private def reason(e: Throwable): String = e match {
+    case known: UnencodableException => known.getMessage
     case t: org.apache.spark.SparkThrowable if t.getCondition == "CAST_OVERFLOW_IN_TABLE_INSERT" =>
       e.getMessage.linesIterator.next()
     case t: org.apache.spark.SparkThrowable => s"${e.getClass.getSimpleName} ${t.getCondition}"

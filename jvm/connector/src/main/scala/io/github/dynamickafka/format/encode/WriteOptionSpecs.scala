@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format.encode
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionName, OptionSpec, OptionType}
+import io.github.dynamickafka.config.option.{FormatKey, OptionSpec, OptionType}
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatSetting}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -9,9 +9,18 @@ private[dynamickafka] object WriteOptionSpecs {
 
   /** Those that can be written. */
   val formats: Seq[Format] = Seq(Format.Raw, Format.Text, Format.Json, Format.Csv, Format.Avro) ++
-    Seq(Format.AvroConfluent, Format.JsonConfluent)
+    Seq(Format.AvroConfluent, Format.JsonConfluent, Format.DebeziumJson, Format.CanalJson)
 
-  private val formatType = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+  private val formatType: OptionType[Format] = {
+    val any = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+    any.copy(parse = name => any.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
+  }
+
+  private def readOnly(name: String): Option[String] =
+    Format.changes.find(f => f.name.equalsIgnoreCase(name) && !formats.contains(f)).map { _ =>
+      val written = formats.filter(Format.changes.contains).map(f => s"'${f.name}'").mkString(" or ")
+      s"it is for reading only. Changes are written as $written."
+    }
 
   val ValueFormat: OptionSpec[Format] = FormatOptionSpecs.ValueFormat.copy(
     valueType = formatType,
@@ -61,7 +70,7 @@ private[dynamickafka] object WriteOptionSpecs {
     formats.find(_.name == key.format).exists { format =>
       FormatSetting.of(format).exists(_.named(key.option)) &&
       !WriteSettings.of(format).exists(_.named(key.option)) &&
-      OptionName.normalize(FormatSetting.DisableQuotes.name) != OptionName.normalize(key.option)
+      !WriteSettings.neverIgnored.exists(_.named(key.option))
     }
 
   /** Whether an option of a format only concerns writing. */

@@ -13,8 +13,25 @@ private[encode] object WriteSettings {
 
   private val times = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale")
 
+  /** Of Debezium: what is written has no schema in it, as in Flink. */
+  private val withoutSchema = FormatSetting.SchemaInclude.copy(valueType =
+    OptionType(
+      boolean.label,
+      s => boolean.parse(s).flatMap(b => Either.cond(!b, b, "records are written without their schema."))
+    )
+  )
+
+  /**
+   * Options of reading that a query which writes refuses also in the settings of a catalog: with them, what is written could not be
+   * read.
+   */
+  val neverIgnored: Seq[FormatSetting] =
+    Seq(FormatSetting.DisableQuotes, FormatSetting.DatabaseInclude, FormatSetting.TableInclude)
+
   def of(format: Format): Seq[FormatSetting] = format match {
     case Format.JsonConfluent => of(Format.Json)
+    case Format.DebeziumJson => withoutSchema +: of(Format.Json)
+    case _: Format.Change => of(Format.Json)
     case Format.Json =>
       (FormatSetting.TimestampStandard +: times) ++ flags("pretty", "writeNonAsciiCharacterAsCodePoint") :+
         FormatSetting("ignoreNullFields", boolean, Seq("encode.ignoreNullFields"))
@@ -36,12 +53,19 @@ private[encode] object WriteSettings {
     val reading = FormatSetting.of(format).exists(_.named(option))
     if (format == Format.Csv && FormatSetting.DisableQuotes.named(option))
       Some("a value that contains the separator could not be read without quotes.")
+    else if (neverIgnored.exists(_.named(option)) && reading)
+      Some("records are written without the fields 'database' and 'table'.")
     else if (reading || name == "mode") Some("it has no effect when records are written.")
     else if (format.hasRegistry && FormatSetting.ofRegistry(format, name).isDefined)
       FormatSetting.ofRegistry(format, name)
     else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
     else if (format == Format.JsonConfluent) refused(Format.Json)(option)
-    else NotOffered.get(format -> name)
+    else NotOffered.get(asJson(format) -> name)
+  }
+
+  private def asJson(format: Format): Format = format match {
+    case _: Format.Change | Format.JsonConfluent => Format.Json
+    case other => other
   }
 
   private val NotOffered: Map[(Format, String), String] = {
@@ -61,8 +85,7 @@ private[encode] object WriteSettings {
    * The options for Spark. Timestamps have six digits, because Spark's own default cuts off what is below milliseconds; spaces
    * at the ends of texts are kept, which Spark's default does not do.
    */
-  def forSpark(format: Format, set: Map[String, String]): Map[String, String] = format match {
-    case Format.JsonConfluent => forSpark(Format.Json, set)
+  def forSpark(format: Format, set: Map[String, String]): Map[String, String] = asJson(format) match {
     case Format.Json => Map("ignoreNullFields" -> "true") ++ timestamps(set) ++ own(set)
     case Format.Csv =>
       Map(
@@ -72,7 +95,8 @@ private[encode] object WriteSettings {
     case _ => Map.empty
   }
 
-  private def own(set: Map[String, String]) = set - FormatSetting.TimestampStandard.name
+  private def own(set: Map[String, String]) =
+    set -- Seq(FormatSetting.TimestampStandard, FormatSetting.SchemaInclude).map(_.name)
 
   private def timestamps(set: Map[String, String]) = {
     val isSql = set.get(FormatSetting.TimestampStandard.name).exists(_.trim.equalsIgnoreCase("SQL"))

@@ -2,8 +2,8 @@ package io.github.dynamickafka.format.registry
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.avro.SchemaCompatibility
 import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
+import org.apache.avro.{Schema, SchemaCompatibility}
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{DeclaredSchema, Format, SchemaText}
@@ -57,17 +57,26 @@ private[dynamickafka] object NewestSchemas {
       if (expected == RegisteredSchema.Json) JsonSchemaColumns.parse(of.schema).map(DeclaredSchema(_))
       else
         // Complete in itself, because references are not known where the text is parsed again.
-        try SchemaText.parse(RegistryAvro.parse(of.schema).toString)
+        try rows(format, RegistryAvro.parse(of.schema)).flatMap(schema => SchemaText.parse(schema.toString))
         catch { case e: org.apache.avro.AvroRuntimeException => Left(String.valueOf(e.getMessage)) }
     parsed.fold(reason => throw invalid(reason), _.copy(registered = Some(of.schema)))
   }
+
+  /** The schema with the columns: of a format of changes, that of the rows. */
+  private def rows(format: Format, schema: Schema): Either[String, Schema] =
+    if (format != Format.DebeziumAvroConfluent) Right(schema)
+    else DebeziumAvro.row(schema).toRight("it is not Debezium's: it has no records 'before' and 'after'.")
 
   /** Refuses a schema that does not resolve to the first one. */
   private def refuse(format: Format, first: Found, other: Found): Unit = {
     val (wanted, own) = (columns(format, first), columns(format, other))
     val reason = wanted.avro.zip(own.avro) match {
       case Some((reader, writer)) =>
-        val (r, w) = (RegistryAvro.parse(reader), RegistryAvro.parse(writer))
+        val r = RegistryAvro.parse(reader)
+        // Debezium names rows after the table, which the decoder does not look at.
+        val w =
+          if (format != Format.DebeziumAvroConfluent) RegistryAvro.parse(writer)
+          else DebeziumAvro.renamed(RegistryAvro.parse(writer), r.getFullName)
         val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
         if (result.getType != COMPATIBLE)
           result.getResult.getIncompatibilities.asScala.headOption.map(i =>

@@ -33,7 +33,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
   /** A decoder with these schemas of one registry; `cluster` is where the records are. */
   private def decoder(side: SideLayout, cluster: String, schemas: (Int, String)*): Array[Byte] => Decoded = {
     val made =
-      new ConfluentAvroDecoder(side, (_, id) => schemas.toMap.get(id).map(RegisteredSchema("AVRO", _)))
+      ConfluentAvroDecoder(side, (_, id) => schemas.toMap.get(id).map(RegisteredSchema("AVRO", _)))
     made.from(cluster)
     Decoded.by(made, side)
   }
@@ -43,7 +43,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
       bytes: Array[Byte],
       schemas: (Int, RegisteredSchema)*
   ): DecodeFailure = {
-    val made = new ConfluentAvroDecoder(side, (_, id) => schemas.toMap.get(id))
+    val made = ConfluentAvroDecoder(side, (_, id) => schemas.toMap.get(id))
     made.from("blue")
     made.decode(bytes, new DecodedValues(side.types))
   }
@@ -126,7 +126,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
     val own = side("id BIGINT")
     val schemas = Map("blue" -> one, "green" -> two)
     val made =
-      new ConfluentAvroDecoder(own, (cluster, _) => schemas.get(cluster).map(RegisteredSchema("AVRO", _)))
+      ConfluentAvroDecoder(own, (cluster, _) => schemas.get(cluster).map(RegisteredSchema("AVRO", _)))
     val decode = Decoded.by(made, own)
     (1 to 2).foreach { _ =>
       made.from("blue")
@@ -162,7 +162,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
     val schema = record(field("id", "\"int\""))
     val own = side("id INT")
     var answer: () => Option[RegisteredSchema] = () => None
-    val made = new ConfluentAvroDecoder(own, (_, _) => answer())
+    val made = ConfluentAvroDecoder(own, (_, _) => answer())
     made.from("blue")
     val bytes = written(1, schema, 5)
     assert(Decoded.by(made, own)(bytes).bad)

@@ -6,6 +6,8 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.schemaregistry.RegistryServer
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Random changes, written as each tool writes them, are read as the rows that they consist of. */
@@ -34,6 +36,31 @@ class ChangePropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
   test("debezium-json with schema")(check("debezium-json", "debezium-json.schemaInclude" -> "true")(c =>
     s"""{"schema": {"fields": [{"before": 1}]}, "payload": ${debezium(c)}}"""
   ))
+
+  test("debezium-avro-confluent") {
+    RegistryServer.serving { registry =>
+      val id = registry.register("customers-value", DebeziumRecords.Envelope.format(AvroFields))
+      val options =
+        Seq("format" -> "debezium-avro-confluent", "registry.url" -> registry.url, "metadataColumns" -> "")
+      val layout = read.layout(options :+ ("schema" -> Schema): _*)
+      def write(c: Change) = {
+        val op = c match {
+          case _: Insert => "c"
+          case _: Update => "u"
+          case _: Delete => "d"
+        }
+        DebeziumRecords.written(id, DebeziumRecords.Envelope.format(AvroFields), op, c.before, c.after)
+      }
+      forAll(changes) { changes =>
+        val records = changes.flatMap(change => Seq(write(change), null))
+        def of(layout: Layout) =
+          read.of(new RecordDecoder(Decoding(layout, read.counts)), "blue", layout)(records: _*)
+        assert(of(layout) == changes.flatMap(_.rows))
+        assert(of(layout.pruned(Seq("_change_type", "b"))) ==
+          changes.flatMap(_.rows).map(row => Seq(row(Names.length), row(2))))
+      }
+    }
+  }
 
   test("ogg-json")(check("ogg-json") { c =>
     val op = c match {
@@ -94,6 +121,10 @@ class ChangePropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
 object ChangePropertySuite {
   private val Schema = "id BIGINT, a STRING, b INT, c DOUBLE, d BOOLEAN"
   private val Names = Seq("id", "a", "b", "c", "d")
+  private val AvroFields = Seq("long", "string", "int", "double", "boolean").zip(Names).map {
+    case (t, name) =>
+      s"""{"name":"$name","type":["null","$t"],"default":null}"""
+  }.mkString(",")
   private val mapper = new ObjectMapper()
 
   type Values = Seq[Any]

@@ -19,12 +19,17 @@ final class ReadRecords {
     Layouts.of(Options.parse(options: _*).format, None, includeHeaders = false)
 
   /** All rows of these values, copied as Spark copies them. */
-  def rows(layout: Layout)(values: String*): Seq[Seq[Any]] = {
-    val of = new RecordDecoder(Decoding(layout, counts)).rows("blue", "orders")
+  def rows(layout: Layout)(values: String*): Seq[Seq[Any]] =
+    of(new RecordDecoder(Decoding(layout, counts)), "blue", layout)(
+      values.map(value => if (value == null) null else value.getBytes(UTF_8)): _*
+    )
+
+  /** @param decoder of a task, which has read records of other clusters */
+  def of(decoder: RecordDecoder, cluster: String, layout: Layout)(values: Array[Byte]*): Seq[Seq[Any]] = {
+    val of = decoder.rows(cluster, "orders")
     val convert = CatalystTypeConverters.createToScalaConverter(layout.schema)
     val project = UnsafeProjection.create(layout.schema)
-    values.zipWithIndex.flatMap { case (value, i) =>
-      val bytes = if (value == null) null else value.getBytes(UTF_8)
+    values.zipWithIndex.flatMap { case (bytes, i) =>
       val record = new ConsumerRecord[Array[Byte], Array[Byte]]("customers", 3, i.toLong, null, bytes)
       val all = Seq.newBuilder[Seq[Any]]
       var row = of.of(record)
