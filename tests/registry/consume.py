@@ -30,9 +30,10 @@ def main(servers: str, registry: str, topic: str, kind: str) -> None:
         message = consumer.poll(TIMEOUT_SECONDS)
         if message is None:
             raise TimeoutError(topic)
-        if message.error() is not None:
-            if message.error().code() != KafkaError._PARTITION_EOF:
-                raise RuntimeError(message.error())
+        error = message.error()
+        if error is not None:
+            if error.code() != KafkaError._PARTITION_EOF:
+                raise RuntimeError(error)
             left.discard(message.partition())
             continue
         key, value = (

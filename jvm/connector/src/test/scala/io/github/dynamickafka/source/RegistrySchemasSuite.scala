@@ -3,8 +3,10 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.DataFrame
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.DynamicKafkaCatalog
 import io.github.dynamickafka.config.Options.refused
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.format.MetadataColumn
 import io.github.dynamickafka.schemaregistry.RegistryServer
 import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
 
@@ -137,6 +139,50 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
       assert(refused(
         user.options(confluent + ("schema" -> "registry")).load()
       ).getMessage.contains("only one of the two"))
+    }
+  }
+
+  test("tables: the registry of a cluster in the stream, of the stream, or of the cluster", NotInFast) {
+    both { (zeta, alpha) =>
+      RegistryServer.serving { own =>
+        def document(stream: String, entry: String) =
+          s"""{"version": 1, "clusters": {
+             |"zeta": {"properties": {"bootstrap.servers": "localhost:1"}, "registry": "${zeta.url}"},
+             |"alpha": {"properties": {"bootstrap.servers": "localhost:2"}, "registry": {"url": "${alpha.url}"}}},
+             |"streams": {"orders": {"format": "avro-confluent", "schema": "registry"$stream,
+             |"clusters": {"zeta": {"topics": ["t"]$entry}, "alpha": {"topics": ["t"]}}},
+             |"plain": {"format": "json", "schema": "a INT", "clusters": {"zeta": {"topics": ["p"]}}}}}""".stripMargin
+        def columns(
+            document: String,
+            table: String = "orders",
+            more: Map[String, String] = Map.empty
+        ): String = {
+          val k = s"k${java.util.UUID.randomUUID.toString.replace("-", "").take(8)}"
+          val settings = Map("metadataService" -> "static", "metadataService.document" -> document) ++ more
+          SourceTest.spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
+          settings.foreach { case (name, value) =>
+            SourceTest.spark.conf.set(s"spark.sql.catalog.$k.$name", value)
+          }
+          SourceTest.spark.table(s"$k.$table").drop(MetadataColumn.default.map(_.name): _*).schema.toDDL
+        }
+        zeta.register("t-value", record(id))
+        alpha.register("t-value", record(id))
+        own.register("t-value", record(id, country))
+        assert(columns(document("", "")) == "id BIGINT")
+        assert(Seq(zeta, alpha).forall(_.paths == Seq("/subjects/t-value/versions/latest")))
+        // Of the settings, it is the last one.
+        val setting = Map("registry.url" -> "http://localhost:1")
+        assert(columns(document("", ""), "orders", setting) == "id BIGINT")
+        val before = alpha.requests.size
+        val wide = "id BIGINT,country STRING"
+        assert(columns(document(s""", "registry": "${own.url}"""", "")) == wide)
+        assert(alpha.requests.size == before)
+        assert(columns(document("", s""", "registry": "${own.url}"""")) == wide)
+        // A stream whose format has none.
+        assert(columns(document("", ""), "plain", setting) == "a INT")
+        val e = refused(columns(document("", """, "registry": {"ur": "secret"}""")))
+        assert(e.getMessage.contains("'registry.ur' is not an option") && !e.getMessage.contains("secret"))
+      }
     }
   }
 }
