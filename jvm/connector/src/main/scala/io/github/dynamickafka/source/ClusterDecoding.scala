@@ -28,7 +28,7 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
     known.getOrElse(
       (ofOptions, ofMetadata), {
         val made = options.clusterFormats.of(ofOptions, ofMetadata, FormatOptionsParser.parse).map { own =>
-          val layout = ClusterLayouts.of(base.layout, own)
+          val layout = ClusterLayouts.of(base.layout, ProtobufFiles.loaded(own, isGiven = false))
           (layout.value +: layout.key.toSeq).foreach(Decoders.check)
           layout
         }

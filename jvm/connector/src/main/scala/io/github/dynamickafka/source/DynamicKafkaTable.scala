@@ -43,7 +43,11 @@ private[dynamickafka] final class DynamicKafkaTable(
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable), declared)
+    val parsed =
+      DynamicKafkaTable.loaded(
+        RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable), declared),
+        user
+      )
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
@@ -78,13 +82,16 @@ private[dynamickafka] object DynamicKafkaTable {
   ): DynamicKafkaTable = {
     val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
     new DynamicKafkaTable(
-      schema(RegistrySchemas.withSchema(options, declared), user),
+      schema(loaded(RegistrySchemas.withSchema(options, declared), user), user),
       user,
       declared,
       answer,
       ofTable
     )
   }
+
+  private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
+    options.copy(format = ProtobufFiles.loaded(options.format, user.isDefined))
 
   private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {

@@ -12,8 +12,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.{SourceOptions, Subscription}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.protobuf.ProtobufSchemas
 import io.github.dynamickafka.format.registry.{JsonSchemaColumns, RegistryAvro}
-import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptionSpecs, SchemaText}
+import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptionSpecs, SchemaText, SideFormat}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
@@ -58,7 +59,7 @@ private[source] object RegistrySchemas {
         throw Errors.schemaNotFound(settings.shown, settings.cluster, subject, "it has no version")
       case (settings, subject, Some(latest)) => Found(settings.cluster, subject, latest)
     }
-    val format = options.format.value.format
+    val format = options.format.value
     // A subject that has no schema yet has no records.
     found.tail.foreach {
       case (settings, subject, Some(latest)) =>
@@ -73,13 +74,20 @@ private[source] object RegistrySchemas {
     override def toString: String = s"version ${latest.version} of subject '$subject' (cluster '$cluster')"
   }
 
-  private def columns(format: Format, of: Found): DeclaredSchema = {
-    val expected = if (format == Format.JsonConfluent) RegisteredSchema.Json else RegisteredSchema.Avro
+  private def columns(side: SideFormat, of: Found): DeclaredSchema = {
+    val format = side.format
+    val expected = format match {
+      case Format.JsonConfluent => RegisteredSchema.Json
+      case Format.ProtobufConfluent => RegisteredSchema.Protobuf
+      case _ => RegisteredSchema.Avro
+    }
     def invalid(reason: String) = Errors.invalidSchema(s"$of: $reason")
     if (of.schema.kind != expected)
       throw invalid(s"it has the type ${of.schema.kind}, but the format '${format.name}' requires $expected.")
     val parsed =
       if (expected == RegisteredSchema.Json) JsonSchemaColumns.parse(of.schema).map(DeclaredSchema(_))
+      else if (expected == RegisteredSchema.Protobuf)
+        ProtobufSchemas.columnsOfRegistry(of.schema, side).map(c => DeclaredSchema(SchemaText.nullable(c)))
       else
         // Complete in itself, because references are not known where the text is parsed again.
         try SchemaText.parse(RegistryAvro.parse(of.schema).toString)
@@ -88,7 +96,7 @@ private[source] object RegistrySchemas {
   }
 
   /** Refuses the schema of another cluster that does not resolve to the first one. */
-  private def refuse(format: Format, first: Found, other: Found): Unit = {
+  private def refuse(format: SideFormat, first: Found, other: Found): Unit = {
     val (wanted, own) = (columns(format, first), columns(format, other))
     val reason = wanted.avro.zip(own.avro) match {
       case Some((reader, writer)) =>

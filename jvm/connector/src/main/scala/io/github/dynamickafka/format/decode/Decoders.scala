@@ -8,7 +8,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{Format, SideLayout}
-import io.github.dynamickafka.schemaregistry.{RegistrySettings, SchemaCache}
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, RegistrySettings, SchemaCache}
 
 /** Makes the decoder of keys or values, for one task. */
 private[dynamickafka] object Decoders {
@@ -21,10 +21,16 @@ private[dynamickafka] object Decoders {
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
     case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))
-    case Format.AvroConfluent =>
-      val settings = new ju.HashMap[String, RegistrySettings]
-      def registry(cluster: String) = settings.computeIfAbsent(cluster, side.format.registries.of(_))
-      new ConfluentAvroDecoder(side, (cluster, id) => SchemaCache.shared.schema(registry(cluster), id))
+    case Format.Protobuf => new ProtobufDecoder(side)
+    case Format.ProtobufConfluent => new ConfluentProtobufDecoder(side, schemas(side))
+    case Format.AvroConfluent => new ConfluentAvroDecoder(side, schemas(side))
+  }
+
+  /** The schema of an id in the registry of a cluster. */
+  private def schemas(side: SideLayout): (String, Int) => Option[RegisteredSchema] = {
+    val settings = new ju.HashMap[String, RegistrySettings]
+    def registry(cluster: String) = settings.computeIfAbsent(cluster, side.format.registries.of(_))
+    (cluster, id) => SchemaCache.shared.schema(registry(cluster), id)
   }
 
   /**
