@@ -122,6 +122,16 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(decoded("", written("note {}"), unwrapped: _*).columns(7) == "''")
   }
 
+  test("a default that is in a record of a field without presence counts as absent, but not -0.0") {
+    // 8: the field 1 with a number.
+    assert(decoded("id BIGINT", Array[Byte](8, 0)).columns == Seq("null"))
+    assert(decoded("id BIGINT", Array[Byte](8, 5, 8, 0)).columns == Seq("null"))
+    assert(decoded("name STRING", Array[Byte](18, 0)).columns == Seq("null"))
+    assert(decoded("maybe INT", Array[Byte](120, 0)).columns == Seq("Integer(0)"))
+    val prices = "item STRUCT<price: DOUBLE>"
+    assert(decoded(prices, written("item { price: -0.0 }")).columns == Seq("{8000000000000000d(-0.0)}"))
+  }
+
   test("a schema names some of the fields, also inside messages, and their types") {
     val ddl = "note STRING, item STRUCT<price: DOUBLE>, kind INT, small BIGINT, items ARRAY<STRUCT<sku: STRING>>"
     assert(decoded(ddl, written(full)).columns == Seq(
