@@ -12,7 +12,9 @@ private[dynamickafka] object ProtoSchemas {
     try {
       val files = DescriptorBytes.files(set)
       if (files.forall(_.messages.isEmpty)) Left("it contains no message.") else Right(ProtoTypes.of(files))
-    } catch { case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.") }
+    } catch {
+      case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.")
+    }
 
   /**
    * @param text a .proto file, or a descriptor of it in base 64, which some clients register and registries give back

@@ -114,7 +114,8 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     val isOptional = peek() == "optional" && label.isDefined
     if (label.isDefined) next()
     if (peek() == "map" && peek(1) == "<") map(body)
-    else if (peek() == "group" && peek(2) == "=") group(body, label.getOrElse(FieldDefinition.Optional), oneof)
+    else if (peek() == "group" && peek(2) == "=")
+      group(body, label.getOrElse(FieldDefinition.Optional), oneof)
     else {
       val typeName = name()
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
@@ -145,7 +146,14 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       FieldDefinition(part, i + 1, FieldDefinition.Optional, kind, if (kind == 0) typeName else "")
     }
     body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true)
-    body.fields += FieldDefinition(own, number, FieldDefinition.Repeated, 0, entry, features = features(options))
+    body.fields += FieldDefinition(
+      own,
+      number,
+      FieldDefinition.Repeated,
+      0,
+      entry,
+      features = features(options)
+    )
   }
 
   private def group(body: Body, label: Int, oneof: Int): Unit = {

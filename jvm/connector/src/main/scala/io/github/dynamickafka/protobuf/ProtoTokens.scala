@@ -52,7 +52,9 @@ private[protobuf] final class ProtoTokens(text: String) {
       else if (digits.startsWith("0") && digits.length > 1) (8, digits.drop(1))
       else (10, digits)
     try Integer.parseInt(sign + rest, radix)
-    catch { case _: NumberFormatException => throw ProtoSyntaxException(s"a number expected, found '$found'") }
+    catch {
+      case _: NumberFormatException => throw ProtoSyntaxException(s"a number expected, found '$found'")
+    }
   }
 
   /** Strings that follow each other are one. */

@@ -2,7 +2,12 @@ package io.github.dynamickafka.protobuf
 
 /** Files that .proto files import without that a registry has them, as far as messages can have their types. */
 private[protobuf] object WellKnownTypes {
-  private val wrappers = Seq("Double" -> "double", "Float" -> "float", "Int64" -> "int64", "UInt64" -> "uint64") ++
+  private val wrappers = Seq(
+    "Double" -> "double",
+    "Float" -> "float",
+    "Int64" -> "int64",
+    "UInt64" -> "uint64"
+  ) ++
     Seq("Int32" -> "int32", "UInt32" -> "uint32", "Bool" -> "bool", "String" -> "string", "Bytes" -> "bytes")
 
   private val google =

@@ -128,7 +128,9 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
         DescriptorProtos.EnumValueDescriptorProto.newBuilder().setName("Z").setNumber(0)
       ))
     val file =
-      FileDescriptorProto.newBuilder().setName("m.proto").setPackage("p").setSyntax("proto3").addMessageType(message)
+      FileDescriptorProto.newBuilder().setName(
+        "m.proto"
+      ).setPackage("p").setSyntax("proto3").addMessageType(message)
     val encoded = Base64.getEncoder.encodeToString(file.build().toByteArray)
     assert(types(encoded) == types(text))
     assert(types(text).messages("p.M").fields.last.typeName == "google.protobuf.Timestamp")
@@ -145,13 +147,40 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("texts that are not .proto files are refused without an error of another kind") {
-    Seq("", "message", "message M {", "message M { int32 }", "enum E { A = x; }", "\"", "/*", "}", "message M { map<a> = 1; }")
+    Seq(
+      "",
+      "message",
+      "message M {",
+      "message M { int32 }",
+      "enum E { A = x; }",
+      "\"",
+      "/*",
+      "}",
+      "message M { map<a> = 1; }"
+    )
       .foreach { text =>
         val found = ProtoSchemas.ofRegistry(text, Nil)
         assert(found.isLeft || found.exists(_.roots.isEmpty), text)
       }
     val random = new scala.util.Random(io.github.dynamickafka.TestSeed())
-    val parts = Seq("message", "M", "{", "}", "=", "1", ";", "map", "<", ">", "oneof", "[", "]", "\"x\"", "enum", "option")
+    val parts = Seq(
+      "message",
+      "M",
+      "{",
+      "}",
+      "=",
+      "1",
+      ";",
+      "map",
+      "<",
+      ">",
+      "oneof",
+      "[",
+      "]",
+      "\"x\"",
+      "enum",
+      "option"
+    )
     (1 to 3000).foreach { _ =>
       val text = Seq.fill(random.nextInt(12))(parts(random.nextInt(parts.size))).mkString(" ")
       val _ = ProtoSchemas.ofRegistry(text, Nil)

@@ -18,7 +18,9 @@ import io.github.dynamickafka.testkit.KafkaCluster
 class ProtobufFormatsSuite extends SourceTest {
 
   private def file(fields: String): FileDescriptor =
-    ProtobufSides.file(s"""name: "x.proto" package: "shop" syntax: "proto3" message_type { name: "Order" $fields }""")
+    ProtobufSides.file(
+      s"""name: "x.proto" package: "shop" syntax: "proto3" message_type { name: "Order" $fields }"""
+    )
   private def field(name: String, number: Int, of: String) =
     s"""field { name: "$name" number: $number type: TYPE_$of label: LABEL_OPTIONAL }"""
   private val one = file(field("id", 1, "INT64") + field("name", 2, "STRING"))

@@ -78,14 +78,16 @@ private[protobuf] object FieldValue {
       case (SFixed32, IntegerType) => Some(Scalar(ProtoInput.Fixed32, default(int, 0), _.fixed32()))
       case (UInt32, IntegerType) => Some(Scalar(ProtoInput.Varint, default(int, 0), _.varint().toInt))
       case (Fixed32, IntegerType) => Some(Scalar(ProtoInput.Fixed32, default(int, 0), _.fixed32()))
-      case (Int32, LongType) => Some(Scalar(ProtoInput.Varint, default(_.toLong, 0L), _.varint().toInt.toLong))
+      case (Int32, LongType) =>
+        Some(Scalar(ProtoInput.Varint, default(_.toLong, 0L), _.varint().toInt.toLong))
       case (SInt32, LongType) => Some(Scalar(ProtoInput.Varint, default(_.toLong, 0L), _.zigZag32().toLong))
       case (SFixed32, LongType) => Some(Scalar(ProtoInput.Fixed32, default(_.toLong, 0L), _.fixed32().toLong))
       case (UInt32, LongType) =>
         Some(Scalar(ProtoInput.Varint, default(_.toLong, 0L), _.varint() & 0xffffffffL))
       case (Fixed32, LongType) =>
         Some(Scalar(ProtoInput.Fixed32, default(_.toLong, 0L), _.fixed32() & 0xffffffffL))
-      case (Bool, BooleanType) => Some(Scalar(ProtoInput.Varint, default(_.toBoolean, false), _.varint() != 0L))
+      case (Bool, BooleanType) =>
+        Some(Scalar(ProtoInput.Varint, default(_.toBoolean, false), _.varint() != 0L))
       case (Text, StringType) =>
         Some(Scalar(ProtoInput.Bytes, UTF8String.fromString(default(identity, "")), text(field)))
       case (Bytes, BinaryType) =>

@@ -52,7 +52,8 @@ private[dynamickafka] final class MessageReader(
     val slots = new ju.HashMap[Integer, Slot]
     message.fields.foreach { field =>
       val index = names.indexOf(field.name)
-      val others = if (field.oneof < 0) Nil else message.fields.filter(f => f.oneof == field.oneof && f != field)
+      val others =
+        if (field.oneof < 0) Nil else message.fields.filter(f => f.oneof == field.oneof && f != field)
       val clears = others.map(f => names.indexOf(f.name)).filter(_ >= 0).toArray
       if (index >= 0 || clears.nonEmpty) slots.put(field.number, new Slot(index, clears))
     }
@@ -136,7 +137,10 @@ private[dynamickafka] final class MessageReader(
   private def unfit(field: ProtoField, as: DataType) = {
     val kind = if (field.typeName.isEmpty) FieldKind.name(field.kind) else s"'${field.typeName}'"
     val what = if (field.repeated) s"repeated $kind" else kind
-    MessageMismatch(field.name, s"the field '${field.name}' of '${message.name}' is $what, which cannot be ${as.sql}")
+    MessageMismatch(
+      field.name,
+      s"the field '${field.name}' of '${message.name}' is $what, which cannot be ${as.sql}"
+    )
   }
 
   /** A field of the message that is wanted. */
@@ -161,7 +165,8 @@ private[dynamickafka] final class MessageReader(
 
     override def made(read: Any): Any =
       if (read == null) {
-        if (field.required) throw MessageMismatch(field.name, s"the required field '${field.name}' is missing")
+        if (field.required)
+          throw MessageMismatch(field.name, s"the required field '${field.name}' is missing")
         absent
       } else if (!field.hasPresence && isZero(read, value.zero)) absent
       else value.made(read)
@@ -290,14 +295,16 @@ private object MessageReader {
     val nanos = if (parts(1) == null) 0 else parts(1).asInstanceOf[Int]
     try Math.addExact(Math.multiplyExact(seconds, 1000000L), nanos / 1000L)
     catch {
-      case _: ArithmeticException => throw MessageMismatch(name, s"the time in the field '$name' is out of range")
+      case _: ArithmeticException =>
+        throw MessageMismatch(name, s"the time in the field '$name' is out of range")
     }
   }
 
   private def isZero(read: Any, zero: Any): Boolean = (read, zero) match {
     case (a: Array[Byte], _) => a.isEmpty
     // -0.0 is not the default.
-    case (a: Double, b: Double) => java.lang.Double.doubleToLongBits(a) == java.lang.Double.doubleToLongBits(b)
+    case (a: Double, b: Double) =>
+      java.lang.Double.doubleToLongBits(a) == java.lang.Double.doubleToLongBits(b)
     case (a: Float, b: Float) => java.lang.Float.floatToIntBits(a) == java.lang.Float.floatToIntBits(b)
     case (a, b) => a == b
   }

@@ -72,8 +72,10 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
     field.kind match {
       case FieldKind.Message | FieldKind.Group => ofMessage(of, field, types.messages(field.typeName), depths)
       case 0 =>
-        throw Unfit(s"the type of the field '${field.name}' of '${of.name}' is not known: a descriptor needs the files " +
-          "that it imports, too ('protoc --include_imports').")
+        throw Unfit(
+          s"the type of the field '${field.name}' of '${of.name}' is not known: a descriptor needs the files " +
+            "that it imports, too ('protoc --include_imports')."
+        )
       case kind => Some(scalar(kind))
     }
 
@@ -107,8 +109,10 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
         value <- message.field(2).flatMap(single(message, _, depths))
       } yield MapType(key, value)
     else if (depth > 0 && (options.recursiveDepth < 1 || options.recursiveDepth > 10))
-      throw Unfit(s"the message '${message.name}' contains itself, in the field '${field.name}' of '${of.name}': set " +
-        s"'${ProtobufOptions.RecursiveDepth}' from 1 to 10, or name the columns.")
+      throw Unfit(
+        s"the message '${message.name}' contains itself, in the field '${field.name}' of '${of.name}': set " +
+          s"'${ProtobufOptions.RecursiveDepth}' from 1 to 10, or name the columns."
+      )
     else if (depth > 0 && depth >= options.recursiveDepth) None
     else struct(message, depths.updated(message.name, depth + 1))
   }

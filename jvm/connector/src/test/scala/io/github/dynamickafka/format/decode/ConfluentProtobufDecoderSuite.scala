@@ -35,7 +35,8 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   )
   private def field(name: String, number: Int, of: String, more: String = "label: LABEL_OPTIONAL") =
     s"""field { name: "$name" number: $number type: TYPE_$of $more }"""
-  private val written1 = file(field("id", 1, "INT32") + field("name", 2, "STRING") + field("old", 3, "STRING"))
+  private val written1 =
+    file(field("id", 1, "INT32") + field("name", 2, "STRING") + field("old", 3, "STRING"))
   private val written2 = file(
     field("id", 1, "INT32") + field("items", 4, "MESSAGE", """label: LABEL_REPEATED type_name: ".Item" """) +
       field("country", 5, "STRING"),
@@ -71,7 +72,12 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     val decode = Decoded.by(decoder(own, 1 -> v1), own)
     val second = file(field("n", 1, "INT64"))
     // Zig-zag: 2 indexes, 1 and 0; 2 indexes, 1 and 1; 1 index, 1.
-    assert(decode(record(1, Seq(4, 2, 0), file(field("yes", 1, "BOOL")), "yes: true")).columns.head == "Boolean(true)")
+    assert(decode(record(
+      1,
+      Seq(4, 2, 0),
+      file(field("yes", 1, "BOOL")),
+      "yes: true"
+    )).columns.head == "Boolean(true)")
     assert(decode(record(1, Seq(4, 2, 2), second, "n: 5")).columns(1) == "Long(5)")
     assert(decode(record(1, Seq(2, 2), file(field("x", 1, "STRING")), "x: \"a\"")).columns(2) == "'a'")
     // The first one, with a list.
@@ -83,7 +89,10 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
 
   test("messageName: other messages are bad records") {
     val own = side("id INT", "protobuf-confluent.messageName" -> "shop.Order")
-    assert(Decoded.by(decoder(own, 1 -> v1), own)(record(1, Seq(0), written1, "id: 3")).columns == Seq("Integer(3)"))
+    assert(Decoded.by(
+      decoder(own, 1 -> v1),
+      own
+    )(record(1, Seq(0), written1, "id: 3")).columns == Seq("Integer(3)"))
     val other = failure(own, record(1, Seq(2, 2), written1, ""), 1 -> v1)
     assert(other.reason == "it is a message 'shop.Other', not 'shop.Order'")
   }
@@ -91,11 +100,23 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   test("unknown ids, no header, schemas of another type, and fields that cannot have the type") {
     val own = side("id INT")
     assert(failure(own, Array[Byte](1, 2)) == ConfluentHeader.Missing)
-    assert(failure(own, record(9, Seq(0), written1, "id: 1"), 1 -> v1).reason.contains("does not know the id"))
-    assert(failure(own, record(1, Seq(0), written1, ""), 1 -> RegisteredSchema("AVRO", "\"int\"")).reason.contains(
+    assert(failure(
+      own,
+      record(9, Seq(0), written1, "id: 1"),
+      1 -> v1
+    ).reason.contains("does not know the id"))
+    assert(failure(
+      own,
+      record(1, Seq(0), written1, ""),
+      1 -> RegisteredSchema("AVRO", "\"int\"")
+    ).reason.contains(
       "of the type AVRO"
     ))
-    assert(failure(own, record(1, Seq(0), written1, ""), 1 -> proto("message {")).reason.contains("cannot be parsed"))
+    assert(failure(
+      own,
+      record(1, Seq(0), written1, ""),
+      1 -> proto("message {")
+    ).reason.contains("cannot be parsed"))
     val text = side("name BIGINT")
     assert(failure(text, record(1, Seq(0), written1, ""), 1 -> v1).field.isEmpty)
     assert(failure(text, record(1, Seq(0), written1, ""), 1 -> v1).reason.contains("cannot be BIGINT"))
@@ -112,7 +133,10 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
       made.from("blue")
       assert(decode(record(1, Seq(0), written1, "id: 7 name: \"a\"")).columns == Seq("Integer(7)", "'a'"))
       made.from("green")
-      assert(decode(record(1, Seq(0), file(field("id", 2, "INT32")), "id: 8")).columns == Seq("Integer(8)", "null"))
+      assert(decode(record(1, Seq(0), file(field("id", 2, "INT32")), "id: 8")).columns == Seq(
+        "Integer(8)",
+        "null"
+      ))
     }
   }
 

@@ -14,15 +14,17 @@ final class JavaProtobuf(message: Descriptor, emitDefaults: Boolean) {
 
   def row(bytes: Array[Byte]): Row = row(DynamicMessage.parseFrom(message, bytes))
 
-  private def row(of: Message): Row = Row.fromSeq(of.getDescriptorForType.getFields.asScala.toSeq.map { field =>
-    val counts = field.isRepeated || of.hasField(field) || field.hasDefaultValue ||
-      (emitDefaults && !field.hasPresence)
-    if (counts) column(field, of.getField(field)) else null
-  })
+  private def row(of: Message): Row =
+    Row.fromSeq(of.getDescriptorForType.getFields.asScala.toSeq.map { field =>
+      val counts = field.isRepeated || of.hasField(field) || field.hasDefaultValue ||
+        (emitDefaults && !field.hasPresence)
+      if (counts) column(field, of.getField(field)) else null
+    })
 
   private def column(field: FieldDescriptor, value: Any): Any = value match {
     case entries: java.util.List[_] if field.isMapField =>
-      val (key, content) = (field.getMessageType.findFieldByNumber(1), field.getMessageType.findFieldByNumber(2))
+      val (key, content) =
+        (field.getMessageType.findFieldByNumber(1), field.getMessageType.findFieldByNumber(2))
       entries.asScala.map(_.asInstanceOf[Message]).map(entry =>
         single(entry.getField(key)) -> single(entry.getField(content))
       ).toMap

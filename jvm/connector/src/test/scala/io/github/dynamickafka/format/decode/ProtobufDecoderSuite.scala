@@ -15,7 +15,13 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
 
   private def field(name: String, number: Int, of: String, more: String = "label: LABEL_OPTIONAL") =
     s"""field { name: "$name" number: $number type: TYPE_${of.toUpperCase} $more }"""
-  private def typed(name: String, number: Int, of: String, typeName: String, more: String = "label: LABEL_OPTIONAL") =
+  private def typed(
+      name: String,
+      number: Int,
+      of: String,
+      typeName: String,
+      more: String = "label: LABEL_OPTIONAL"
+  ) =
     field(name, number, of, s"""type_name: "$typeName" $more""")
   private val repeated = "label: LABEL_REPEATED"
 
@@ -27,7 +33,12 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
        |  ${typed("at", 6, "message", ".google.protobuf.Timestamp")}
        |  ${typed("took", 7, "message", ".google.protobuf.Duration")}
        |  ${typed("note", 8, "message", ".google.protobuf.StringValue")}
-       |  ${typed("item", 9, "message", ".shop.Item")} ${typed("items", 10, "message", ".shop.Item", repeated)}
+       |  ${typed(
+        "item",
+        9,
+        "message",
+        ".shop.Item"
+      )} ${typed("items", 10, "message", ".shop.Item", repeated)}
        |  ${typed("counts", 11, "message", ".shop.Order.CountsEntry", repeated)}
        |  ${field("big", 12, "uint64")} ${field("small", 13, "uint32")} ${field("raw", 14, "bytes")}
        |  ${field("maybe", 15, "int32", "label: LABEL_OPTIONAL proto3_optional: true oneof_index: 1")}
@@ -50,7 +61,8 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
       |counts { key: "k" value: 5 } big: 18446744073709551615 small: 4294967295 raw: "\377" maybe: 0
       |cash { sku: "c" }""".stripMargin
 
-  private def order(schema: String, options: (String, String)*) = side(described, "shop.Order", schema, options: _*)
+  private def order(schema: String, options: (String, String)*) =
+    side(described, "shop.Order", schema, options: _*)
   private def written(text: String): Array[Byte] = message(orders, "Order", text).toByteArray
 
   private def decoded(schema: String, bytes: Array[Byte], options: (String, String)*): Decoded = {
@@ -133,7 +145,8 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a schema names some of the fields, also inside messages, and their types") {
-    val ddl = "note STRING, item STRUCT<price: DOUBLE>, kind INT, small BIGINT, items ARRAY<STRUCT<sku: STRING>>"
+    val ddl =
+      "note STRING, item STRUCT<price: DOUBLE>, kind INT, small BIGINT, items ARRAY<STRUCT<sku: STRING>>"
     assert(decoded(ddl, written(full)).columns == Seq(
       "'hi'",
       "{3fe0000000000000d(0.5)}",
@@ -144,7 +157,11 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     val own = order("")
     val one = own.copy(wanted = Seq(1))
     assert(Decoded.by(new ProtobufDecoder(one), one)(written(full)).columns == Seq("'a'"))
-    Seq("nothing INT" -> "has no field 'nothing'", "name INT" -> "cannot be INT", "tags STRING" -> "repeated string")
+    Seq(
+      "nothing INT" -> "has no field 'nothing'",
+      "name INT" -> "cannot be INT",
+      "tags STRING" -> "repeated string"
+    )
       .foreach { case (wrong, text) =>
         val e = refused(Decoders.check(order(wrong)))
         assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_SCHEMA" && e.getMessage.contains(text), e.getMessage)
@@ -157,7 +174,10 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(decoded("card STRING", both ++ written("card: \"2\"")).columns == Seq("'2'"))
     assert(decoded("cash STRUCT<sku: STRING>", both ++ written("card: \"2\"")).columns == Seq("null"))
     val merged = written("item { sku: \"s\" }") ++ written("item { price: 0.5 }")
-    assert(decoded("item STRUCT<sku: STRING, price: DOUBLE>", merged).columns == Seq("{'s',3fe0000000000000d(0.5)}"))
+    assert(decoded(
+      "item STRUCT<sku: STRING, price: DOUBLE>",
+      merged
+    ).columns == Seq("{'s',3fe0000000000000d(0.5)}"))
     val seconds = written("at { seconds: 1 }") ++ written("at { nanos: 500000000 }")
     assert(decoded("at TIMESTAMP", seconds).columns == Seq("Timestamp(1970-01-01 00:00:01.5)"))
   }

@@ -29,12 +29,16 @@ object ProtobufSides {
 
   /** @param schema DDL, or empty: the columns of the message */
   def side(set: Array[Byte], message: String, schema: String, options: (String, String)*): SideLayout = {
-    val named = Seq("format" -> "protobuf", "protobuf.messageName" -> message, "protobuf.descriptorFile" -> "x")
+    val named =
+      Seq("format" -> "protobuf", "protobuf.messageName" -> message, "protobuf.descriptorFile" -> "x")
     val declared = if (schema.isEmpty) Nil else Seq("schema" -> schema)
     val parsed = Options.parse(named ++ declared ++ options: _*).format
     val value = parsed.value.copy(descriptor = Some(ArraySeq.unsafeWrapArray(set)))
     val columns = parsed.schema.getOrElse(DeclaredSchema(SchemaText.nullable(
-      ProtobufSchemas.columnsOfFile(value).fold(reason => throw new IllegalArgumentException(reason), identity)
+      ProtobufSchemas.columnsOfFile(value).fold(
+        reason => throw new IllegalArgumentException(reason),
+        identity
+      )
     )))
     Layouts.of(parsed.copy(value = value, schema = Some(columns)), None, includeHeaders = false).value
   }

@@ -41,12 +41,14 @@ final class RandomProtobuf(random: Random) {
   private def message(name: String, inner: Seq[String]): DescriptorProto = {
     val made = DescriptorProto.newBuilder().setName(name)
     val fields = (0 to random.nextInt(6)).map { i =>
-      val field = FieldDescriptorProto.newBuilder().setName(s"f$i").setNumber(1 + i * (1 + random.nextInt(1) * 30))
+      val field =
+        FieldDescriptorProto.newBuilder().setName(s"f$i").setNumber(1 + i * (1 + random.nextInt(1) * 30))
       random.nextInt(8) match {
         case 0 =>
           val entry = DescriptorProto.newBuilder().setName(s"F${i}Entry")
             .setOptions(MessageOptions.newBuilder().setMapEntry(true))
-          val key = Seq(Type.TYPE_STRING, Type.TYPE_INT32, Type.TYPE_SINT64, Type.TYPE_BOOL)(random.nextInt(4))
+          val key =
+            Seq(Type.TYPE_STRING, Type.TYPE_INT32, Type.TYPE_SINT64, Type.TYPE_BOOL)(random.nextInt(4))
           entry.addField(FieldDescriptorProto.newBuilder().setName("key").setNumber(1).setType(key)
             .setLabel(Label.LABEL_OPTIONAL))
           entry.addField(typed(FieldDescriptorProto.newBuilder().setName("value").setNumber(2), inner)
@@ -56,7 +58,8 @@ final class RandomProtobuf(random: Random) {
         case 1 | 2 => typed(field, inner).setLabel(Label.LABEL_REPEATED)
         case 3 if syntax == "proto2" => typed(field, inner).setLabel(Label.LABEL_REQUIRED)
         case 4 | 5 => typed(field, inner).setLabel(Label.LABEL_OPTIONAL).setOneofIndex(0)
-        case 6 if syntax == "proto3" => typed(field, inner).setLabel(Label.LABEL_OPTIONAL).setProto3Optional(true)
+        case 6 if syntax == "proto3" =>
+          typed(field, inner).setLabel(Label.LABEL_OPTIONAL).setProto3Optional(true)
         case _ => typed(field, inner).setLabel(Label.LABEL_OPTIONAL)
       }
     }
@@ -84,12 +87,14 @@ final class RandomProtobuf(random: Random) {
     val made = DynamicMessage.newBuilder(of)
     of.getFields.asScala.foreach { field =>
       if (field.isMapField) {
-        val (key, content) = (field.getMessageType.findFieldByNumber(1), field.getMessageType.findFieldByNumber(2))
+        val (key, content) =
+          (field.getMessageType.findFieldByNumber(1), field.getMessageType.findFieldByNumber(2))
         (1 to random.nextInt(3)).map(_ => single(key)).distinct.foreach { k =>
           val entry = DynamicMessage.newBuilder(field.getMessageType).setField(key, k)
           made.addRepeatedField(field, entry.setField(content, single(content)).build())
         }
-      } else if (field.isRepeated) (1 to random.nextInt(4)).foreach(_ => made.addRepeatedField(field, single(field)))
+      } else if (field.isRepeated)
+        (1 to random.nextInt(4)).foreach(_ => made.addRepeatedField(field, single(field)))
       else if (field.isRequired || random.nextInt(3) > 0) made.setField(field, single(field))
     }
     made.build()
