@@ -1,4 +1,4 @@
-"""Two clusters with a registry each, read through a topology change and a restart: `make test-registry`.
+"""Two clusters with a registry each, read through a topology change and a restart, and written: `make test-registry`.
 
 Not a name that pytest looks for, because `make test` would have to fetch 140 MB.
 """
@@ -73,6 +73,23 @@ def _produce(cluster: Cluster, registry: Registry, topic: str, *parts: dict[str,
         text=True,
         check=True,
     )
+
+
+def _consume(cluster: Cluster, registry: Registry, topic: str, kind: str) -> list[dict[str, Any]]:
+    result = subprocess.run(
+        [
+            str(PYTHON),
+            str(Path(__file__).with_name("consume.py")),
+            cluster.bootstrap_servers,
+            registry.url,
+            topic,
+            kind,
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def _v1(*ids: int) -> dict[str, Any]:
@@ -208,3 +225,51 @@ def test_protobuf(
         (2, None, "NEW", "blue", False),
         (3, None, "NEW", "green", False),
     }
+
+
+@pytest.mark.parametrize("kind", ["avro", "json"])
+def test_written_records(
+    spark: SparkSession, clusters: list[Cluster], registries: tuple[Registry, Registry], tmp_path: Path, kind: str
+) -> None:
+    """What the sink writes exactly once, as Confluent's deserializers read it, with the schemas of each registry."""
+    (blue, green), (one, two) = clusters, registries
+    topic = f"written-{kind}"
+    for cluster in clusters:
+        cluster.create_topic(topic, partitions=2)
+    # The ids of the two registries differ.
+    _produce(green, two, topic, {"kind": "avro", "schema": OTHER, "records": [], "topic": f"unrelated-{kind}"})
+    file = MetadataFile(tmp_path / "streams.json").cluster("blue", blue.bootstrap_servers)
+    file = (
+        file.cluster("green", green.bootstrap_servers).stream("out", {"blue": [topic], "green": [topic]}).write()
+    )
+
+    def write(from_: int, to: int, *more: str, **options: str) -> None:
+        columns = [
+            "id",
+            "concat('n', id) as name",
+            "timestamp_millis(1700000000123) as at",
+            "array(id, null) as list",
+        ]
+        place = "if(id % 2 = 0, 'blue', 'green') as cluster"
+        frame = spark.range(from_, to).selectExpr(*columns, *more, place)
+        writer = frame.write.format("dynamic-kafka").mode("append").option("metadataService", "file")
+        writer = writer.options(**{"metadataService.path": str(file.path), "streamId": "out"})
+        writer = writer.options(
+            **{"format": f"{kind}-confluent", "keyFormat": f"{kind}-confluent", "keyFields": "id"}
+        )
+        writer = writer.options(**{"cluster.blue.registry.url": one.url, "cluster.green.registry.url": two.url})
+        writer = writer.options(deliveryGuarantee="exactly-once", checkpointLocation=str(tmp_path / "journal"))
+        writer.options(**options).save()
+
+    write(0, 4)
+    # A further column is compatible; then the registry has the columns.
+    write(4, 6, "1.5D as total")
+    write(6, 8, **{"schema": "registry", "registry.autoRegister": "false"})
+    at: Any = "2023-11-14 22:13:20.123000+00:00" if kind == "avro" else "2023-11-14T22:13:20.123000Z"
+    for cluster, registry, rest in ((blue, one, 0), (green, two, 1)):
+        found = sorted(_consume(cluster, registry, topic, kind), key=lambda record: record["key"]["id"])
+        assert [record["key"] for record in found] == [{"id": i} for i in range(rest, 8, 2)]
+        for i, record in zip(range(rest, 8, 2), found, strict=True):
+            value = {name: item for name, item in record["value"].items() if item is not None}
+            total = {"total": 1.5} if 4 <= i < 6 else {}
+            assert value == {"id": i, "name": f"n{i}", "at": at, "list": [i, None], **total}

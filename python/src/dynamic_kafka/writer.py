@@ -60,11 +60,12 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         return self._put("streamId", stream_id)
 
     def set_format(self, format: str) -> Self:
-        """Sets the format of the values: ``raw`` (default), ``string``, ``json``, ``csv`` or ``avro``.
+        """Sets the format of the values.
 
         Args:
-            format: The format. ``raw`` and ``string`` write the column ``value``, the others all columns that do
-                not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
+                ``json-confluent``. ``raw`` and ``string`` write the column ``value``, the others all columns that
+                do not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
         """
         return self.set_option("format", format)
 
@@ -82,8 +83,9 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets the columns of the records. Default: those of the DataFrame.
 
         Args:
-            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, or an Avro schema. The
-                columns of the DataFrame are bound by name, and cast if that loses nothing; a missing one is null.
+            schema: A ``StructType``, its JSON, DDL such as ``"id BIGINT, name STRING"``, an Avro schema, or
+                ``"registry"``. The columns of the DataFrame are bound by name, and cast if that loses nothing; a
+                missing one is null.
         """
         return self.set_option("schema", schema if isinstance(schema, str) else schema.json())
 

@@ -20,8 +20,8 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
   def setStreamId(id: String): DynamicKafkaWriterBuilder = setOption(StreamId.name, id)
 
   /**
-   * Sets the format of the values: `raw` (default: the column `value`), `string`, `json`, `csv` or `avro`. Options of the format are
-   * set with `setOption("json.timestampFormat", ...)`.
+   * Sets the format of the values: `raw` (default: the column `value`), `string`, `json`, `csv`, `avro`, `avro-confluent` or
+   * `json-confluent`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
    */
   def setFormat(format: String): DynamicKafkaWriterBuilder =
     setOption(WriteOptionSpecs.ValueFormat.name, format)

@@ -22,7 +22,7 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
 
   private lazy val lookup = {
     own.check()
-    val options = DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty))
+    val options = DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), ofTable = true)
     val service =
       MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
     new StreamLookup(service, options.service.name, options.discovery.callTimeoutMs)
@@ -34,7 +34,11 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>
     val document = found.getFormatOptions.asScala.toMap
-    val options = DynamicKafkaTable.parse(own.forReading(stream, CaseInsensitiveStringMap.empty, document))
+    val options =
+      DynamicKafkaTable.parse(
+        own.forReading(stream, CaseInsensitiveStringMap.empty, document),
+        ofTable = true
+      )
     val answer = new AnswerOnce(found, Clock.System)
     new StreamTable(
       s"$name.$stream",

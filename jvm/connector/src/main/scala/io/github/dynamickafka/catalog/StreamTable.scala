@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.sink.DynamicKafkaSinkTable
+import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**
@@ -67,22 +67,19 @@ private[dynamickafka] final class StreamTable(
   )
 
   override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    read.newScanBuilder(settings.forReading(stream, options, document))
+    read.newScanBuilder(settings.forReading(stream, options, document), StreamTable.names(options))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     // The options of the query take precedence over those of the table, whatever their spelling.
     val options = settings.forWriting(stream, info.options, document)
-    sink.newWriteBuilder(StreamTable.withOptions(info, options))
+    sink.newWriteBuilder(new StatementInfo(info, options, StreamTable.names(info.options)))
   }
 
   override def metrics(): ju.Map[String, String] = sink.metrics()
 }
 
 private[catalog] object StreamTable {
-  def withOptions(info: LogicalWriteInfo, all: CaseInsensitiveStringMap): LogicalWriteInfo =
-    new LogicalWriteInfo {
-      override def options(): CaseInsensitiveStringMap = all
-      override def queryId(): String = info.queryId
-      override def schema(): StructType = info.schema
-    }
+
+  /** Of the options that one query sets. */
+  def names(ofQuery: CaseInsensitiveStringMap): Set[String] = ofQuery.asCaseSensitiveMap.keySet.asScala.toSet
 }

@@ -56,7 +56,7 @@ private[dynamickafka] object OptionsDoc {
       ).mkString(", ")}.
        |Their JSON offsets have no cluster level: `{"orders": {"0": 42}}`. The sink has ${SinkOptionSpecs.table.perCluster.map(
         s => s"`${s.name}`"
-      ).mkString(" and ")}, and options of formats.
+      ).filterNot(_.contains("registry.")).mkString(", ")} and the options of registries, and options of formats.
        |
        |`cluster.<id>.kafka.<property>` sets a property of the Kafka clients for one cluster, for reads and writes; the
        |prefix `kafka.` is optional. If a key starts with several known cluster ids, the longest one applies.""".stripMargin

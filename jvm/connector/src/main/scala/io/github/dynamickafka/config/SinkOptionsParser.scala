@@ -14,8 +14,15 @@ import io.github.dynamickafka.topology.UnreachableReplayPolicy
 private[dynamickafka] object SinkOptionsParser {
   import SinkOptionSpecs._
 
-  /** @param ofTable see [[SourceOptionsParser]] */
-  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SinkOptions = {
+  /**
+   * @param ofTable see [[SourceOptionsParser]]
+   * @param ofStatement see [[SourceOptionsParser]]
+   */
+  def parse(
+      options: CaseInsensitiveStringMap,
+      ofTable: Boolean = false,
+      ofStatement: Set[String] = Set.empty
+  ): SinkOptions = {
     val raw = RawOptions(withoutName(options), table)
     SecretOptions.warn(raw)
     val guarantee = raw.get(Guarantee)
@@ -54,8 +61,8 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
       ),
-      format = WriteOptionsParser.parse(raw),
-      clusterFormats = ClusterFormats(raw, table, ofTable)
+      format = WriteOptionsParser.parse(raw, ofTable),
+      clusterFormats = ClusterFormats(raw, table, ofTable, ofStatement)
     )
   }
 

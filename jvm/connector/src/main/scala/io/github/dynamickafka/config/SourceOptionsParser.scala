@@ -16,8 +16,15 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 private[dynamickafka] object SourceOptionsParser {
   import SourceOptionSpecs._
 
-  /** @param ofTable whether the formats are those of a table of a catalog, over which the metadata of a cluster takes precedence */
-  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SourceOptions = {
+  /**
+   * @param ofTable whether the formats are those of a table of a catalog, over which the metadata of a cluster takes precedence
+   * @param ofStatement names of options over which it does not, because one query of the table sets them
+   */
+  def parse(
+      options: CaseInsensitiveStringMap,
+      ofTable: Boolean = false,
+      ofStatement: Set[String] = Set.empty
+  ): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
     val offsets = this.offsets(raw)
@@ -53,8 +60,8 @@ private[dynamickafka] object SourceOptionsParser {
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
       replacedClusters = raw.get(ReplacedPolicy),
       deferWithState = deferWithState(raw),
-      format = FormatOptionsParser.parse(raw),
-      clusterFormats = ClusterFormats(raw, table, ofTable)
+      format = FormatOptionsParser.parse(raw, ofTable),
+      clusterFormats = ClusterFormats(raw, table, ofTable, ofStatement)
     )
   }
 

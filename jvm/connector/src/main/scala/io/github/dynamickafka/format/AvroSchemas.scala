@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format
 
-import com.fasterxml.jackson.databind.node.ArrayNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.avro.Schema
 import org.apache.spark.sql.avro.SchemaConverters
@@ -10,7 +10,10 @@ import org.apache.spark.sql.types.StructType
 private[dynamickafka] object AvroSchemas {
   private val mapper = new ObjectMapper()
 
-  /** A record `topLevelRecord`, as Spark names it; in the union of a nullable field, null is first. */
+  /**
+   * A record `topLevelRecord`, as Spark names it; in the union of a nullable field, null is first and the default. Without
+   * defaults, registries would refuse a further column.
+   */
   def of(columns: StructType): Schema = {
     val ofSpark = SchemaConverters.toAvroType(columns, nullable = false, "topLevelRecord", "")
     val tree = mapper.readTree(ofSpark.toString)
@@ -23,6 +26,8 @@ private[dynamickafka] object AvroSchemas {
     node match {
       case union: ArrayNode if union.size == 2 && union.get(1).isTextual && union.get(1).asText == "null" =>
         val _ = union.insert(0, union.remove(1))
+      case field: ObjectNode if field.path("type").isArray =>
+        val _ = field.putNull("default")
       case _ => ()
     }
     node.forEach(child => nullFirst(child))

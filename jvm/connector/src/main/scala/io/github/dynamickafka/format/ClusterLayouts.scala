@@ -39,9 +39,9 @@ private[dynamickafka] object ClusterLayouts {
     )
     val wanted = stream.wanted.map(stream.schema(_).name)
     val avro = declared match {
-      case Some(DeclaredSchema(_, text: Some[String])) => text
-      case Some(DeclaredSchema(ofCluster, _)) if own.format == Format.Avro =>
-        Some(AvroSchemas.of(ofCluster).toString)
+      case Some(ofCluster) if ofCluster.avro.isDefined => ofCluster.avro
+      case Some(ofCluster) if own.format == Format.Avro =>
+        Some(AvroSchemas.of(ofCluster.columns).toString)
       case _ => stream.avro.filter(_ => own.format == stream.format.format)
     }
     SideLayout(

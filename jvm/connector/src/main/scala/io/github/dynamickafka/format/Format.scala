@@ -4,7 +4,7 @@ import scala.collection.immutable.ArraySeq
 
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.schemaregistry.Registries
+import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
 /**
  * How the bytes of keys or values are read.
@@ -128,8 +128,10 @@ private[dynamickafka] final case class FormatOptions(
  *
  * @param columns all nullable
  * @param avro the schema as JSON, if it was given as an Avro schema
+ * @param registered the schema as the registry has it, with `schema=registry`
  */
 private[dynamickafka] final case class DeclaredSchema(
     columns: StructType,
-    avro: Option[String] = None
+    avro: Option[String] = None,
+    registered: Option[RegisteredSchema] = None
 )

@@ -7,13 +7,14 @@ import io.github.dynamickafka.error.Errors
 private[dynamickafka] object FormatOptionsParser {
   import FormatOptionSpecs._
 
-  def parse(raw: RawOptions): FormatOptions = {
+  /** @param ofTable whether the metadata of clusters may have formats and registries too */
+  def parse(raw: RawOptions, ofTable: Boolean = false): FormatOptions = {
     val valueFormat = raw.get(ValueFormat)
     val keyFormat = raw.find(KeyFormat)
     val fields = keyFields(raw, keyFormat)
-    RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
-    val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors)
-    val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors)
+    if (!ofTable) RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
+    val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors, ofTable)
+    val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors, ofTable)
     checkFormats(raw, valueFormat, keyFormat)
     checkUse(raw, valueFormat, keyFormat)
     FormatOptions(
@@ -126,7 +127,8 @@ private[dynamickafka] object FormatOptionsParser {
       raw: RawOptions,
       name: String,
       format: Option[Format],
-      own: OptionSpec[ParseErrors]
+      own: OptionSpec[ParseErrors],
+      ofTable: Boolean
   ): Option[SideFormat] = {
     val set = raw.formats.filter { case (key, _) => key.side.forall(_ == name) }
     format.map { found =>
@@ -164,7 +166,13 @@ private[dynamickafka] object FormatOptionsParser {
         SparkSettings(found, flags),
         if (ignores) ParseErrors.Ignore else raw.find(own).getOrElse(raw.get(OnParseErrors)),
         isSet(FormatSetting.FailOnMissingField),
-        RegistryOptions.of(raw, found, ofRegistry)
+        // JSON contains the names of its fields: the schema is only needed for the columns.
+        RegistryOptions.of(
+          raw,
+          found,
+          ofRegistry,
+          required = !ofTable && (found != Format.JsonConfluent || RegistryOptions.givesSchema(raw, found))
+        )
       )
     }
   }

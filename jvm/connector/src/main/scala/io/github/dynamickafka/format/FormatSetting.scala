@@ -113,13 +113,18 @@ private[format] object FormatSetting {
       Some("it names a Java class; use 'messageName', and for the format 'protobuf' 'descriptorFile'.")
     else if (format == Format.ProtobufConfluent && DescriptorFile.named(option))
       Some("the registry has the descriptors.")
-    else if (format.hasRegistry && name == "schema") Some("use 'schema' without a prefix.")
-    else if (format.hasRegistry && name.endsWith(".credentialssource"))
-      Some(
-        s"the credentials are those of '${RegistryOptionSpecs.UserInfo.name}' or '${RegistryOptionSpecs.Token.name}'."
-      )
-    else Option.when(elsewhere(format)(name))("it has no effect when records are read.")
+    else ofRegistry(format, name).orElse(
+      Option.when(elsewhere(format)(name))("it has no effect when records are read.")
+    )
   }
+
+  /** Options of Flink about registries, for reading and writing. */
+  def ofRegistry(format: Format, name: String): Option[String] =
+    if (!format.hasRegistry) None
+    else if (name == "schema") Some("use 'schema' without a prefix.")
+    else Option.when(name.endsWith(".credentialssource"))(
+      s"the credentials are those of '${RegistryOptionSpecs.UserInfo.name}' or '${RegistryOptionSpecs.Token.name}'."
+    )
 
   private def elsewhere(format: Format): Set[String] = (format match {
     case Format.JsonConfluent => elsewhere(Format.Json)

@@ -3,16 +3,41 @@ package io.github.dynamickafka.schemaregistry
 import java.{util => ju}
 
 /**
- * Puts the id of the schema before the bytes of keys or values, for formats with a registry. The id depends on the registry of the
- * cluster and on the topic. Used by one task. Not thread-safe.
+ * What precedes the bytes of keys or values in formats with a registry: the id of their schema, which depends on the registry of the
+ * cluster and on the subject of the topic. Sent to executors.
  *
- * @param schema of the bytes
  * @param ofKeys whether these are keys
+ * @param registered the same schema as a registry has it, if it was taken from there
  */
-private[dynamickafka] final class Framing(
+private[dynamickafka] final case class Frame(
     registries: Registries,
     schema: RegisteredSchema,
     ofKeys: Boolean,
+    registered: Option[RegisteredSchema] = None
+) {
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException as [[SchemaRegistrar.id]] */
+  def id(cluster: String, topic: String, registrar: SchemaRegistrar): Int = {
+    val settings = registries.of(cluster)
+    val subject = settings.subject.getOrElse(s"$topic-${if (ofKeys) "key" else "value"}")
+    registrar.id(settings, subject, schema, settings.autoRegister, registered)
+  }
+}
+
+private[dynamickafka] object Frame {
+
+  /** Where an id is written. */
+  final case class Place(cluster: String, topic: String, ofKeys: Boolean)
+}
+
+/**
+ * Puts the id of the schema before the bytes of keys or values. Used by one task. Not thread-safe.
+ *
+ * @param known the ids that the driver has asked for
+ */
+private[dynamickafka] final class Framing(
+    frame: Frame,
+    known: Map[Frame.Place, Int] = Map.empty,
     registrar: SchemaRegistrar = SchemaRegistrar.shared
 ) {
   private val ids = new ju.HashMap[(String, String), Integer]
@@ -21,13 +46,14 @@ private[dynamickafka] final class Framing(
   def framed(cluster: String, topic: String, payload: Array[Byte]): Array[Byte] =
     WireFormat.framed(id(cluster, topic), payload)
 
-  /** Asks the registry at the first record of a topic; also called before the first one, to fail early. */
-  def id(cluster: String, topic: String): Int =
-    ids.computeIfAbsent((cluster, topic), _ => Int.box(ask(cluster, topic))).intValue
-
-  private def ask(cluster: String, topic: String) = {
-    val settings = registries.of(cluster)
-    val subject = settings.subject.getOrElse(s"$topic-${if (ofKeys) "key" else "value"}")
-    registrar.id(settings, subject, schema, settings.autoRegister)
-  }
+  /** Asks the registry at the first record of a topic that is not known. */
+  private def id(cluster: String, topic: String): Int =
+    ids.computeIfAbsent(
+      (cluster, topic),
+      _ =>
+        Int.box(known.getOrElse(
+          Frame.Place(cluster, topic, frame.ofKeys),
+          frame.id(cluster, topic, registrar)
+        ))
+    ).intValue
 }

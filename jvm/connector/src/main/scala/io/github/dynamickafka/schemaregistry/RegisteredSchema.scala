@@ -18,6 +18,9 @@ private[dynamickafka] final case class NamedSchema(name: String, text: String)
 /** The newest schema of a subject. */
 private[dynamickafka] final case class LatestSchema(id: Int, version: Int, schema: RegisteredSchema)
 
+/** @param registry of the cluster with the records */
+private[dynamickafka] final case class Subject(registry: RegistrySettings, name: String)
+
 private[dynamickafka] object RegisteredSchema {
   val Avro = "AVRO"
   val Json = "JSON"

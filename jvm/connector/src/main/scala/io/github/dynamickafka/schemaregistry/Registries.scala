@@ -24,7 +24,10 @@ private[dynamickafka] final case class Registries(
       Option.when(key.startsWith(s"$cluster."))(key.drop(cluster.length + 1))
         .flatMap(name => RegistryOptionSpecs.all.find(_.named(name))).map(_.key -> value)
     }
-    RegistrySettings(cluster, shared ++ own)
+    // A token takes precedence over a user.
+    val rest =
+      if (own.contains(RegistryOptionSpecs.UserInfo.key)) shared - RegistryOptionSpecs.Token.key else shared
+    RegistrySettings(cluster, rest ++ own)
   }
 
   /** Whether some cluster has a registry. */

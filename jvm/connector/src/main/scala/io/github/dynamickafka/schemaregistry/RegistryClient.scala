@@ -32,7 +32,7 @@ private[schemaregistry] final class RegistryClient(http: RegistryHttp) {
   def register(settings: RegistrySettings, subject: String, schema: RegisteredSchema): Int = {
     val path = Seq("subjects", subject, "versions")
     http.ask(settings, RegistryRequest(path, Some(body(schema)), s"the schema of subject '$subject'")) match {
-      case RegistryAnswer.Found(json) => json.path("id").asInt
+      case RegistryAnswer.Found(json) => idOf(settings, subject, json)
       case other => throw rejected(settings, subject, other)
     }
   }
@@ -43,10 +43,20 @@ private[schemaregistry] final class RegistryClient(http: RegistryHttp) {
       settings,
       RegistryRequest(Seq("subjects", subject), Some(body(schema)), s"the schema of subject '$subject'")
     ) match {
-      case RegistryAnswer.Found(json) => Some(json.path("id").asInt)
+      case RegistryAnswer.Found(json) => Some(idOf(settings, subject, json))
       case RegistryAnswer.Unknown => None
       case other => throw rejected(settings, subject, other)
     }
+
+  /** Records with an id that no registry gave could not be read. */
+  private def idOf(settings: RegistrySettings, subject: String, json: JsonNode): Int =
+    if (json.path("id").isInt) json.get("id").asInt
+    else throw Errors.registryUnavailable(
+      settings.shown,
+      settings.cluster,
+      s"the schema of subject '$subject'",
+      "the response has no id"
+    )
 
   private def rejected(settings: RegistrySettings, subject: String, answer: RegistryAnswer) = {
     val reason = answer match {

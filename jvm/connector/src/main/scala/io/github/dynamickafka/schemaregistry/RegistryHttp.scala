@@ -5,6 +5,7 @@ import java.net.http.HttpClient
 import java.net.http.HttpRequest
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.HttpResponse
+import java.security.cert.CertificateException
 import java.time.Duration
 import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
 
@@ -107,8 +108,24 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
     val client =
       try if (resolved.tls.isEmpty) plain else create(Some(RegistryTls.context(resolved.tls)), limitMs)
       catch { case e: KafkaException => throw unavailable(settings, request, FailureText.of(e)) }
-    exchange(client, message.build(), limitMs).flatMap(judge(settings, request, _))
+    exchange(client, message.build(), limitMs) match {
+      case Right(response) => judge(settings, request, response)
+      // No further attempt changes the certificate.
+      case Left(e) if isUntrusted(e) =>
+        throw unavailable(
+          settings,
+          request,
+          s"TLS: its certificate is not trusted, or is not one for this address (${FailureText.of(e)}). Set " +
+            s"'${RegistryOptionSpecs.Prefix}ssl.truststore.*' to the certificate of its authority"
+        )
+      case Left(e) => Left(FailureText.of(e))
+    }
   }
+
+  private def isUntrusted(e: Throwable): Boolean =
+    Iterator.iterate(e)(
+      _.getCause
+    ).takeWhile(_ != null).take(MostCauses).exists(_.isInstanceOf[CertificateException])
 
   private def judge(
       settings: RegistrySettings,
@@ -133,18 +150,19 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
   private def unavailable(settings: RegistrySettings, request: RegistryRequest, reason: String) =
     Errors.registryUnavailable(settings.shown, settings.cluster, request.what, reason)
 
+  /** Left: why there is no response. */
   private def exchange(
       client: HttpClient,
       request: HttpRequest,
       limitMs: Long
-  ): Either[String, HttpResponse[String]] = {
+  ): Either[IOException, HttpResponse[String]] = {
     // The timeout of a request covers only the headers of the response.
     val sent = client.sendAsync(request, HttpResponse.BodyHandlers.ofString())
     try Right(sent.get(limitMs, TimeUnit.MILLISECONDS))
     catch {
-      case _: TimeoutException => Left(s"no complete response within $limitMs ms")
+      case _: TimeoutException => Left(new IOException(s"no complete response within $limitMs ms"))
       case e: ExecutionException => Left(e.getCause match {
-          case io: IOException => FailureText.of(io)
+          case io: IOException => io
           case other => throw other
         })
     } finally {
@@ -168,6 +186,7 @@ private[schemaregistry] object RegistryHttp {
 
   private val Pauses = Backoff(firstMs = 100L, longestMs = 5000L)
   private val ConnectMs = 10000L
+  private val MostCauses = 20
   private val mapper = new ObjectMapper
 
   /** For all registries without own TLS settings. Its threads are daemons. */

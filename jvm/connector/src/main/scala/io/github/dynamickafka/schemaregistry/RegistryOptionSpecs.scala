@@ -1,6 +1,6 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.config.option.{OptionName, OptionSpec, OptionType}
 
 /** The options `registry.*`, of source and sink; each is also an option of one cluster. */
 private[dynamickafka] object RegistryOptionSpecs {
@@ -81,8 +81,15 @@ private[dynamickafka] object RegistryOptionSpecs {
   val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ Tls.map(_._2)
   val all: Seq[OptionSpec[_]] = reading :+ AutoRegister
 
+  /** Whether an option about formats may be stored: not a secret, unless it is a reference to one. */
+  def isStorable(name: String, value: String): Boolean =
+    !OptionName.normalize(name).startsWith(Prefix) || all.find(_.named(name)).exists { spec =>
+      value.contains("${") || !(spec.secret || (spec == Url && value.exists("@?".contains(_))))
+    }
+
   /** Which option `name` means without the prefix: as Flink writes the options of its formats. */
-  def withoutPrefix(name: String): Option[OptionSpec[_]] = all.find(_.named(Prefix + name))
+  def withoutPrefix(name: String, of: Seq[OptionSpec[_]] = all): Option[OptionSpec[_]] =
+    of.find(_.named(Prefix + name))
 
   private def spec[T](
       name: String,

@@ -11,20 +11,36 @@ private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (clien
    * The id of the schema in the subject, which is asked for once in a process.
    *
    * @param autoRegister whether the schema is added to a subject that does not have it
+   * @param registered the same schema as a registry has it: where it is the newest of the subject, it has the id of that one. A
+   *                   schema that refers to others has a text of its own in each of the two.
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException SCHEMA_NOT_FOUND without `autoRegister`,
    *         REGISTRY_UNAVAILABLE, REGISTRY_AUTHENTICATION_FAILED
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA, if the registry rejects it
    */
-  def id(settings: RegistrySettings, subject: String, schema: RegisteredSchema, autoRegister: Boolean): Int =
+  def id(
+      settings: RegistrySettings,
+      subject: String,
+      schema: RegisteredSchema,
+      autoRegister: Boolean,
+      registered: Option[RegisteredSchema] = None
+  ): Int = {
+    def missing(reason: String) = Errors.schemaNotFound(settings.shown, settings.cluster, subject, reason)
     ids.get((settings.url, subject, schema)) { () =>
-      if (autoRegister) Some(client.register(settings, subject, schema))
-      else client.lookUp(settings, subject, schema)
-    }.getOrElse(throw Errors.schemaNotFound(
-      settings.shown,
-      settings.cluster,
-      subject,
+      newest(settings, subject, registered).orElse {
+        if (schema.references.nonEmpty)
+          throw missing(
+            "its newest version is another one, and a schema that refers to others is not registered"
+          )
+        if (autoRegister) Some(client.register(settings, subject, schema))
+        else client.lookUp(settings, subject, schema)
+      }
+    }.getOrElse(throw missing(
       s"the subject does not have this schema, and '${RegistryOptionSpecs.AutoRegister.name}' is 'false'"
     ))
+  }
+
+  private def newest(settings: RegistrySettings, subject: String, registered: Option[RegisteredSchema]) =
+    registered.flatMap(own => client.latest(settings, subject).filter(_.schema == own).map(_.id))
 }
 
 private[dynamickafka] object SchemaRegistrar {

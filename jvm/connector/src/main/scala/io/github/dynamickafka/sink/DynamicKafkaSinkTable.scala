@@ -68,7 +68,11 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           SinkOptionSpecs.table,
           SourceOptionSpecs.table
         )
-        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, of, answer)
+        val ofStatement = info match {
+          case statement: StatementInfo => statement.ofStatement
+          case _ => Set.empty[String]
+        }
+        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, of, answer, ofStatement)
       }
     )
     sinks += info.queryId -> sink
@@ -83,8 +87,13 @@ private[dynamickafka] object DynamicKafkaSinkTable {
    *
    * @return the parsed options
    */
-  def check(options: CaseInsensitiveStringMap, schema: StructType, ofTable: Boolean = false): SinkOptions = {
-    val parsed = SinkOptionsParser.parse(options, ofTable)
+  def check(
+      options: CaseInsensitiveStringMap,
+      schema: StructType,
+      ofTable: Boolean = false,
+      ofStatement: Set[String] = Set.empty
+  ): SinkOptions = {
+    val parsed = SinkOptionsParser.parse(options, ofTable, ofStatement)
     val found = columns(schema, parsed.format)
     if (parsed.streamId.isEmpty && !found.hasStream)
       throw Errors.missingOption(
@@ -100,9 +109,10 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       schema: StructType,
       queryId: String,
       of: Option[String],
-      answer: () => Option[KafkaStream]
+      answer: () => Option[KafkaStream],
+      ofStatement: Set[String]
   ): QuerySink = {
-    val parsed = check(options, schema, of.isDefined)
+    val parsed = TargetSchemas.withSchema(check(options, schema, of.isDefined, ofStatement))
     for (table <- of; name <- InputColumns.ignored(schema, parsed.format).headOption)
       throw Errors.invalidColumn(
         name,

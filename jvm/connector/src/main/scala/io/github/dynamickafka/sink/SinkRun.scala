@@ -20,7 +20,6 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.encode.WriteOptionsParser
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.metadata.KafkaStream
@@ -107,6 +106,7 @@ private[sink] final class SinkRun(
       clock
     )
   )
+  private val formats = new ClusterWriteFormats(options, columns, ofFormat)
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
   if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
@@ -125,7 +125,6 @@ private[sink] final class SinkRun(
     clock
   )
   private val told = mutable.Set.empty[String]
-  private val columnsOf = mutable.Map.empty[(Map[String, String], Map[String, String]), Option[InputColumns]]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
@@ -137,6 +136,8 @@ private[sink] final class SinkRun(
     val topology = responding(known, properties)
     val next = plan.filter(_.topology == topology).getOrElse(newPlan(topology, properties))
     plan = Some(next)
+    val ofClusters = formats.of(topology)
+    val ids = formats.ids(topology, ofClusters)
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
@@ -150,7 +151,8 @@ private[sink] final class SinkRun(
     )
     WriterFactory(
       columns,
-      ofClusters(topology),
+      ofClusters,
+      ids,
       topology.streams,
       next.producers,
       options.routing,
@@ -169,21 +171,6 @@ private[sink] final class SinkRun(
       ),
       open
     )
-  }
-
-  /** The columns for clusters with another format, which the metadata may have changed. */
-  private def ofClusters(topology: WriteTopology): Map[String, InputColumns] = {
-    val scope = new ClusterScope(options.clusters, topology.clusters.keySet.toSet)
-    val entries = options.streamId.flatMap(topology.streams.get).toSeq.flatMap(_.clusters)
-    val made = topology.clusters.keys.toSeq.flatMap { id =>
-      val metadata = entries.find(_.cluster == id).fold(Map.empty[String, String])(_.formatOptions)
-      val own = (scope.formats(id), metadata)
-      columnsOf.getOrElseUpdate(
-        own,
-        options.clusterFormats.of(own._1, own._2, WriteOptionsParser.parse).map(ofFormat)
-      ).map(id -> _)
-    }
-    made.toMap
   }
 
   private def recover(): Unit = {

@@ -1,6 +1,5 @@
 package io.github.dynamickafka.sink
 
-import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
@@ -9,12 +8,13 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.schemaregistry.Frame
 import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
-import io.github.dynamickafka.sink.row.{InputColumns, OutputRow}
+import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
   Ages,
   TaskAttempt,
@@ -30,14 +30,16 @@ import io.github.dynamickafka.topology.WriteStream
  * Everything that the tasks of one batch require, with one topology for all of them. Serialized to executors. Contains
  * secrets, like the options of Spark's Kafka sink.
  *
- * @param ofClusters by cluster id, where records have another format
+ * @param ofClusters by cluster id, where records have another format or registry
+ * @param ids those of the schemas that the driver has asked registries for
  * @param producers by cluster id
  * @param exactlyOnce settings of exactly-once delivery
  * @param open receives the transactions of each task that has finished
  */
 private[sink] final case class WriterFactory(
     columns: InputColumns,
-    ofClusters: Map[String, InputColumns],
+    ofClusters: Map[String, ClusterColumns],
+    ids: Map[Frame.Place, Int],
     streams: Map[String, WriteStream],
     producers: Map[String, ProducerSettings],
     routing: ClusterRouting,
@@ -62,7 +64,7 @@ private[sink] final case class WriterFactory(
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, lanes.partitions, partition)
-    new RowWriter(columns, ofClusters, new RecordRouting(router, picker, deadLetters), lanes, open)
+    new RowWriter(columns, ofClusters, ids, new RecordRouting(router, picker, deadLetters), lanes, open)
   }
 
   private def shared: TaskSender = {
@@ -122,7 +124,8 @@ private[sink] object WriterFactory {
 /** Writes the rows of one task. */
 private[sink] final class RowWriter(
     columns: InputColumns,
-    ofClusters: Map[String, InputColumns],
+    ofClusters: Map[String, ClusterColumns],
+    ids: Map[Frame.Place, Int],
     routing: RecordRouting,
     lanes: TaskSender,
     open: Option[OpenTransactions]
@@ -130,19 +133,15 @@ private[sink] final class RowWriter(
   private val counter = new WriteCounter
   private val read = columns.reader()
 
-  private val others = ofClusters.map { case (id, of) => id -> of.reader() }
+  private val format = new RecordFormat(ClusterColumns(columns, encodes = false), ids)
+  private val others = ofClusters.map { case (id, of) => id -> new RecordFormat(of, ids) }
   private var current: InternalRow = _
 
   private val send: (String, Record) => Unit = (cluster, routed) => {
-    val record = if (others.isEmpty) routed else others.get(cluster).fold(routed)(inFormat(routed, _))
+    val record =
+      (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed, current)
     lanes.send(cluster, record)
     counter.add(cluster, record)
-  }
-
-  /** The same record in the format of its cluster. The key of the stream's format has routed it. */
-  private def inFormat(record: Record, read: InternalRow => OutputRow): Record = {
-    val own = read(current)
-    new ProducerRecord(record.topic, record.partition, record.timestamp, own.key, own.value, record.headers)
   }
 
   override def write(row: InternalRow): Unit = {

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source
 
 import io.github.dynamickafka.config.{ClusterScope, SourceOptions}
 import io.github.dynamickafka.format.decode.Decoders
-import io.github.dynamickafka.format.{ClusterLayouts, FormatOptionsParser, Layout}
+import io.github.dynamickafka.format.{ClusterLayouts, Format, FormatOptionsParser, Layout}
 import io.github.dynamickafka.source.read.Decoding
 import io.github.dynamickafka.topology.Topology
 
@@ -21,13 +21,21 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
       (id, cluster) <- topology.clusters.toSeq
       topic <- cluster.topics.values.toSeq ++ cluster.patterns.map(_.topic)
     } yield (id, topic.stream) -> layout(scope.formats(id), topic.formatOptions)
+    layouts.collect { case ((id, _), None) => id }.foreach(check)
     base.copy(ofClusters = layouts.toMap.collect { case (of, Some(layout)) => of -> layout })
+  }
+
+  /** Finds a cluster without a registry before a task does. */
+  private def check(cluster: String): Unit = (base.layout.value +: base.layout.key.toSeq).foreach { side =>
+    if (side.format.format == Format.AvroConfluent || side.format.format == Format.ProtobufConfluent) {
+      val _ = side.format.registries.of(cluster)
+    }
   }
 
   private def layout(ofOptions: Map[String, String], ofMetadata: Map[String, String]): Option[Layout] =
     known.getOrElse(
       (ofOptions, ofMetadata), {
-        val made = options.clusterFormats.of(ofOptions, ofMetadata, FormatOptionsParser.parse).map { own =>
+        val made = options.clusterFormats.of(ofOptions, ofMetadata, FormatOptionsParser.parse(_)).map { own =>
           val layout = ClusterLayouts.of(base.layout, ProtobufFiles.loaded(own, isGiven = false))
           (layout.value +: layout.key.toSeq).foreach(Decoders.check)
           layout

@@ -42,22 +42,30 @@ private[dynamickafka] final class DynamicKafkaTable(
   override def capabilities(): ju.Set[TableCapability] =
     ju.EnumSet.of(TableCapability.BATCH_READ, TableCapability.MICRO_BATCH_READ)
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = {
-    val parsed =
-      DynamicKafkaTable.loaded(
-        RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable), declared),
-        user
-      )
+  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
+    newScanBuilder(options, Set.empty[String])
+
+  /** @param ofStatement names of options that one query of a table sets */
+  def newScanBuilder(options: CaseInsensitiveStringMap, ofStatement: Set[String]): ScanBuilder = {
+    val parsed = DynamicKafkaTable.loaded(
+      RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable, ofStatement), declared),
+      user
+    )
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
 
 private[dynamickafka] object DynamicKafkaTable {
 
-  def parse(options: CaseInsensitiveStringMap, ofTable: Boolean = false): SourceOptions =
+  def parse(
+      options: CaseInsensitiveStringMap,
+      ofTable: Boolean = false,
+      ofStatement: Set[String] = Set.empty
+  ): SourceOptions =
     SourceOptionsParser.parse(
       SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table),
-      ofTable
+      ofTable,
+      ofStatement
     )
 
   /**

@@ -110,6 +110,12 @@ private[dynamickafka] final case class TopologyTopic(
     formatOptions: Map[String, String] = Map.empty
 ) {
   def reads(partition: Int): Boolean = partitions.forall(_(partition))
+
+  /** Without the options of registries, which may be secrets. */
+  override def toString: String = {
+    val format = formatOptions.keys.toSeq.sorted.mkString(", ")
+    s"TopologyTopic($stream, $draining, $startingOffsets, $stoppingOffsets, $partitions, $matched, $format)"
+  }
 }
 
 private[dynamickafka] object TopologyTopic {

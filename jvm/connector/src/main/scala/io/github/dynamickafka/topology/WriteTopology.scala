@@ -3,8 +3,8 @@ package io.github.dynamickafka.topology
 import scala.collection.immutable.SortedMap
 
 /**
- * The streams that a query can write to, at one moment. Immutable. Tasks use `streams` for routing, which contains no
- * secrets. `clusters` stays on the driver.
+ * The streams that a query can write to, at one moment. Immutable. Tasks use `streams` for routing; `clusters` stays on the
+ * driver.
  *
  * @param streams by stream id
  * @param clusters all clusters of these streams, by cluster id, with their properties
@@ -78,4 +78,8 @@ private[dynamickafka] final case class WriteEntry(
   def only: Option[String] = Option.when(topics.size == 1 && pattern.isEmpty)(topics.head._1)
 
   def partitions(topic: String): Option[IndexedSeq[Int]] = topics.get(topic).flatten
+
+  /** Without the options of registries, which may be secrets. */
+  override def toString: String =
+    s"WriteEntry($cluster, $topics, $pattern, $closed, ${formatOptions.keys.toSeq.sorted.mkString(", ")})"
 }

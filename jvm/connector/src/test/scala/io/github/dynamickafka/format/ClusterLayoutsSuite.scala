@@ -28,7 +28,7 @@ class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
       ofMetadata: Boolean = true
   ): Option[FormatOptions] =
     ClusterFormats(stream, ofMetadata, SourceOptionSpecs.table)
-      .of(clusterOptions, metadata, FormatOptionsParser.parse)
+      .of(clusterOptions, metadata, FormatOptionsParser.parse(_))
 
   /** The columns of a record, as Spark would see them. */
   private def decoded(of: Layout, bytes: Array[Byte]): Seq[Any] = {
@@ -52,6 +52,52 @@ class ClusterLayoutsSuite extends AnyFunSuite with TimeLimit {
 
   test("without another format, the cluster has that of the stream") {
     assert(own().isEmpty && own(Map("registry.url" -> "http://r")).isEmpty)
+  }
+
+  private def registryOf(
+      stream: Map[String, String],
+      metadata: Map[String, String],
+      options: Map[String, String] = Map.empty,
+      ofMetadata: Boolean = true
+  ) = ClusterFormats(stream, ofMetadata, SourceOptionSpecs.table)
+    .of(options, metadata, FormatOptionsParser.parse(_)).map(_.value.registries.of("green"))
+
+  test("the registry of the metadata is that of the cluster: below its options, above those of the stream") {
+    val avro = Map("format" -> "avro-confluent", "schema" -> "id INT", "registry.url" -> "http://all:1")
+    val metadata = Map("registry.url" -> "http://green:1", "registry.basicAuth.userInfo" -> "u:p")
+    val found = registryOf(avro + ("registry.bearerAuth.token" -> "t"), metadata).get
+    assert(found.url == "http://green:1" && found.resolved().authorization.exists(_.startsWith("Basic")))
+    val option = Map("registry.url" -> "http://own:1")
+    assert(registryOf(avro, metadata, option).map(_.url).contains("http://own:1"))
+    assert(registryOf(avro, metadata, ofMetadata = false).isEmpty)
+    val stated = ClusterFormats(avro, ofMetadata = true, SourceOptionSpecs.table, Set("registry.URL"))
+      .of(Map.empty, metadata, FormatOptionsParser.parse(_)).get.value.registries.of("green")
+    assert(stated.url == "http://all:1" && stated.resolved().authorization.isDefined)
+    // Also where the format of the metadata does not count, and where only this cluster has a registry.
+    val format = Map("value.format" -> "avro-confluent")
+    assert(registryOf(
+      stream,
+      metadata + ("format" -> "csv"),
+      format + ("schema" -> "id INT")
+    ).map(_.url).contains("http://green:1"))
+    assert(registryOf(
+      stream,
+      metadata + ("format" -> "avro-confluent")
+    ).map(_.url).contains("http://green:1"))
+    // Writes may register; what the source does not have is of no effect.
+    assert(registryOf(avro, Map("registry.autoRegister" -> "false")).isEmpty)
+    val e = Options.refused(registryOf(avro, Map("registry.ur" -> "http://secret:1")))
+    assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID" && e.getMessage.contains("'registry.ur'"))
+    assert(!e.getMessage.contains("secret"))
+  }
+
+  test("a cluster without a registry, in a stream that has one") {
+    val avro = Map("format" -> "avro-confluent", "schema" -> "id INT", "registry.url" -> "http://all:1")
+    val of = ClusterFormats(avro, ofMetadata = true, SourceOptionSpecs.table)
+    val metadata = Map("format" -> "json", "schema" -> "id INT", "registry.url" -> "http://green:1")
+    assert(of.of(Map.empty, metadata, FormatOptionsParser.parse(_)).get.value.format == Format.Json)
+    assert(of.of(Map("format" -> "json", "schema" -> "id INT"), Map.empty, FormatOptionsParser.parse(_))
+      .get.value.format == Format.Json)
   }
 
   test("another format with the columns of the stream; options of the stream's format do not apply") {

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.config.Options.reference
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, settingsOf}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{LocalCertificates, TimeLimit}
 import io.github.dynamickafka.time.Clock
 
 class RegistryClientSuite extends AnyFunSuite with TimeLimit {
@@ -192,24 +192,85 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit {
         val url = RegistryOptionSpecs.Url.key
         val registries = Registries(Map(url -> blue.url), Map("green.registry.url" -> green.url))
         val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
-        val framing = new Framing(registries, schema, ofKeys = false, new SchemaRegistrar(client))
+        def framing(of: Registries, ofKeys: Boolean, known: (Frame.Place, Int)*) =
+          new Framing(Frame(of, schema, ofKeys), known.toMap, new SchemaRegistrar(client))
+        val values = framing(registries, ofKeys = false)
         (1 to 2).foreach { _ =>
-          assert(framing.framed("blue", "t", Array(9)).toSeq == Seq[Byte](0, 0, 0, 0, 1, 9))
-          assert(framing.framed("green", "t", Array(9)).toSeq == Seq[Byte](0, 0, 0, 0, 2, 9))
+          assert(values.framed("blue", "t", Array(9)).toSeq == Seq[Byte](0, 0, 0, 0, 1, 9))
+          assert(values.framed("green", "t", Array(9)).toSeq == Seq[Byte](0, 0, 0, 0, 2, 9))
         }
         assert(blue.paths == Seq("/subjects/t-value/versions"))
-        val keys = new Framing(registries, schema, ofKeys = true, new SchemaRegistrar(client))
-        assert(keys.id("blue", "t") == 1 && blue.paths.last == "/subjects/t-key/versions")
+        val keys = framing(registries, ofKeys = true)
+        assert(keys.framed("blue", "t", Array.empty).toSeq == Seq[Byte](0, 0, 0, 0, 1))
+        assert(blue.paths.last == "/subjects/t-key/versions")
         val named = Registries(Map(url -> blue.url, RegistryOptionSpecs.Subject.key -> "s"))
         val refusing =
           named.copy(shared = named.shared + (RegistryOptionSpecs.AutoRegister.key -> "false"))
-        val e =
-          failure(new Framing(refusing, schema, ofKeys = false, new SchemaRegistrar(client)).id("blue", "t"))
+        val e = failure(framing(refusing, ofKeys = false).framed("blue", "t", Array.empty))
         assert(e.getCondition == "DYNAMIC_KAFKA.SCHEMA_NOT_FOUND" && e.getMessage.contains("'s'"))
-        new Framing(named, schema, ofKeys = false, new SchemaRegistrar(client)).id("blue", "t")
+        framing(named, ofKeys = false).framed("blue", "t", Array.empty)
         assert(blue.paths.last == "/subjects/s/versions")
+        val before = blue.requests.size
+        val known = framing(named, ofKeys = false, Frame.Place("blue", "t", ofKeys = false) -> 7)
+        assert(known.framed("blue", "t", Array.empty).toSeq == Seq[Byte](0, 0, 0, 0, 7))
+        assert(blue.requests.size == before)
       }
     }
+  }
+
+  test(
+    "a schema of a registry has the id of the newest version, and is not sent; one with references never is"
+  ) {
+    serving { server =>
+      val references = """[{"name": "x", "subject": "x", "version": 1}]"""
+      server.register("x", "\"int\"")
+      val id = server.register("s", "\"long\"", references = references)
+      val registered = client.latest(server.settings(), "s").map(_.schema)
+      assert(registered.exists(_.references.map(_.name) == Seq("x")))
+      val own = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
+      Seq(true, false).foreach(auto =>
+        assert(new SchemaRegistrar(client).id(server.settings(), "s", own, auto, registered) == id)
+      )
+      assert(!server.requests.exists(_.method == "POST"))
+      server.register("s", "\"double\"")
+      val e =
+        failure(new SchemaRegistrar(client).id(server.settings(), "s", registered.get, true, registered))
+      assert(e.getCondition == "DYNAMIC_KAFKA.SCHEMA_NOT_FOUND" && e.getMessage.contains("refers to others"))
+    }
+  }
+
+  test("a response without an id is none") {
+    serving { server =>
+      server.behave = _ => Some(Answer(200, "{}"))
+      val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
+      Seq(true, false).foreach(auto =>
+        assertUnavailable(
+          failure(new SchemaRegistrar(client).id(server.settings(), "s", schema, auto)),
+          "the response has no id"
+        )
+      )
+    }
+  }
+
+  test("TLS: an authority in registry.ssl.*; another one fails at once, and the text says what to set") {
+    def certificates(name: String) =
+      new LocalCertificates(Files.createTempDirectory("registry").resolve(name))
+    val (own, other) = (certificates("own"), certificates("other"))
+    val server = new RegistryServer(tls = Some(own.context))
+    try {
+      val id = server.register("s", "\"int\"")
+      assert(client.schema(server.settings(own.trusting.toSeq: _*), id).map(_.text).contains("\"int\""))
+      for (trusting <- Seq(other.trusting, Map.empty[String, String])) {
+        val settings = server.settings(trusting.toSeq :+ ("timeoutMs" -> "600000"): _*)
+        val e = failure(client.schema(settings, id))
+        assertUnavailable(e, "its certificate is not trusted")
+        assert(
+          e.getMessage.contains("registry.ssl.truststore") && e.getMessage.contains("'blue'"),
+          e.getMessage
+        )
+      }
+      assert(server.requests.size == 1)
+    } finally server.close()
   }
 
   test("a schema is registered once, or looked up") {

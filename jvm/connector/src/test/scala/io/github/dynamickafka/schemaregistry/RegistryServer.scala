@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.sun.net.httpserver.HttpExchange
+import javax.net.ssl.SSLContext
 
 import io.github.dynamickafka.testkit.LocalHttpServer
 
@@ -16,7 +17,8 @@ import io.github.dynamickafka.testkit.LocalHttpServer
  *
  * @param firstId the id of the first schema, so that two registries have different ids or the same ones
  */
-private[dynamickafka] final class RegistryServer(firstId: Int = 1) extends LocalHttpServer {
+private[dynamickafka] final class RegistryServer(firstId: Int = 1, tls: Option[SSLContext] = None)
+    extends LocalHttpServer(tls) {
   import RegistryServer._
 
   /** Before the answer to each request: None answers as a registry does. */
@@ -120,8 +122,11 @@ private[dynamickafka] object RegistryServer {
       }.toMap
     )
 
-  def serving[A](body: RegistryServer => A): A = {
-    val server = new RegistryServer
+  def serving[A](body: RegistryServer => A): A = servingFrom(1)(body)
+
+  /** @param firstId see [[RegistryServer]] */
+  def servingFrom[A](firstId: Int)(body: RegistryServer => A): A = {
+    val server = new RegistryServer(firstId)
     try body(server)
     finally server.close()
   }

@@ -5,15 +5,20 @@ import java.util.concurrent.Executors
 
 import scala.jdk.CollectionConverters._
 
-import com.sun.net.httpserver.{HttpExchange, HttpServer}
+import com.sun.net.httpserver.{HttpExchange, HttpServer, HttpsConfigurator, HttpsServer}
+import javax.net.ssl.SSLContext
 
-/** An HTTP server of a test. It can be stopped and started again at the same address. */
-abstract class LocalHttpServer extends AutoCloseable {
+/**
+ * An HTTP server of a test. It can be stopped and started again at the same address.
+ *
+ * @param tls None: without TLS
+ */
+abstract class LocalHttpServer(tls: Option[SSLContext] = None) extends AutoCloseable {
   private val threads = Executors.newCachedThreadPool()
   private var server = bind(0)
   private val port = server.getAddress.getPort
 
-  protected val address: String = s"http://127.0.0.1:$port"
+  protected val address: String = s"http${if (tls.isDefined) "s" else ""}://127.0.0.1:$port"
 
   protected def reply(exchange: HttpExchange): Unit
 
@@ -31,7 +36,12 @@ abstract class LocalHttpServer extends AutoCloseable {
   }
 
   private def bind(at: Int): HttpServer = {
-    val bound = HttpServer.create(new InetSocketAddress("127.0.0.1", at), 0)
+    val address = new InetSocketAddress("127.0.0.1", at)
+    val bound = tls.fold(HttpServer.create(address, 0)) { context =>
+      val secure = HttpsServer.create(address, 0)
+      secure.setHttpsConfigurator(new HttpsConfigurator(context))
+      secure
+    }
     bound.createContext("/", (exchange: HttpExchange) => reply(exchange))
     bound.setExecutor(threads)
     bound.start()

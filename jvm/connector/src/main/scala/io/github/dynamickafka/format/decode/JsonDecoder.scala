@@ -53,6 +53,9 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
   /** The name at each position of the object before: most records have the same names in the same order. */
   private val last = new Array[Name](Positions)
 
+  /** The names of [[last]] that no column has. */
+  private val skipped = new Array[Array[Byte]](Positions)
+
   /** The field whose value is being read. */
   private var current: JsonField = _
 
@@ -93,6 +96,7 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
           current = null
         }
         position += 1
+        position += parser.skip(skipped, position)
         name = next(parser, position)
       }
       parser.currentToken() eq JsonToken.END_OBJECT
@@ -118,7 +122,10 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
       name = new Name(new SerializedString(text), byName.get(text))
       val _ = names.put(text, name)
     }
-    if (position < Positions) last(position) = name
+    if (position < Positions) {
+      last(position) = name
+      skipped(position) = name.quoted
+    }
     name
   }
 
@@ -200,5 +207,9 @@ private[decode] object JsonDecoder {
   private val Positions = 256
 
   /** @param field null if no column has this name */
-  private final class Name(val text: SerializedString, val field: JsonField)
+  private final class Name(val text: SerializedString, val field: JsonField) {
+
+    /** null if a column has this name. */
+    val quoted: Array[Byte] = if (field eq null) JsonSkip.quoted(text.asQuotedUTF8) else null
+  }
 }

@@ -32,6 +32,7 @@ private[decode] final class RecordParser(factory: JsonFactory, features: Int)
     ) {
 
   private val longest = factory.streamReadConstraints.getMaxStringLength
+  private val longestNumber = factory.streamReadConstraints.getMaxNumberLength
 
   /** Begins with the next record. The one before has been read to the end of its object. */
   def reset(bytes: Array[Byte]): Unit = {
@@ -45,6 +46,33 @@ private[decode] final class RecordParser(factory: JsonFactory, features: Int)
     _nextToken = null
     _tokenIncomplete = false
   }
+
+  /**
+   * Skips fields with simple values after the current value, which has been read or is a string.
+   *
+   * @param expected the names of the fields that follow, as [[JsonSkip.quoted]]; null where one is not to be skipped
+   * @param from the index of the next name
+   * @return how many fields were skipped
+   */
+  def skip(expected: Array[Array[Byte]], from: Int): Int =
+    if (from >= expected.length || (expected(from) eq null)) 0
+    else {
+      if (_tokenIncomplete) {
+        _tokenIncomplete = false
+        _skipString()
+      }
+      var next = from
+      var at = _inputPtr
+      while (at >= 0) {
+        _inputPtr = at
+        at =
+          if (next < expected.length && (expected(next) ne null))
+            JsonSkip.field(_inputBuffer, at, _inputEnd, expected(next), longestNumber)
+          else -1
+        if (at >= 0) next += 1
+      }
+      next - from
+    }
 
   /** How many names the parser remembers: keys of maps may be different in each record. */
   def names: Int = _symbols.size

@@ -10,11 +10,12 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 import io.github.dynamickafka.format.AvroSchemas
 import io.github.dynamickafka.format.encode.SideSource.Fields
+import io.github.dynamickafka.format.registry.RegistryAvro
 
 /** Encodes fields in Avro's binary encoding without a header, by Spark's serializer, as `to_avro` does. */
 private[encode] final class AvroEncoder(side: Fields) extends Encoder {
   private val schema: Schema =
-    side.avro.fold(AvroSchemas.of(side.schema))(new Schema.Parser().parse(_))
+    side.avro.fold(AvroSchemas.of(side.schema))(RegistryAvro.parse)
   private val toRecord = DynamicKafkaAvro.serializer(schema, side.schema)
   private val writer = new GenericDatumWriter[Any](schema)
   private val bytes = new ByteArrayOutputStream

@@ -14,9 +14,9 @@ import io.github.dynamickafka.format.encode.SideSource.Fields
 private[dynamickafka] object Encoders {
 
   def of(side: Fields): Encoder = side.format.format match {
-    case Format.Json => new JsonEncoder(side)
+    case Format.Json | Format.JsonConfluent => new JsonEncoder(side)
     case Format.Csv => new CsvEncoder(side)
-    case Format.Avro => new AvroEncoder(side)
+    case Format.Avro | Format.AvroConfluent => new AvroEncoder(side)
     case other => throw new IllegalArgumentException(s"${other.name} has no fields")
   }
 
@@ -58,7 +58,7 @@ private[dynamickafka] object Encoders {
     val row = BoundReference(0, side.schema, nullable = false)
     val zone = side.format.options.get("timeZone")
     side.format.format match {
-      case Format.Json =>
+      case Format.Json | Format.JsonConfluent =>
         failure(StructsToJson(side.format.options, row, zone).checkInputDataTypes())
       case Format.Csv =>
         side.schema.fields.find(_.dataType == BinaryType)

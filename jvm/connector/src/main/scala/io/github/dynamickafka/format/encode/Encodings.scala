@@ -14,6 +14,7 @@ import io.github.dynamickafka.format.{
   SchemaText,
   SideFormat
 }
+import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /** Makes the [[Encoding]] of a query from the options and the columns of its rows. */
 private[dynamickafka] object Encodings {
@@ -26,12 +27,19 @@ private[dynamickafka] object Encodings {
    */
   def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
     val made = new Encodings(options, input, routing, caseSensitive)
-    val encoding = Encoding(made.value, made.key)
-    (encoding.value +: encoding.key.toSeq).foreach {
-      case fields: Fields => Encoders.check(fields, options.schema.isDefined)
-      case _ => ()
+    // The columns of `schema=registry` are not known yet when only the options are checked.
+    if (options.schemaFromRegistry) Encoding(made.value, made.key)
+    else {
+      (made.value +: made.key.toSeq).foreach {
+        case fields: Fields => Encoders.check(fields, options.schema.isDefined)
+        case _ => ()
+      }
+      Encoding(
+        made.value,
+        made.key,
+        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true))
+      )
     }
-    encoding
   }
 
   /** Read from Kafka, but not to be written: in a record they would be taken for what they are not. */
@@ -130,7 +138,8 @@ private final class Encodings(
       encoded(
         options.value,
         of,
-        options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty)
+        options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty),
+        options.schema.flatMap(_.registered)
       )
     }
 
@@ -148,16 +157,23 @@ private final class Encodings(
     }
 
   /** The time zone is that of the session that starts the query, as with Spark's functions. */
-  private def encoded(side: SideFormat, of: Seq[(StructField, Expression)], avro: Option[String]): Fields = {
+  private def encoded(
+      side: SideFormat,
+      of: Seq[(StructField, Expression)],
+      avro: Option[String],
+      registered: Option[RegisteredSchema] = None
+  ): Fields = {
     val zone = side.format match {
-      case Format.Json | Format.Csv => Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      case Format.Json | Format.JsonConfluent | Format.Csv =>
+        Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
       case _ => Map.empty[String, String]
     }
     Fields(
       side.copy(options = zone ++ side.options),
       SchemaText.nullable(StructType(of.map(_._1))),
       of.map(_._2),
-      avro
+      avro,
+      registered
     )
   }
 }

@@ -2,12 +2,14 @@ package io.github.dynamickafka.format.encode
 
 import io.github.dynamickafka.config.option.{FormatKey, OptionName, OptionSpec, OptionType}
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatSetting}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the sink about formats: names and types as those of the source, see [[FormatOptionSpecs]]. */
 private[dynamickafka] object WriteOptionSpecs {
 
   /** Those that can be written. */
-  val formats: Seq[Format] = Seq(Format.Raw, Format.Text, Format.Json, Format.Csv, Format.Avro)
+  val formats: Seq[Format] = Seq(Format.Raw, Format.Text, Format.Json, Format.Csv, Format.Avro) ++
+    Seq(Format.AvroConfluent, Format.JsonConfluent)
 
   private val formatType = OptionType.oneOf(formats.map(f => f.name -> f): _*)
 
@@ -41,8 +43,8 @@ private[dynamickafka] object WriteOptionSpecs {
   val Schema: OptionSpec[String] = FormatOptionSpecs.Schema.copy(
     defaultText = "the columns of the DataFrame",
     doc =
-      "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, or an Avro schema of a record. " +
-        "The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
+      "The columns of the records: DDL (`id BIGINT, name STRING`), the JSON of a `StructType`, an Avro schema of a record, or " +
+        "`registry`: the newest schema in the registry of a format that has one. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
   )
 
   val MetadataPrefix: OptionSpec[String] = FormatOptionSpecs.MetadataPrefix.copy(
@@ -51,7 +53,8 @@ private[dynamickafka] object WriteOptionSpecs {
   )
 
   val all: Seq[OptionSpec[_]] =
-    Seq(ValueFormat, KeyFormat, KeyFields, KeyFieldsPrefix, ValueFieldsInclude, Schema, MetadataPrefix)
+    Seq(ValueFormat, KeyFormat, KeyFields, KeyFieldsPrefix, ValueFieldsInclude, Schema, MetadataPrefix) ++
+      RegistryOptionSpecs.all
 
   /** Whether an option of a format only concerns reading: the settings of a catalog, or of a session, may contain it. */
   def readsOnly(key: FormatKey): Boolean =
@@ -64,8 +67,10 @@ private[dynamickafka] object WriteOptionSpecs {
   /** Whether an option of a format only concerns writing. */
   def writesOnly(key: FormatKey): Boolean =
     formats.find(_.name == key.format).exists { format =>
-      WriteSettings.of(format).exists(_.named(key.option)) && !FormatSetting.of(format).exists(_.named(
+      (WriteSettings.of(format).exists(_.named(key.option)) && !FormatSetting.of(format).exists(_.named(
         key.option
+      ))) || (format.hasRegistry && RegistryOptionSpecs.withoutPrefix(key.option).contains(
+        RegistryOptionSpecs.AutoRegister
       ))
     }
 }

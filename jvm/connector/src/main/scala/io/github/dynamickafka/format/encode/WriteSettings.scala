@@ -14,6 +14,7 @@ private[encode] object WriteSettings {
   private val times = texts("timeZone", "dateFormat", "timestampFormat", "timestampNTZFormat", "locale")
 
   def of(format: Format): Seq[FormatSetting] = format match {
+    case Format.JsonConfluent => of(Format.Json)
     case Format.Json =>
       (FormatSetting.TimestampStandard +: times) ++ flags("pretty", "writeNonAsciiCharacterAsCodePoint") :+
         FormatSetting("ignoreNullFields", boolean, Seq("encode.ignoreNullFields"))
@@ -36,7 +37,10 @@ private[encode] object WriteSettings {
     if (format == Format.Csv && FormatSetting.DisableQuotes.named(option))
       Some("a value that contains the separator could not be read without quotes.")
     else if (reading || name == "mode") Some("it has no effect when records are written.")
+    else if (format.hasRegistry && FormatSetting.ofRegistry(format, name).isDefined)
+      FormatSetting.ofRegistry(format, name)
     else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else if (format == Format.JsonConfluent) refused(Format.Json)(option)
     else NotOffered.get(format -> name)
   }
 
@@ -58,6 +62,7 @@ private[encode] object WriteSettings {
    * at the ends of texts are kept, which Spark's default does not do.
    */
   def forSpark(format: Format, set: Map[String, String]): Map[String, String] = format match {
+    case Format.JsonConfluent => forSpark(Format.Json, set)
     case Format.Json => Map("ignoreNullFields" -> "true") ++ timestamps(set) ++ own(set)
     case Format.Csv =>
       Map(

@@ -18,16 +18,13 @@ import org.apache.spark.sql.types.{
   TimestampType
 }
 
-/** The JSON Schema of columns, to register what is written. [[JsonSchemaColumns]] makes the columns of it again. Pure. */
-private[dynamickafka] object JsonSchemaText {
-  private val Draft = "http://json-schema.org/draft-07/schema#"
-  private val make = JsonNodeFactory.instance
-
-  def of(columns: StructType): String = {
-    val root = make.objectNode.put("$schema", Draft)
-    root.setAll[ObjectNode](ofObject(columns))
-    root.toString
-  }
+/**
+ * The JSON Schema of columns, to register what is written. [[JsonSchemaColumns]] makes the columns of it again. Pure.
+ *
+ * @param asText the types whose values are texts in a format of their own
+ */
+private[dynamickafka] final class JsonSchemaText private (asText: Set[DataType]) {
+  import JsonSchemaText._
 
   private def ofObject(struct: StructType): ObjectNode = {
     val node = make.objectNode.put("type", "object")
@@ -48,6 +45,7 @@ private[dynamickafka] object JsonSchemaText {
   }
 
   private def typeOf(dataType: DataType): ObjectNode = dataType match {
+    case text if asText(text) => make.objectNode.put("type", "string")
     case struct: StructType => ofObject(struct)
     case ArrayType(element, nullable) =>
       val node = make.objectNode.put("type", "array")
@@ -73,4 +71,18 @@ private[dynamickafka] object JsonSchemaText {
   /** The names of Kafka Connect, which Confluent's tools read. */
   private def integer(name: String) = make.objectNode.put("type", "integer").put("connect.type", name)
   private def number(name: String) = make.objectNode.put("type", "number").put("connect.type", name)
+}
+
+private[dynamickafka] object JsonSchemaText {
+  private val Draft = "http://json-schema.org/draft-07/schema#"
+
+  /** As of the record in Avro; some serializers require a title. */
+  private val Title = "topLevelRecord"
+  private val make = JsonNodeFactory.instance
+
+  def of(columns: StructType, asText: Set[DataType] = Set.empty): String = {
+    val root = make.objectNode.put("$schema", Draft).put("title", Title)
+    root.setAll[ObjectNode](new JsonSchemaText(asText).ofObject(columns))
+    root.toString
+  }
 }

@@ -47,8 +47,17 @@ private[metadata] object AnswerCheck {
 
   def entries(stream: KafkaStream): Seq[Entry] =
     stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
-      entry(stream.streamId, id, cluster)
+      if (cluster == null) fail(s"stream '${stream.streamId}', cluster '$id'", "it is null")
+      entry(stream.streamId, id, cluster, formatOptions(stream, cluster))
     }
+
+  /** What the metadata says about the format of a cluster: with the registry of the stream, unless it has one of its own. */
+  def formatOptions(stream: KafkaStream, cluster: ClusterMetadata): Map[String, String] = {
+    val own = cluster.getFormatOptions.asScala.toMap
+    def isRegistry(name: String) = name.startsWith("registry.")
+    if (own.keys.exists(isRegistry)) own
+    else own ++ stream.getFormatOptions.asScala.filter { case (name, _) => isRegistry(name) }
+  }
 
   /** The properties of this cluster, which must be the same for all streams. */
   def sameProperties(entries: Seq[Entry]): Map[String, String] = {
@@ -64,10 +73,14 @@ private[metadata] object AnswerCheck {
     first.properties
   }
 
-  private def entry(stream: String, id: String, cluster: ClusterMetadata): Entry = {
+  private def entry(
+      stream: String,
+      id: String,
+      cluster: ClusterMetadata,
+      formatOptions: Map[String, String]
+  ): Entry = {
     val where = s"stream '$stream', cluster '$id'"
     if (!Names.isClusterId(id)) fail(where, s"the cluster id is invalid: ${Names.ClusterIdRule}")
-    if (cluster == null) fail(where, "it is null")
     val properties = cluster.getProperties.asScala.toMap
     if (properties.getOrElse(DocumentParts.Bootstrap, "").isBlank)
       fail(s"$where, key '${DocumentParts.Bootstrap}'", "it is missing or blank")
@@ -81,7 +94,7 @@ private[metadata] object AnswerCheck {
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
       cluster.write,
-      cluster.getFormatOptions.asScala.toMap
+      formatOptions
     )
   }
 

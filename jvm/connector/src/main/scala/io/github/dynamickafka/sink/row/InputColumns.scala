@@ -8,6 +8,7 @@ import org.apache.spark.sql.types._
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, SideSource}
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.schemaregistry.Frame
 
 /**
  * The columns of the rows of a query: those that route a record, and those that are its key and value.
@@ -30,6 +31,14 @@ private[dynamickafka] final class InputColumns private (
   private val cluster = indices.get(Cluster).map(_._1)
 
   def hasStream: Boolean = stream.isDefined
+  def hasCluster: Boolean = cluster.isDefined
+
+  /** What precedes keys and values, in formats with a registry. */
+  def frames: Seq[Frame] = encoding.frames
+
+  /** The same columns and bytes, with the registries of these formats. */
+  def in(formats: FormatOptions): InputColumns =
+    new InputColumns(indices, encoding.in(formats), clusterOfEach)
 
   /** For one task. */
   private[sink] def reader(): InternalRow => OutputRow = {

@@ -10,6 +10,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.dynamickafka.config.option.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffsetJson
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
 /** The codec of the files of [[SourceCheckpoint]], version 1. Rejects any other version. */
@@ -104,8 +105,9 @@ private[source] object SourceCheckpointJson {
       numbers.foreach(partitions.add(_))
     }
     if (topic.matched) t.put("matched", true)
-    // Options of a registry may be secrets.
-    val format = topic.formatOptions.filterNot(_._1.startsWith("registry."))
+    val format = topic.formatOptions.filter { case (name, value) =>
+      RegistryOptionSpecs.isStorable(name, value)
+    }
     if (format.nonEmpty) {
       val options = t.putObject("format")
       format.toSeq.sorted.foreach { case (name, value) => options.put(name, value) }

@@ -77,6 +77,30 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
+  Seq(
+    Map.empty[String, String],
+    Map(
+      "allowNumericLeadingZeros" -> "true",
+      "allowUnquotedControlChars" -> "true",
+      "maxStringLen" -> "20",
+      "maxNumLen" -> "12"
+    )
+  ).zipWithIndex.foreach { case (options, n) =>
+    test(
+      s"fields that no column needs, as from_json: ${options.keys.toSeq.sorted.mkString(" ")}",
+      NotInFast
+    ) {
+      val all = side(options.map { case (k, v) => s"json.$k" -> v }.toSeq: _*)
+      Seq(Seq(0, 4), Seq(16)).zipWithIndex.foreach { case (wanted, m) =>
+        assertSame(
+          JsonRecords.wideOnes(1500, TestSeed() + 20 + 2 * n + m),
+          all.copy(wanted = wanted),
+          options
+        )
+      }
+    }
+  }
+
   private def decode(ddl: String, options: (String, String)*): String => DecodeFailure = {
     val of = Decoded.side(ddl, options :+ ("format" -> "json"): _*)
     val decoder = new JsonDecoder(of)

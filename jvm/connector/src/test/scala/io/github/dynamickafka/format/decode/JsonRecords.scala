@@ -157,6 +157,55 @@ object JsonRecords {
         Gen.oneOf(bytes.take(at), bytes.updated(at, by), bytes.take(at) ++ Array(by) ++ bytes.drop(at))
     } yield result
 
+  private val oneSpace: Gen[String] = Gen.frequency(8 -> "", 3 -> " ", 1 -> space)
+
+  /** Nearly always a value that is skipped without a parser, or nearly such a value. */
+  private val simple: Gen[String] = Gen.frequency(
+    20 -> Gen.choose(0, 40).flatMap(Gen.listOfN(_, Gen.oneOf("abcdefghij é€😀/'".toSeq)))
+      .map(_.mkString("\"", "", "\"")),
+    10 -> Gen.oneOf("0", "7", "-1", "1234567890123456789012", "12.50", "-0.0", "true", "false", "null"),
+    1 -> Gen.oneOf(
+      "00",
+      "1.",
+      "-",
+      "1e5",
+      "truex",
+      "nul",
+      "1.5.5",
+      "\"a\\\"b\"",
+      "\"a\u0001\"",
+      "\"a",
+      "[1]",
+      "{}",
+      "",
+      "1 "
+    ),
+    1 -> Gen.oneOf(anything)
+  )
+
+  private def wide(names: Seq[String]): Gen[String] = for {
+    fields <- Gen.sequence[Seq[String], String](names.map(name =>
+      for {
+        before <- oneSpace
+        between <- oneSpace
+        value <- simple
+        closing <- Gen.frequency(40 -> "\"", 1 -> "'", 1 -> "")
+      } yield s"$before\"$name$closing:$between$value"
+    ))
+    left <- Gen.frequency(4 -> names.size, 1 -> Gen.choose(1, names.size))
+    // Another name in the place of the expected one.
+    moved <- Gen.frequency(4 -> fields, 1 -> fields.reverse)
+  } yield moved.take(left).mkString("{", ",", "}")
+
+  /** Records with the same names in the same order, most of which no column of [[Schema]] has. */
+  def wideOnes(count: Int, seed: Long): Seq[Array[Byte]] = {
+    val names =
+      (1 to 6).map(n => s"field_$n") ++ Seq("s", "it's", "ä", "i") ++ (7 to 12).map(n => s"field_$n")
+    val one = wide(names).map(_.getBytes(UTF_8))
+    Gen.listOfN(count, Gen.frequency(6 -> one, 1 -> one.flatMap(broken)))
+      .pureApply(Gen.Parameters.default.withSize(20), org.scalacheck.rng.Seed(seed))
+  }
+
   /** In an encoding that Jackson would recognize, and `from_json` does not. */
   private val foreign: Gen[Array[Byte]] =
     good.flatMap(text => Gen.oneOf("UTF-16LE", "UTF-16BE", "UTF-32", "ISO-8859-1").map(text.getBytes(_)))

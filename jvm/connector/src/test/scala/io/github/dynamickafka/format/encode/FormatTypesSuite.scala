@@ -6,20 +6,21 @@ import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.catalyst.expressions.BoundReference
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types.StructType
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.Layouts
 import io.github.dynamickafka.format.decode.{Decoded, Decoders}
-import io.github.dynamickafka.format.encode.SideSource.Fields
+import io.github.dynamickafka.schemaregistry.{Framing, RegistryServer}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** The table of types in docs/formats.md is what the formats do. */
-class FormatTypesSuite extends AnyFunSuite with TimeLimit {
+class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit {
   private val Formats = Seq("json", "csv", "avro")
+  private val server = new RegistryServer
 
   private val samples: Seq[(String, Any)] = Seq(
     "BOOLEAN" -> true,
@@ -42,21 +43,36 @@ class FormatTypesSuite extends AnyFunSuite with TimeLimit {
     "STRUCT<a: INT, b: STRING>" -> Row(1, "x")
   )
 
+  override protected def afterAll(): Unit = server.close()
+
   private def works(format: String, ddl: String, value: Any): Boolean = Try {
     val schema = StructType.fromDDL(s"first INT, c $ddl")
-    val fields = schema.zipWithIndex.map { case (f, i) => BoundReference(i, f.dataType, nullable = true) }
-    val source = Fields(Options.parseSink("format" -> format).format.value, schema, fields)
-    Encoders.check(source, declared = false)
+    val registry = if (format.endsWith("confluent")) Seq("registry.url" -> server.url) else Nil
+    val encoding = Encodings.of(
+      Options.parseSink(registry :+ ("format" -> format): _*).format,
+      schema,
+      Set.empty,
+      caseSensitive = false
+    )
     val row =
       CatalystTypeConverters.createToCatalystConverter(schema)(Row(1, value)).asInstanceOf[InternalRow]
     val side = Layouts.of(
-      Options.parse("format" -> format, "schema" -> s"first INT, c $ddl").format,
+      Options.parse(registry ++ Seq("format" -> format, "schema" -> s"first INT, c $ddl"): _*).format,
       None,
       includeHeaders = false
     ).value
-    val read = Decoded.by(Decoders.of(side), side)(new RowEncoder(source, "value")(row))
+    val bytes = new RowEncoder(encoding.value, "value")(row)
+    val record = encoding.frames.headOption.fold(bytes)(new Framing(_).framed("blue", "t", bytes))
+    val decoder = Decoders.of(side)
+    decoder.from("blue")
+    val read = Decoded.by(decoder, side)(record)
     read == Decoded.of(Row(1, value, null), schema)
   }.getOrElse(false)
+
+  test("formats with a registry have the types of those without") {
+    for ((ddl, value) <- samples; format <- Seq("json", "avro"))
+      assert(works(s"$format-confluent", ddl, value) == works(format, ddl, value), s"$format $ddl")
+  }
 
   test("the table has every type by every format, as it is written and read") {
     val expected = samples.map { case (ddl, value) =>

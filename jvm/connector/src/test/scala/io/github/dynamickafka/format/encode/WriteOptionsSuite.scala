@@ -60,6 +60,45 @@ class WriteOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("INVALID_OPTION", "has fixed columns")("schema" -> "id INT")
   }
 
+  private val confluent = Seq("format" -> "avro-confluent", "registry.url" -> "http://r:1")
+
+  test("registries: Flink's names, of one side, of one cluster; autoRegister only for writing") {
+    val flink = of(
+      "format" -> "avro-confluent",
+      "avro-confluent.url" -> "http://r:1",
+      "avro-confluent.auto-register" -> "false"
+    )
+    assert(flink == of(confluent :+ ("registry.autoRegister" -> "false"): _*))
+    val settings = of(confluent :+ ("cluster.blue.registry.autoRegister" -> "false"): _*).value.registries
+    assert(settings.of("green").autoRegister && !settings.of("blue").autoRegister)
+    val json = of(
+      "format" -> "json-confluent",
+      "registry.url" -> "http://r:1",
+      "json-confluent.ignoreNullFields" -> "false"
+    )
+    assert(json.value.options == of("format" -> "json", "json.ignoreNullFields" -> "false").value.options)
+    val error = Options.refused(Options.parse(
+      confluent ++ Seq("schema" -> "id INT", "avro-confluent.autoRegister" -> "false"): _*
+    ))
+    assert(error.getMessage.contains("autoRegister"), error.getMessage)
+    assert(WriteOptionSpecs.writesOnly(FormatKey(None, "avro-confluent", "auto-register")))
+    assert(!WriteOptionSpecs.writesOnly(FormatKey(None, "avro-confluent", "url")))
+  }
+
+  test("registries: what is missing, without effect, or the same for keys and values") {
+    assertRefused("MISSING_OPTION", "registry.url")("format" -> "avro-confluent")
+    assertRefused("MISSING_OPTION", "registry.url")("format" -> "json-confluent")
+    assertRefused("INVALID_OPTION", "no effect")("format" -> "json", "registry.autoRegister" -> "false")
+    assertRefused("INVALID_OPTION", "no effect")("format" -> "json", "cluster.b.registry.url" -> "http://r")
+    assertRefused("INVALID_OPTION", "has no registry")("format" -> "avro", "schema" -> "registry")
+    val keys = confluent ++ Seq("keyFormat" -> "avro-confluent", "keyFields" -> "id")
+    assertRefused("INVALID_OPTION", "'key.avro-confluent.subject'")(keys :+ ("registry.subject" -> "s"): _*)
+    val own = of(keys ++ Seq("registry.subject" -> "s", "key.avro-confluent.subject" -> "k"): _*)
+    assert(own.value.registries.of("b").subject.contains("s"))
+    assert(own.key.get.registries.of("b").subject.contains("k"))
+    assert(of(confluent :+ ("schema" -> "registry"): _*).schemaFromRegistry)
+  }
+
   test("of the settings of a catalog, each side gets those that concern it") {
     def key(option: String) = FormatKey(None, "json", option)
     assert(WriteOptionSpecs.readsOnly(key("ignore-parse-errors")))

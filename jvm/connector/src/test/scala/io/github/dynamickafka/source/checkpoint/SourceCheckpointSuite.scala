@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
@@ -16,7 +17,8 @@ import io.github.dynamickafka.topology.{
   Topology,
   TopologyCluster,
   TopologyPattern,
-  TopologyTopic
+  TopologyTopic,
+  WriteEntry
 }
 
 class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
@@ -69,6 +71,27 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
       "no offset names it now"
     )
     assert(new SourceCheckpoint(folder, new Configuration).cluster("green").isDefined)
+  }
+
+  test("the registry of a cluster is stored without secrets, and no text of a topology has one") {
+    val reference = "$" + "{file:/x:y}"
+    val stored = Map(
+      "format" -> "avro-confluent",
+      "registry.url" -> "http://r:1",
+      "registry.basicAuth.userInfo" -> reference,
+      "registry.ssl.truststore.location" -> "/t"
+    )
+    val secrets = Map("registry.bearerAuth.token" -> "pw", "registry.ssl.keystore.password" -> "pw")
+    val topic = TopologyTopic("s", formatOptions = stored ++ secrets)
+    val topology =
+      Topology(SortedMap(cluster("blue", Map("bootstrap.servers" -> "b:1"), "orders" -> topic)))
+    val folder = Files.createTempDirectory("memory").toUri.toString
+    new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
+    val again = new SourceCheckpoint(folder, new Configuration)
+    assert(again.cluster("blue").map(_.topics("orders").formatOptions).contains(stored))
+    assert(!s"$topology$topic".contains("pw"))
+    assert(!WriteEntry("blue", SortedMap.empty, None, None, secrets).toString.contains("pw"))
+    assert(!RegistryOptionSpecs.isStorable("registry.url", "http://u:pw@r:1"))
   }
 
   test("the initial offset is written once and read back") {

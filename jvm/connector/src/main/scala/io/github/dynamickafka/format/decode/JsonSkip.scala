@@ -1,0 +1,111 @@
+package io.github.dynamickafka.format.decode
+
+import java.nio.ByteOrder
+import java.{util => ju}
+
+import org.apache.spark.unsafe.Platform
+
+/**
+ * Finds the end of fields that no column needs, in the bytes of a record: most of the time of a record with many fields.
+ * Only what is certainly valid, whatever the options, and has no nested values is recognized; the rest is Jackson's.
+ */
+private[decode] object JsonSkip {
+
+  /** What [[field]] compares: the name between its quotation marks, and the colon. */
+  def quoted(name: Array[Byte]): Array[Byte] = ('"'.toByte +: name) ++ Array[Byte]('"', ':')
+
+  /**
+   * The index after a field of this name, with the comma before it and its value.
+   *
+   * @param bytes of a record; valid UTF-8
+   * @param from the index of the comma
+   * @param end the index after the last byte
+   * @param name [[quoted]]
+   * @param longestNumber the most characters of a number, `maxNumLen`: Jackson refuses longer ones also where it skips them
+   * @return -1 if there is something else
+   */
+  def field(bytes: Array[Byte], from: Int, end: Int, name: Array[Byte], longestNumber: Int): Int = {
+    // The shortest value is a digit, and one byte follows.
+    if (end - from < name.length + 3 || bytes(from) != ',') -1
+    else {
+      val begin = afterSpace(bytes, from + 1)
+      val colon = begin + name.length
+      if (end - colon < 3 || !ju.Arrays.equals(bytes, begin, colon, name, 0, name.length)) -1
+      else value(bytes, afterSpace(bytes, colon), end, longestNumber)
+    }
+  }
+
+  private def afterSpace(bytes: Array[Byte], at: Int) = if (bytes(at) == ' ') at + 1 else at
+
+  private def value(bytes: Array[Byte], at: Int, end: Int, longestNumber: Int): Int = bytes(at) match {
+    case '"' => string(bytes, at + 1, end)
+    case 't' => literal(bytes, at, end, True)
+    case 'f' => literal(bytes, at, end, False)
+    case 'n' => literal(bytes, at, end, Null)
+    case _ =>
+      val after = number(bytes, if (bytes(at) == '-') at + 1 else at, end)
+      if (after - at <= longestNumber) after else -1
+  }
+
+  /** Up to the quotation mark; no escapes and no control characters. */
+  private def string(bytes: Array[Byte], from: Int, end: Int): Int = {
+    var at = from
+    var special = 0L
+    while (special == 0L && end - at >= 8) {
+      special = specialsOf(word(bytes, at))
+      at += (if (special == 0L) 8 else java.lang.Long.numberOfTrailingZeros(special) >>> 3)
+    }
+    while (at < end && isPlain(bytes(at))) at += 1
+    if (at < end && bytes(at) == '"') at + 1 else -1
+  }
+
+  /** The highest bit of each byte that is a quotation mark, a backslash or a control character; exact up to the first one. */
+  private def specialsOf(word: Long): Long =
+    (zeros(word ^ Quotes) | zeros(word ^ Backslashes) | (word - Spaces)) & ~word & HighBits
+
+  private def zeros(word: Long): Long = (word - Ones) & ~word
+
+  private def isPlain(b: Byte) = b != '"' && b != '\\' && (b >= ' ' || b < 0)
+
+  private def word(bytes: Array[Byte], at: Int): Long = {
+    val found = Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET.toLong + at)
+    if (IsLittleEndian) found else java.lang.Long.reverseBytes(found)
+  }
+
+  private def literal(bytes: Array[Byte], at: Int, end: Int, text: Array[Byte]): Int = {
+    val after = at + text.length
+    if (after < end && ju.Arrays.equals(bytes, at, after, text, 0, text.length) && ends(bytes(after))) after
+    else -1
+  }
+
+  /** Digits, with or without a fraction. */
+  private def number(bytes: Array[Byte], from: Int, end: Int): Int = {
+    var at = digits(bytes, from, end)
+    val whole = at - from
+    var valid = whole == 1 || whole > 1 && bytes(from) != '0'
+    if (valid && at < end && bytes(at) == '.') {
+      val fraction = at + 1
+      at = digits(bytes, fraction, end)
+      valid = at > fraction
+    }
+    if (valid && at < end && ends(bytes(at))) at else -1
+  }
+
+  private def digits(bytes: Array[Byte], from: Int, end: Int): Int = {
+    var at = from
+    while (at < end && bytes(at) >= '0' && bytes(at) <= '9') at += 1
+    at
+  }
+
+  private def ends(b: Byte) = b == ',' || b == '}'
+
+  private val True = "true".getBytes
+  private val False = "false".getBytes
+  private val Null = "null".getBytes
+  private val IsLittleEndian = ByteOrder.nativeOrder eq ByteOrder.LITTLE_ENDIAN
+  private final val Ones = 0x0101010101010101L
+  private final val HighBits = 0x8080808080808080L
+  private final val Spaces = ' ' * Ones
+  private final val Quotes = '"' * Ones
+  private final val Backslashes = '\\' * Ones
+}

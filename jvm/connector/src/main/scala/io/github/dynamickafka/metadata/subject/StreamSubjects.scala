@@ -1,0 +1,115 @@
+package io.github.dynamickafka.metadata.subject
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.{
+  ClusterOptions,
+  ClusterScope,
+  DiscoveryOptions,
+  ServiceOptions,
+  Subscription
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.resolve.AnswerCheck
+import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.schemaregistry.{RegistryOptionSpecs, Subject}
+
+/**
+ * The subjects of the values of streams, in the order of the metadata.
+ *
+ * @param formats of a cluster, by its options and by its metadata
+ */
+private[dynamickafka] final class StreamSubjects(
+    clusters: ClusterOptions,
+    formats: (Map[String, String], Map[String, String]) => FormatOptions
+) {
+  import StreamSubjects._
+
+  /**
+   * Asks the metadata service.
+   *
+   * @param format clusters with another one are left out
+   */
+  def of(
+      format: Format,
+      service: ServiceOptions,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      hadoop: Configuration
+  ): Seq[Subject] = {
+    val streams = answer(service, subscription, discovery, hadoop)
+    val all = for {
+      stream <- streams
+      (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
+    } yield (id, topics(cluster), AnswerCheck.formatOptions(stream, cluster))
+    val scope = new ClusterScope(clusters, all.map(_._1).toSet)
+    all.flatMap { case (id, topics, metadata) =>
+      val own = formats(scope.formats(id), metadata).value
+      if (own.format != format) Nil
+      else topics.map { topic =>
+        val registry = own.registries.of(id)
+        Subject(registry, registry.subject.getOrElse(s"${topic.getOrElse(throw patterns)}-value"))
+      }
+    }.distinctBy(subject => (subject.registry.url, subject.name))
+  }
+}
+
+private[dynamickafka] object StreamSubjects {
+
+  /** None: those of a pattern. */
+  private def topics(cluster: ClusterMetadata): Seq[Option[String]] = {
+    val named = (cluster.getTopics.asScala ++ cluster.getPartitions.keySet.asScala).toSeq
+    if (named.isEmpty) Seq(None) else named.map(Some(_))
+  }
+
+  private def patterns = Errors.missingOption(
+    RegistryOptionSpecs.Subject.name,
+    s"set it to the subject of the schema, because a topic pattern does not name one, or set '${FormatOptionSpecs.Schema.name}'."
+  )
+
+  private def answer(
+      options: ServiceOptions,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      hadoop: Configuration
+  ): Seq[KafkaStream] = {
+    val service = new Remembering(MetadataServices.create(options, hadoop))
+    val once = discovery.copy(intervalMs = -1)
+    Using.resource(MetadataWatcher(service, subscription, once, options.name)) { watcher =>
+      // Repeats calls that fail, and checks the answer.
+      val _ = watcher.awaitFirst()
+    }
+    subscription match {
+      case Subscription.Ids(ids) => ids.flatMap(service.answer.get)
+      case pattern => service.answer.toSeq.sortBy(_._1).collect { case (id, s) if pattern.includes(id) => s }
+    }
+  }
+
+  /** Keeps the answer of a service with its order, which a topology does not have. */
+  private final class Remembering(service: KafkaMetadataService) extends KafkaMetadataService {
+    @volatile var answer: Map[String, KafkaStream] = Map.empty
+
+    override def getAllStreams(): ju.Set[KafkaStream] = {
+      val all = service.getAllStreams()
+      answer = all.asScala.map(s => s.streamId -> s).toMap
+      all
+    }
+
+    override def describeStreams(ids: ju.Collection[String]): ju.Map[String, KafkaStream] = {
+      val found = service.describeStreams(ids)
+      answer = found.asScala.toMap
+      found
+    }
+
+    override def isClusterActive(cluster: String): Boolean = service.isClusterActive(cluster)
+    override def close(): Unit = service.close()
+  }
+}
