@@ -142,7 +142,8 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTest % Test,
       scalaTestCheck % Test,
       jacksonYaml % Test,
-      kubernetesServer % Test
+      kubernetesServer % Test,
+      protobuf % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
     // One list of harmless Kafka properties for the jar and the Python package.

@@ -56,6 +56,9 @@ object Dependencies {
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 
+  /** An implementation of Protobuf to compare with. */
+  val protobuf = "com.google.protobuf" % "protobuf-java" % "4.33.5"
+
   def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version

@@ -173,6 +173,60 @@ def test_columns_of_the_registry(
     }
 
 
+def _field(name: str, number: int, of: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "number": number, "type": f"TYPE_{of}", "label": "LABEL_OPTIONAL", **more}
+
+
+def test_protobuf(
+    spark: SparkSession, clusters: list[Cluster], registries: tuple[Registry, Registry], tmp_path: Path
+) -> None:
+    """Messages whose schemas the serializer registers, one of them inside another, and one with its schema as text."""
+    (blue, green), (one, two) = clusters, registries
+    item = {"name": "Item", "field": [_field("sku", 1, "STRING")]}
+    order = [_field("id", 1, "INT64"), _field("item", 2, "MESSAGE", typeName=".shop.Order.Item")]
+    kind = _field("kind", 3, "ENUM", typeName=".shop.Kind")
+    kinds = {"name": "Kind", "value": [{"name": "NONE", "number": 0}, {"name": "NEW", "number": 1}]}
+
+    def file(*fields: dict[str, Any], **more: Any) -> dict[str, Any]:
+        message = {"name": "Order", "field": list(fields), "nestedType": [item]}
+        return {"name": "order.proto", "package": "shop", "syntax": "proto3", "messageType": [message], **more}
+
+    def part(schema: dict[str, Any], *records: dict[str, Any], message: str = "shop.Order") -> dict[str, Any]:
+        return {"kind": "protobuf", "schema": schema, "message": message, "records": list(records)}
+
+    v1, v2 = file(*order), file(*order, kind, enumType=[kinds])
+    for cluster in clusters:
+        cluster.create_topic("shipments", partitions=1)
+    first = part(v1, {"id": 1, "item": {"sku": "a"}})
+    inner = part(v1, {"sku": "inner"}, message="shop.Order.Item")
+    _produce(blue, one, "shipments", first, inner, part(v2, {"id": 2, "kind": "NEW"}))
+    # A registry may also have the text that people write.
+    text = """syntax = "proto3"; package shop;
+        message Order { message Item { string sku = 1; } int64 id = 1; Item item = 2; Kind kind = 3; }
+        enum Kind { NONE = 0; NEW = 1; }"""
+    known = two.register("shipments-value", text, "PROTOBUF")
+    _produce(green, two, "shipments", {**part(v2, {"id": 3, "kind": "NEW"}), "id": known})
+    file_ = MetadataFile(tmp_path / "streams.json").cluster("blue", blue.bootstrap_servers)
+    topics = {"blue": ["shipments"], "green": ["shipments"]}
+    file_.cluster("green", green.bootstrap_servers).stream("shipments", topics).write()
+    frame = (
+        spark.read.format("dynamic-kafka")
+        .options(**{"metadataService": "file", "metadataService.path": str(file_.path), "streamIds": "shipments"})
+        .options(**{"format": "protobuf-confluent", "protobuf-confluent.messageName": "shop.Order"})
+        .options(**{"cluster.blue.registry.url": one.url, "cluster.green.registry.url": two.url})
+        .options(**{"schema": "registry", "parseErrors": "keep"})
+        .load()
+    )
+    assert frame.columns[:3] == ["id", "item", "kind"]
+    rows = frame.selectExpr("id", "item.sku", "kind", "cluster", "_decode_error IS NOT NULL").collect()
+    assert {tuple(row) for row in rows} == {
+        (1, "a", None, "blue", False),
+        (None, None, None, "blue", True),
+        (2, None, "NEW", "blue", False),
+        (3, None, "NEW", "green", False),
+    }
+
+
 @pytest.mark.parametrize("kind", ["avro", "json"])
 def test_written_records(
     spark: SparkSession, clusters: list[Cluster], registries: tuple[Registry, Registry], tmp_path: Path, kind: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -32,6 +33,14 @@ class Registry:
     def url(self) -> str:
         """The address for clients."""
         return f"http://127.0.0.1:{self._port}/apis/ccompat/v7"
+
+    def register(self, subject: str, text: str, kind: str) -> int:
+        """Add a schema to a subject, and return its id."""
+        body = json.dumps({"schema": text, "schemaType": kind}).encode()
+        headers = {"Content-Type": "application/vnd.schemaregistry.v1+json"}
+        request = urllib.request.Request(f"{self.url}/subjects/{subject}/versions", body, headers)
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return int(json.load(answer)["id"])
 
     def _start(self) -> subprocess.Popen[bytes]:
         (jar,) = UNPACKED.glob("*-runner.jar")

@@ -100,8 +100,9 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         and ``ogg-json``.
 
         Args:
-            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
-                ``json-confluent``. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
+                ``json-confluent``, ``protobuf`` or ``protobuf-confluent``. Options of it are set with
+                ``set_option("json.timestampFormat", ...)``.
         """
         return self._put("format", format)
 

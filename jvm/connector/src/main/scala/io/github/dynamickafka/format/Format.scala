@@ -1,5 +1,7 @@
 package io.github.dynamickafka.format
 
+import scala.collection.immutable.ArraySeq
+
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
@@ -26,6 +28,8 @@ private[dynamickafka] object Format {
   case object Avro extends Format("avro", hasFields = true)
   case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
   case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
+  case object Protobuf extends Format("protobuf", hasFields = true)
+  case object ProtobufConfluent extends Format("protobuf-confluent", hasFields = true, hasRegistry = true)
 
   /** Changes of a database's tables. For values only. */
   sealed abstract class Change(name: String, hasRegistry: Boolean = false)
@@ -37,7 +41,8 @@ private[dynamickafka] object Format {
   case object OggJson extends Change("ogg-json")
 
   val changes: Seq[Change] = Seq(DebeziumJson, DebeziumAvroConfluent, CanalJson, MaxwellJson, OggJson)
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes
+  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes ++
+    Seq(Protobuf, ProtobufConfluent)
 }
 
 /** What happens to a record that cannot be decoded. */
@@ -74,13 +79,15 @@ private[dynamickafka] object ParseErrors {
  * @param options the options of the format, by the names that Spark gives them
  * @param failOnMissingField whether a record without one of the fields is a bad record
  * @param registries of a format with a registry
+ * @param descriptor the file of `protobuf.descriptorFile`, once it has been read
  */
 private[dynamickafka] final case class SideFormat(
     format: Format,
     options: Map[String, String] = Map.empty,
     parseErrors: ParseErrors = ParseErrors.Fail,
     failOnMissingField: Boolean = false,
-    registries: Registries = Registries()
+    registries: Registries = Registries(),
+    descriptor: Option[ArraySeq[Byte]] = None
 )
 
 /**

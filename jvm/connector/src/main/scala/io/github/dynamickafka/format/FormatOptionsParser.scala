@@ -153,6 +153,14 @@ private[dynamickafka] object FormatOptionsParser {
           "true",
           s"'${found.name}.${FormatSetting.IgnoreParseErrors.name}' is also set, but only one of them is allowed."
         )
+      if (found == Format.Protobuf)
+        Seq(FormatSetting.MessageName, FormatSetting.DescriptorFile).find(!settings.contains(_)).foreach(s =>
+          throw Errors.missingOption(
+            s"${found.name}.${s.name}",
+            "the format 'protobuf' requires the name of the message, and the descriptor file that 'protoc --include_imports " +
+              "--descriptor_set_out' writes."
+          )
+        )
       SideFormat(
         found,
         SparkSettings(found, flags),

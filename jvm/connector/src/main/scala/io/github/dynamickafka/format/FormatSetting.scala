@@ -40,6 +40,10 @@ private[format] object FormatSetting {
   val DatabaseInclude: FormatSetting = FormatSetting("database.include", OptionType.regex)
   val TableInclude: FormatSetting = FormatSetting("table.include", OptionType.regex)
 
+  /** Of Protobuf: the message of the records, and the file that describes it. */
+  val MessageName: FormatSetting = FormatSetting("messageName", text)
+  val DescriptorFile: FormatSetting = FormatSetting("descriptorFile", text)
+
   private def texts(names: String*) = names.map(FormatSetting(_, text))
   private def flags(names: String*) = names.map(FormatSetting(_, boolean))
 
@@ -64,6 +68,8 @@ private[format] object FormatSetting {
     case Format.Raw | Format.Text => Nil
     case Format.JsonConfluent => of(Format.Json)
     case Format.AvroConfluent | Format.DebeziumAvroConfluent => of(Format.Avro)
+    case Format.Protobuf => DescriptorFile +: protobuf
+    case Format.ProtobufConfluent => protobuf
     case Format.Json => FailOnMissingField +: json
     case Format.DebeziumJson => SchemaInclude +: json
     case Format.CanalJson => Seq(DatabaseInclude, TableInclude) ++ json
@@ -90,12 +96,23 @@ private[format] object FormatSetting {
         )
   }
 
+  private val protobuf = Seq(
+    IgnoreParseErrors,
+    MessageName,
+    FormatSetting("emit.default.values", boolean, Seq("readDefaultValues")),
+    FormatSetting("recursive.fields.max.depth", int(min = -1))
+  ) ++ flags("enums.as.ints", "upcast.unsigned.ints", "unwrap.primitive.wrapper.types")
+
   /** Options that Spark or Flink have and that this source refuses, with the reason. */
   def refused(format: Format, option: String): Option[String] = {
     val name = OptionName.normalize(option)
     if (name == "mode" || name == "columnnameofcorruptrecord")
       Some("use 'parseErrors', 'keyParseErrors' or 'valueParseErrors'.")
     else if (name == "avroschema" && format == Format.Avro) Some("use 'schema'.")
+    else if (name == "messageclassname" && of(format).contains(MessageName))
+      Some("it names a Java class; use 'messageName', and for the format 'protobuf' 'descriptorFile'.")
+    else if (format == Format.ProtobufConfluent && DescriptorFile.named(option))
+      Some("the registry has the descriptors.")
     else ofRegistry(format, name).orElse(
       Option.when(elsewhere(format)(name))("it has no effect when records are read.")
     )

@@ -27,7 +27,7 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
 
   /** Finds a cluster without a registry before a task does. */
   private def check(cluster: String): Unit = (base.layout.value +: base.layout.key.toSeq).foreach { side =>
-    if (side.format.format == Format.AvroConfluent) {
+    if (side.format.format == Format.AvroConfluent || side.format.format == Format.ProtobufConfluent) {
       val _ = side.format.registries.of(cluster)
     }
   }
@@ -36,7 +36,7 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
     known.getOrElse(
       (ofOptions, ofMetadata), {
         val made = options.clusterFormats.of(ofOptions, ofMetadata, FormatOptionsParser.parse(_)).map { own =>
-          val layout = ClusterLayouts.of(base.layout, own)
+          val layout = ClusterLayouts.of(base.layout, ProtobufFiles.loaded(own, isGiven = false))
           (layout.value +: layout.key.toSeq).foreach(Decoders.check)
           layout
         }

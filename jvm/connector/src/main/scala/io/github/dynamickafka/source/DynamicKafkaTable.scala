@@ -47,7 +47,10 @@ private[dynamickafka] final class DynamicKafkaTable(
 
   /** @param ofStatement names of options that one query of a table sets */
   def newScanBuilder(options: CaseInsensitiveStringMap, ofStatement: Set[String]): ScanBuilder = {
-    val parsed = RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable, ofStatement), declared)
+    val parsed = DynamicKafkaTable.loaded(
+      RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable, ofStatement), declared),
+      user
+    )
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
   }
 }
@@ -87,13 +90,16 @@ private[dynamickafka] object DynamicKafkaTable {
   ): DynamicKafkaTable = {
     val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
     new DynamicKafkaTable(
-      schema(RegistrySchemas.withSchema(options, declared), user),
+      schema(loaded(RegistrySchemas.withSchema(options, declared), user), user),
       user,
       declared,
       answer,
       ofTable
     )
   }
+
+  private def loaded(options: SourceOptions, user: Option[StructType]): SourceOptions =
+    options.copy(format = ProtobufFiles.loaded(options.format, user.isDefined))
 
   private def schema(options: SourceOptions, user: Option[StructType]): StructType =
     layout(options, user) match {

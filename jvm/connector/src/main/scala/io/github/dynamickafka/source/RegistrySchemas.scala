@@ -36,7 +36,7 @@ private[source] object RegistrySchemas {
       options.clusterFormats.of(_, _, FormatOptionsParser.parse(_)).getOrElse(options.format)
     )
     NewestSchemas.common(
-      format,
+      options.format.value,
       subjects.of(
         format,
         options.service,

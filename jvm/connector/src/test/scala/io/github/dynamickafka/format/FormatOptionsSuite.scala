@@ -48,7 +48,7 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused(
       "INVALID_OPTION",
       "'raw', 'string', 'json', 'csv', 'avro', 'avro-confluent', 'json-confluent', 'debezium-json'"
-    )("format" -> "protobuf")
+    )("format" -> "thrift")
   }
 
   test("options of formats, for both sides or one, in any spelling") {
@@ -68,6 +68,28 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assert(csv.value.options == Map("sep" -> ";", "nullValue" -> "-"))
     assert(
       of("format" -> "csv", "csv.delimiter" -> "|", "schema" -> "id INT").value.options == Map("sep" -> "|")
+    )
+  }
+
+  test(
+    "protobuf requires a message and a descriptor file, which the registry of protobuf-confluent replaces"
+  ) {
+    val named = Seq("format" -> "protobuf", "protobuf.messageName" -> "shop.Order")
+    assertRefused("MISSING_OPTION", "protobuf.messageName")("format" -> "protobuf")
+    assertRefused("MISSING_OPTION", "protobuf.descriptorFile")(named: _*)
+    val found =
+      of(named ++ Seq("protobuf.descriptorFile" -> "/x", "protobuf.read-default-values" -> "true"): _*)
+    assert(found.value.options ==
+      Map("messageName" -> "shop.Order", "descriptorFile" -> "/x", "emit.default.values" -> "true"))
+    assertRefused(
+      "INVALID_OPTION",
+      "it names a Java class"
+    )(named :+ ("protobuf.message-class-name" -> "x.Y"): _*)
+    val confluent =
+      Seq("format" -> "protobuf-confluent", "registry.url" -> "http://localhost:1", "schema" -> "registry")
+    assert(of(confluent: _*).schemaFromRegistry)
+    assertRefused("INVALID_OPTION", "the registry has the descriptors")(
+      confluent :+ ("protobuf-confluent.descriptorFile" -> "/x"): _*
     )
   }
 

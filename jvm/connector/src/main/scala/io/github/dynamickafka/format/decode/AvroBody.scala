@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.avro.AvroBytes
 
 /**
  * Decodes the records of one Avro schema. Not thread-safe.

@@ -22,6 +22,8 @@ private[dynamickafka] object Decoders {
     case Format.Csv => new CsvDecoder(side)
     case Format.Avro => new AvroDecoder(side)
     case Format.JsonConfluent => new ConfluentHeader(new JsonDecoder(side))
+    case Format.Protobuf => new ProtobufDecoder(side)
+    case Format.ProtobufConfluent => new ConfluentProtobufDecoder(side, schemas(side))
   }
 
   /** The schema of an id in the registry of a cluster. */

@@ -6,7 +6,8 @@ import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
 import org.apache.avro.{Schema, SchemaCompatibility}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{DeclaredSchema, Format, SchemaText}
+import io.github.dynamickafka.format.protobuf.ProtobufSchemas
+import io.github.dynamickafka.format.{DeclaredSchema, Format, SchemaText, SideFormat}
 import io.github.dynamickafka.schemaregistry.{LatestSchema, RegisteredSchema, SchemaCache, Subject}
 
 /** `schema=registry`: the columns of the newest schema of a subject. Asks registries. */
@@ -19,14 +20,14 @@ private[dynamickafka] object NewestSchemas {
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException SCHEMA_NOT_FOUND
    */
   def first(format: Format, subjects: Seq[Subject]): DeclaredSchema =
-    columns(format, newest(subjects.headOption.getOrElse(throw nothing)))
+    columns(SideFormat(format), newest(subjects.headOption.getOrElse(throw nothing)))
 
   /**
    * For reading: the schema of the first subject, with which the records of all others have to be readable.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_SCHEMA
    */
-  def common(format: Format, subjects: Seq[Subject]): DeclaredSchema = {
+  def common(format: SideFormat, subjects: Seq[Subject]): DeclaredSchema = {
     val first = newest(subjects.headOption.getOrElse(throw nothing))
     // A subject that has no schema yet has no records.
     subjects.tail.flatMap(find).foreach(refuse(format, first, _))
@@ -48,13 +49,20 @@ private[dynamickafka] object NewestSchemas {
 
   private def nothing = Errors.invalidSchema("the streams have no cluster with this format.")
 
-  private def columns(format: Format, of: Found): DeclaredSchema = {
-    val expected = if (format == Format.JsonConfluent) RegisteredSchema.Json else RegisteredSchema.Avro
+  private def columns(side: SideFormat, of: Found): DeclaredSchema = {
+    val format = side.format
+    val expected = format match {
+      case Format.JsonConfluent => RegisteredSchema.Json
+      case Format.ProtobufConfluent => RegisteredSchema.Protobuf
+      case _ => RegisteredSchema.Avro
+    }
     def invalid(reason: String) = Errors.invalidSchema(s"$of: $reason")
     if (of.schema.kind != expected)
       throw invalid(s"it has the type ${of.schema.kind}, but the format '${format.name}' requires $expected.")
     val parsed =
       if (expected == RegisteredSchema.Json) JsonSchemaColumns.parse(of.schema).map(DeclaredSchema(_))
+      else if (expected == RegisteredSchema.Protobuf)
+        ProtobufSchemas.columnsOfRegistry(of.schema, side).map(c => DeclaredSchema(SchemaText.nullable(c)))
       else
         // Complete in itself, because references are not known where the text is parsed again.
         try rows(format, RegistryAvro.parse(of.schema)).flatMap(schema => SchemaText.parse(schema.toString))
@@ -68,7 +76,7 @@ private[dynamickafka] object NewestSchemas {
     else DebeziumAvro.row(schema).toRight("it is not Debezium's: it has no records 'before' and 'after'.")
 
   /** Refuses a schema that does not resolve to the first one. */
-  private def refuse(format: Format, first: Found, other: Found): Unit = {
+  private def refuse(format: SideFormat, first: Found, other: Found): Unit = {
     val (wanted, own) = (columns(format, first), columns(format, other))
     val reason = wanted.avro.zip(own.avro) match {
       case Some((reader, writer)) =>

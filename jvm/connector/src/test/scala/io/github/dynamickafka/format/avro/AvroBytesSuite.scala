@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format.decode
+package io.github.dynamickafka.format.avro
 
 import java.io.IOException
 import java.nio.ByteBuffer
@@ -10,6 +10,7 @@ import org.apache.avro.generic.GenericDatumReader
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.format.decode.RandomAvro
 import io.github.dynamickafka.testkit.TimeLimit
 
 class AvroBytesSuite extends AnyFunSuite with TimeLimit {

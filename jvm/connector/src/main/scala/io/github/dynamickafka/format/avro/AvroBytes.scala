@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format.decode
+package io.github.dynamickafka.format.avro
 
 import java.io.IOException
 import java.nio.ByteBuffer
@@ -12,7 +12,7 @@ import org.apache.avro.util.Utf8
  * Reads Avro's binary encoding from an array. Unlike Avro's own decoder, it compares every length with the bytes that are left
  * before memory is allocated for it: a corrupt record cannot exhaust the memory of an executor. Not thread-safe.
  */
-private[decode] final class AvroBytes extends Decoder {
+private[format] final class AvroBytes extends Decoder {
   import AvroBytes._
 
   private var bytes = Array.emptyByteArray
@@ -153,7 +153,7 @@ private[decode] final class AvroBytes extends Decoder {
   }
 }
 
-private[decode] object AvroBytes {
+private[format] object AvroBytes {
   private val LastShift = 63
   private val MostEmptyItems = 65536L
 

@@ -1,0 +1,155 @@
+package io.github.dynamickafka.protobuf
+
+import java.io.ByteArrayOutputStream
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
+
+/** The words, numbers, symbols and strings of a .proto file. Strings keep their quotes. */
+private[protobuf] final class ProtoTokens(text: String) {
+  private var at = 0
+  private var ahead = Vector.empty[String]
+
+  /** The token after `n` others; empty at the end. */
+  def peek(n: Int = 0): String = {
+    while (ahead.size <= n) ahead = ahead :+ read()
+    ahead(n)
+  }
+
+  def next(): String = {
+    val token = peek()
+    if (token.isEmpty) throw ProtoSyntaxException("it ends too early")
+    ahead = ahead.tail
+    token
+  }
+
+  def isEnd: Boolean = peek().isEmpty
+
+  /** Whether the next token is this one, which is then taken. */
+  def accept(token: String): Boolean = {
+    val found = peek() == token
+    if (found) {
+      val _ = next()
+    }
+    found
+  }
+
+  def expect(token: String): Unit = {
+    val found = next()
+    if (found != token) throw ProtoSyntaxException(s"'$token' expected, found '$found'")
+  }
+
+  def name(): String = {
+    val found = next()
+    if (!found.headOption.exists(c => c.isLetter || c == '_' || c == '.'))
+      throw ProtoSyntaxException(s"a name expected, found '$found'")
+    found
+  }
+
+  def number(): Int = {
+    val found = if (accept("-")) s"-${next()}" else next()
+    val (sign, digits) = (found.takeWhile(_ == '-'), found.dropWhile(_ == '-').toLowerCase)
+    val (radix, rest) =
+      if (digits.startsWith("0x")) (16, digits.drop(2))
+      else if (digits.startsWith("0") && digits.length > 1) (8, digits.drop(1))
+      else (10, digits)
+    try Integer.parseInt(sign + rest, radix)
+    catch {
+      case _: NumberFormatException => throw ProtoSyntaxException(s"a number expected, found '$found'")
+    }
+  }
+
+  /** Strings that follow each other are one. */
+  def string(): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    if (!isQuote(peek())) throw ProtoSyntaxException(s"a string expected, found '${peek()}'")
+    while (isQuote(peek())) out.write(ProtoTokens.unescaped(next().drop(1).dropRight(1)))
+    out.toByteArray
+  }
+
+  /** Up to the end of a statement, or of its block. */
+  def skipStatement(): Unit = {
+    var depth = 0
+    var ended = false
+    while (!ended) next() match {
+      case "{" => depth += 1
+      case "}" =>
+        depth -= 1
+        ended = depth <= 0
+      case ";" => ended = depth == 0
+      case _ => ()
+    }
+  }
+
+  private def isQuote(token: String) = token.startsWith("\"") || token.startsWith("'")
+
+  private def read(): String = {
+    skipBlanks()
+    if (at >= text.length) ""
+    else {
+      val from = at
+      val c = text.charAt(at)
+      at += 1
+      if (c == '"' || c == '\'') {
+        while (at < text.length && text.charAt(at) != c) at += (if (text.charAt(at) == '\\') 2 else 1)
+        if (at >= text.length) throw ProtoSyntaxException("a string has no end")
+        at += 1
+      } else if (isWord(c)) while (at < text.length && isWord(text.charAt(at))) at += 1
+      text.substring(from, at)
+    }
+  }
+
+  private def isWord(c: Char) = c.isLetterOrDigit || c == '_' || c == '.'
+
+  private def skipBlanks(): Unit = {
+    var more = true
+    while (more) {
+      val before = at
+      while (at < text.length && text.charAt(at).isWhitespace) at += 1
+      if (text.startsWith("//", at)) {
+        val end = text.indexOf('\n', at)
+        at = if (end < 0) text.length else end
+      } else if (text.startsWith("/*", at)) {
+        val end = text.indexOf("*/", at + 2)
+        if (end < 0) throw ProtoSyntaxException("a comment has no end")
+        at = end + 2
+      }
+      more = at > before
+    }
+  }
+}
+
+private[protobuf] object ProtoTokens {
+  private val Escape = """(?s)\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)""".r
+  private val simple =
+    Map('n' -> '\n', 't' -> '\t', 'r' -> '\r', 'a' -> 7.toChar, 'b' -> '\b', 'f' -> '\f', 'v' -> 11.toChar)
+
+  /** The bytes that an escaped text stands for. */
+  def unescaped(text: String): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    var at = 0
+    Escape.findAllMatchIn(text).foreach { m =>
+      out.write(text.substring(at, m.start).getBytes(UTF_8))
+      at = m.end
+      val code = m.group(1)
+      code.charAt(0) match {
+        case c if c >= '0' && c <= '7' => out.write(Integer.parseInt(code, 8))
+        case 'x' | 'X' if code.length > 1 => out.write(Integer.parseInt(code.drop(1), 16))
+        case 'u' | 'U' if code.length > 1 =>
+          out.write(new String(Character.toChars(Integer.parseInt(code.drop(1), 16))).getBytes(UTF_8))
+        case c => out.write(simple.getOrElse(c, c).toString.getBytes(UTF_8))
+      }
+    }
+    out.write(text.substring(at).getBytes(UTF_8))
+    out.toByteArray
+  }
+
+  def escaped(bytes: Array[Byte]): String =
+    new String(bytes, ISO_8859_1).flatMap(c => f"\\${c.toInt}%03o")
+}
+
+/** The default of a field of the type bytes, as a descriptor has it. */
+private[dynamickafka] object EscapedBytes {
+  def of(text: String): Array[Byte] = ProtoTokens.unescaped(text)
+}
+
+/** @param reason contains only words of the schema */
+private[dynamickafka] final case class ProtoSyntaxException(reason: String) extends RuntimeException(reason)

@@ -1,0 +1,156 @@
+package io.github.dynamickafka.protobuf
+
+/**
+ * A message with resolved types.
+ *
+ * @param messages the names of the messages in it, in their order, without those of maps
+ */
+private[dynamickafka] final case class ProtoMessage(
+    name: String,
+    fields: Seq[ProtoField],
+    isMapEntry: Boolean,
+    messages: Seq[String]
+) {
+  def field(number: Int): Option[ProtoField] = fields.find(_.number == number)
+}
+
+/**
+ * @param kind see [[FieldKind]]; 0: the type is not known
+ * @param typeName of a message or an enum
+ * @param hasPresence whether an absent field differs from one with the default
+ * @param requiresUtf8 whether a text that is not UTF-8 is an error
+ * @param isDelimited whether a message ends with a tag, as a group does
+ */
+private[dynamickafka] final case class ProtoField(
+    name: String,
+    number: Int,
+    kind: Int,
+    typeName: String,
+    repeated: Boolean,
+    required: Boolean,
+    oneof: Int,
+    hasPresence: Boolean,
+    default: Option[String],
+    requiresUtf8: Boolean,
+    isDelimited: Boolean
+)
+
+/** @param isClosed whether a number without a name is an unknown field */
+private[dynamickafka] final case class ProtoEnum(name: String, values: Seq[(String, Int)], isClosed: Boolean)
+
+/**
+ * Messages and enums by their full names.
+ *
+ * @param roots the messages of the main file, in their order
+ */
+private[dynamickafka] final case class ProtoTypes(
+    messages: Map[String, ProtoMessage],
+    enums: Map[String, ProtoEnum],
+    roots: Seq[String]
+) {
+
+  /** By the full name, or by the name without the package if it is the only one. */
+  def find(name: String): Option[ProtoMessage] = messages.get(name.stripPrefix(".")).orElse {
+    messages.values.filter(m => !m.isMapEntry && m.name.endsWith(s".$name")).toSeq match {
+      case Seq(one) => Some(one)
+      case _ => None
+    }
+  }
+
+  /** The message at a path of indexes in the main file. */
+  def at(path: Seq[Int]): Option[ProtoMessage] = path match {
+    case first +: rest =>
+      rest.foldLeft(roots.lift(first))((name, i) => name.flatMap(messages(_).messages.lift(i))).map(messages)
+    case _ => None
+  }
+}
+
+private[dynamickafka] object ProtoTypes {
+
+  /** @param files the main file last */
+  def of(files: Seq[FileDefinition]): ProtoTypes = {
+    val all = files.flatMap(named)
+    val messages = all.collect { case (name, Left(found), features) => (name, (found, features)) }.toMap
+    val enums = all.collect { case (name, Right(found), features) =>
+      name -> ProtoEnum(name, found.values, features("enum_type") == "CLOSED")
+    }.toMap
+    def resolved(scope: String, name: String): Option[String] =
+      if (name.startsWith(".")) Some(name.drop(1)).filter(n => messages.contains(n) || enums.contains(n))
+      else
+        Iterator.iterate(scope)(s => s.take(math.max(0, s.lastIndexOf('.')))).take(scope.count(_ == '.') + 2)
+          .map(s => if (s.isEmpty) name else s"$s.$name")
+          .find(n => messages.contains(n) || enums.contains(n))
+    val linked = messages.map { case (name, (message, features)) =>
+      val fields = message.fields.map { f =>
+        val target = if (f.typeName.isEmpty) None else resolved(name, f.typeName)
+        val kind =
+          if (f.typeName.isEmpty) f.kind
+          else if (target.exists(enums.contains)) FieldKind.Enum
+          else if (target.isEmpty) 0
+          else if (f.kind == FieldKind.Group) FieldKind.Group
+          else FieldKind.Message
+        // Maps, and what is in them, never end with a tag.
+        val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_._1.isMapEntry)
+        val own = features ++ f.features
+        field(f, kind, target.getOrElse(""), if (ofMap) own - "message_encoding" else own)
+      }
+      val inner = message.messages.filterNot(_.isMapEntry).map(m => s"$name.${m.name}")
+      name -> ProtoMessage(name, fields, message.isMapEntry, inner)
+    }
+    val main = files.lastOption.toSeq
+    ProtoTypes(linked, enums, main.flatMap(f => f.messages.map(m => join(f.packageName, m.name))))
+  }
+
+  private def field(
+      f: FieldDefinition,
+      kind: Int,
+      typeName: String,
+      features: Map[String, String]
+  ): ProtoField = {
+    val isMessage = kind == FieldKind.Message || kind == FieldKind.Group
+    val repeated = f.label == FieldDefinition.Repeated
+    ProtoField(
+      f.name,
+      f.number,
+      kind,
+      typeName,
+      repeated,
+      f.label == FieldDefinition.Required || features("field_presence") == "LEGACY_REQUIRED",
+      if (f.isOptional) -1 else f.oneof,
+      !repeated && (isMessage || f.oneof >= 0 || f.isOptional || features("field_presence") != "IMPLICIT"),
+      f.default.filterNot(_ => repeated),
+      features("utf8_validation") == "VERIFY",
+      kind == FieldKind.Group || (isMessage && features.get("message_encoding").contains("DELIMITED"))
+    )
+  }
+
+  private type Named = (String, Either[MessageDefinition, EnumDefinition], Map[String, String])
+
+  private def named(file: FileDefinition): Seq[Named] = {
+    val features = defaults(file.syntax) ++ file.features
+    file.messages.flatMap(named(file.packageName, _, features)) ++
+      file.enums.map(named(file.packageName, _, features))
+  }
+
+  private def named(scope: String, message: MessageDefinition, outer: Map[String, String]): Seq[Named] = {
+    val name = join(scope, message.name)
+    val features = outer ++ message.features
+    (name, Left(message), features) +:
+      (message.messages.flatMap(named(name, _, features)) ++ message.enums.map(named(name, _, features)))
+  }
+
+  private def named(scope: String, found: EnumDefinition, outer: Map[String, String]): Named =
+    (join(scope, found.name), Right(found), outer ++ found.features)
+
+  private def join(scope: String, name: String): String = if (scope.isEmpty) name else s"$scope.$name"
+
+  private def defaults(syntax: String): Map[String, String] = {
+    val (presence, kind, utf8) = syntax match {
+      case "proto2" => ("EXPLICIT", "CLOSED", "NONE")
+      case "proto3" => ("IMPLICIT", "OPEN", "VERIFY")
+      case _ => ("EXPLICIT", "OPEN", "VERIFY")
+    }
+    Map("field_presence" -> presence, "enum_type" -> kind, "utf8_validation" -> utf8)
+      .updated("message_encoding", "LENGTH_PREFIXED")
+  }
+}

@@ -1,0 +1,81 @@
+package io.github.dynamickafka.source
+
+import java.nio.file.Files
+import java.util.Properties
+
+import scala.util.Using
+
+import com.google.protobuf.Descriptors.FileDescriptor
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
+import org.apache.kafka.common.serialization.ByteArraySerializer
+
+import io.github.dynamickafka.config.Options
+import io.github.dynamickafka.format.decode.ProtobufSides
+import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
+import io.github.dynamickafka.testkit.KafkaCluster
+
+/** Formats with Protobuf, on brokers; what the decoder makes of a record is tested in `format.decode`. */
+class ProtobufFormatsSuite extends SourceTest {
+
+  private def file(fields: String): FileDescriptor =
+    ProtobufSides.file(
+      s"""name: "x.proto" package: "shop" syntax: "proto3" message_type { name: "Order" $fields }"""
+    )
+  private def field(name: String, number: Int, of: String) =
+    s"""field { name: "$name" number: $number type: TYPE_$of label: LABEL_OPTIONAL }"""
+  private val one = file(field("id", 1, "INT64") + field("name", 2, "STRING"))
+  private val two = file(field("name", 7, "STRING") + field("id", 3, "INT64") + field("more", 4, "BOOL"))
+
+  private def record(of: FileDescriptor, text: String): Array[Byte] =
+    ProtobufSides.message(of, "Order", text).toByteArray
+
+  private def write(cluster: KafkaCluster, topic: String, values: Array[Byte]*): Unit = {
+    val properties = new Properties
+    properties.put("bootstrap.servers", cluster.bootstrapServers)
+    Using.resource(new KafkaProducer(properties, new ByteArraySerializer, new ByteArraySerializer)) {
+      producer =>
+        values.foreach(value => producer.send(new ProducerRecord(topic, 0, null, value)).get)
+    }
+  }
+
+  private def row(values: Any*): Seq[Any] = values
+
+  test("two clusters, one with a descriptor file of its own; then the ids of a registry") {
+    val topic = newTopicOn(1, blue, green)
+    write(blue, topic, record(one, "id: 1 name: \"a\""), Array[Byte](8), null)
+    write(green, topic, record(two, "id: 2 name: \"b\" more: true"))
+    scene { of =>
+      of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      val Seq(first, second) = Seq("one" -> one, "two" -> two).map { case (name, descriptor) =>
+        Files.write(of.folder.resolve(s"$name.desc"), ProtobufSides.set(descriptor)).toString
+      }
+      val named = Seq("format" -> "protobuf", "protobuf.messageName" -> "shop.Order", "parseErrors" -> "keep")
+      val options = named ++ Seq(
+        "protobuf.descriptorFile" -> first,
+        "cluster.green.protobuf.descriptorFile" -> second
+      )
+      def rows(options: Seq[(String, String)]): Set[Seq[Any]] = of.batch(options: _*)
+        .selectExpr("id", "name", "cluster", "_decode_error IS NULL").collect().map(_.toSeq).toSet
+      val expected = Set(row(1L, "a", "blue", true), row(2L, "b", "green", true))
+      assert(of.batch(options: _*).columns.take(2).toSeq == Seq("id", "name"))
+      assert(rows(options) == expected ++ Set(row(null, null, "blue", false), row(null, null, "blue", true)))
+      assert(of.batch(options :+ ("schema" -> "name STRING"): _*).columns.head == "name")
+      assert(of.frame(options: _*).columns.take(2).toSeq == Seq("id", "name"))
+      val e = Options.refused(of.batch(named :+ ("protobuf.descriptorFile" -> s"$first.none"): _*))
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION" && e.getMessage.contains("cannot be read"))
+
+      RegistryServer.serving { registry =>
+        val text = """syntax = "proto3"; package shop; message Order { int64 id = 1; string name = 2; }"""
+        val id = registry.register(s"$topic-value", text, "PROTOBUF")
+        write(blue, topic, WireFormat.framed(id, 0.toByte +: record(one, "id: 5 name: \"e\"")))
+        val confluent = Seq(
+          "format" -> "protobuf-confluent",
+          "schema" -> "registry",
+          "registry.url" -> registry.url,
+          "parseErrors" -> "keep"
+        )
+        assert(rows(confluent).filter(r => r.head != null) == Set(row(5L, "e", "blue", true)))
+      }
+    }
+  }
+}
