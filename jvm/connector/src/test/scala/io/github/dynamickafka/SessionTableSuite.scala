@@ -40,7 +40,9 @@ class SessionTableSuite extends SinkTest {
         rows(s"SELECT * FROM $orders ORDER BY id") == Seq(row(0L, "a", "blue", 1), row(0L, "b", "green", 2))
       )
       assert(rows(s"SELECT id FROM $orders WITH ('startingOffsets' = 'latest')").isEmpty)
-      assert(message(rows(s"SELECT id FROM $orders WITH ('format' = 'raw')")).contains("OPTIONS of CREATE TABLE"))
+      assert(
+        message(rows(s"SELECT id FROM $orders WITH ('format' = 'raw')")).contains("OPTIONS of CREATE TABLE")
+      )
       assert(rows(s"SHOW CREATE TABLE $orders").head.mkString.contains("dynamic-kafka"))
 
       val written = create(t, "(id INT, name STRING)", "format" -> "json", "streamId" -> "copies")
@@ -83,7 +85,12 @@ class SessionTableSuite extends SinkTest {
   test("what is wrong is refused when the table is created, and no secret is stored") {
     target { t =>
       t.streams("out" -> Seq(Entry("blue", blue, "topic")))
-      assert(message(create(t, "(id INT)", "format" -> "json", "startingOfsets" -> "x")).contains("startingOffsets"))
+      assert(message(create(
+        t,
+        "(id INT)",
+        "format" -> "json",
+        "startingOfsets" -> "x"
+      )).contains("startingOffsets"))
       assert(message(create(t, "(id INT)")).contains("fixed columns"))
       assert(message(create(t, "(id INT)", "format" -> "json", "schema" -> "id STRING")).nonEmpty)
       Seq(
