@@ -83,7 +83,7 @@ private[dynamickafka] object NewestSchemas {
         val r = RegistryAvro.parse(reader)
         // Debezium names rows after the table, which the decoder does not look at.
         val w =
-          if (format != Format.DebeziumAvroConfluent) RegistryAvro.parse(writer)
+          if (format.format != Format.DebeziumAvroConfluent) RegistryAvro.parse(writer)
           else DebeziumAvro.renamed(RegistryAvro.parse(writer), r.getFullName)
         val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
         if (result.getType != COMPATIBLE)
