@@ -10,6 +10,7 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.catalog.SessionTable
 import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, SessionDefaults}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
@@ -31,11 +32,13 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   /** True, so that Spark calls `inferSchema` for a read, and passes the schema of the DataFrame for a write. */
   override def supportsExternalMetadata(): Boolean = true
 
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
-    val table = read(options, None)
-    inferred = Some(table)
-    table.schema
-  }
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+    if (SessionTable.isOne(options)) SessionTable.of(options, None).schema()
+    else {
+      val table = read(options, None)
+      inferred = Some(table)
+      table.schema()
+    }
 
   override def getTable(
       schema: StructType,
@@ -44,7 +47,8 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   ): Table = {
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
-    if (inferred.isDefined) inferred.get
+    if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema))
+    else if (inferred.isDefined) inferred.get
     else if (reads(forWriting)) read(options, Some(schema))
     else {
       DynamicKafkaSinkTable.check(forWriting, schema)

@@ -9,13 +9,20 @@ import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 
 /**
- * The settings of a catalog, `spark.sql.catalog.<name>.<option>`, and what of them applies to one side. Pure.
+ * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.
  *
- * @param catalog the name of the catalog
- * @param settings option names as the user wrote them, without the prefix, with their values
+ * @param place where they are set
+ * @param settings option names as the user wrote them, without a prefix, with their values
  */
-private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map[String, String]) {
+private[dynamickafka] final class CatalogSettings(
+    place: CatalogSettings.Place,
+    settings: Map[String, String]
+) {
   import CatalogSettings._
+
+  /** Of a catalog: `spark.sql.catalog.<name>.<option>`. */
+  def this(catalog: String, settings: Map[String, String]) =
+    this(CatalogSettings.Catalog(catalog), settings)
 
   /**
    * Checks the names; values are checked where they are used.
@@ -25,15 +32,15 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
   def check(): Unit = settings.toSeq.sorted.foreach { case (name, value) =>
     Tables.flatMap(_.find(name)).find(Selecting).foreach(_ =>
       throw Errors.invalidOption(
-        written(name),
+        place.written(name),
         value,
         "a table of the catalog is one stream; its name is the id."
       )
     )
     if (!isPrefixed(name) && !Tables.exists(_.has(name)))
       throw Errors.unknownOption(
-        written(name),
-        Tables.flatMap(Suggestions.forOption(name, _)).headOption.map(written)
+        place.written(name),
+        Tables.flatMap(Suggestions.forOption(name, _)).headOption.map(place.written)
       )
   }
 
@@ -47,7 +54,7 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
       ofQuery: CaseInsensitiveStringMap,
       document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap =
-    merged(SourceOptionSpecs.table, SourceOptionSpecs.StreamIds, stream, document, ofQuery)
+    reading(Map(SourceOptionSpecs.StreamIds.name -> stream), ofQuery, stream, document)
 
   /** The options of a write to one stream; see [[forReading]]. */
   def forWriting(
@@ -55,12 +62,20 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
       ofQuery: CaseInsensitiveStringMap,
       document: Map[String, String] = Map.empty
   ): CaseInsensitiveStringMap =
-    merged(SinkOptionSpecs.table, SinkOptionSpecs.StreamId, stream, document, ofQuery)
+    merged(SinkOptionSpecs.table, Map(SinkOptionSpecs.StreamId.name -> stream), stream, document, ofQuery)
+
+  /** The options of a read; see [[forReading]]. `selection` are the options that select the streams. */
+  def reading(
+      selection: Map[String, String],
+      ofQuery: CaseInsensitiveStringMap,
+      stream: String = "",
+      document: Map[String, String] = Map.empty
+  ): CaseInsensitiveStringMap = merged(SourceOptionSpecs.table, selection, stream, document, ofQuery)
 
   /** An option of a query takes precedence over the setting, in whatever spelling. */
   private def merged(
       table: OptionTable,
-      selection: OptionSpec[_],
+      selection: Map[String, String],
       stream: String,
       document: Map[String, String],
       ofQuery: CaseInsensitiveStringMap
@@ -70,7 +85,7 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
     val set = query.keySet.map(keyOf(table, _))
     val ofStream = new DocumentFormats(table, other(table)).over(settings, document, stream)
     val defaults = ofStream.filter { case (name, _) => applies(table, name) && !set(keyOf(table, name)) }
-    new CaseInsensitiveStringMap((defaults ++ query + (selection.name -> stream)).asJava)
+    new CaseInsensitiveStringMap((defaults ++ query ++ selection).asJava)
   }
 
   private def applies(table: OptionTable, name: String): Boolean =
@@ -87,14 +102,34 @@ private[dynamickafka] final class CatalogSettings(catalog: String, settings: Map
         name,
         value,
         "it determines the columns or the stream of the table, which are known before Spark passes the options of a query. " +
-          s"Set it as '${written(name)}', or read with 'format(\"dynamic-kafka\")'."
+          s"Set it ${place.hint(name)}, or read with 'format(\"dynamic-kafka\")'."
       )
     )
-
-  private def written(name: String) = s"spark.sql.catalog.$catalog.$name"
 }
 
 private[dynamickafka] object CatalogSettings {
+
+  /** Where the settings of a table are set. */
+  sealed trait Place {
+
+    /** How the user writes an option there. */
+    def written(name: String): String
+
+    /** Where to set an option, after "Set it". */
+    def hint(name: String): String
+  }
+
+  final case class Catalog(name: String) extends Place {
+    override def written(option: String): String = s"spark.sql.catalog.$name.$option"
+    override def hint(option: String): String = s"as '${written(option)}'"
+  }
+
+  /** A table of the session catalog. */
+  case object OwnOptions extends Place {
+    override def written(option: String): String = option
+    override def hint(option: String): String = "in OPTIONS of CREATE TABLE"
+  }
+
   private val Tables = Seq(SourceOptionSpecs.table, SinkOptionSpecs.table)
 
   /** The options that a table sets. */

@@ -42,12 +42,17 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
     val answer = new AnswerOnce(found, Clock.System)
     new StreamTable(
       s"$name.$stream",
-      stream,
-      document,
-      own,
+      ofStream(stream, document),
       DynamicKafkaTable.of(options, None, answer, ofTable = true),
       StreamProperties.of(found, options.format.value.format.name),
       answer
     )
+  }
+
+  private def ofStream(stream: String, document: Map[String, String]) = new TableOptions {
+    override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+      own.forReading(stream, ofQuery, document)
+    override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =
+      own.forWriting(stream, ofQuery, document)
   }
 }

@@ -11,26 +11,25 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**
- * A stream as a table of a catalog, for reading and writing.
+ * Streams as a table, for reading and writing.
  *
  * @param tableName the name of the catalog and the id of the stream
- * @param document what the metadata says about the format of the stream
+ * @param options the options of reads and writes
  * @param read the table of the source
  * @param tableProperties what DESCRIBE and SHOW TBLPROPERTIES show
  * @param answer what the metadata service has answered for this statement
  */
 private[dynamickafka] final class StreamTable(
     tableName: String,
-    stream: String,
-    document: Map[String, String],
-    settings: CatalogSettings,
+    options: TableOptions,
     read: DynamicKafkaTable,
     tableProperties: Map[String, String],
-    answer: AnswerOnce
+    answer: () => Option[KafkaStream]
 ) extends Table
     with SupportsRead
     with SupportsWrite
@@ -43,7 +42,7 @@ private[dynamickafka] final class StreamTable(
   private lazy val sink =
     new DynamicKafkaSinkTable(
       tableSchema,
-      settings.forWriting(stream, none, document).asCaseSensitiveMap,
+      options.writing(none).asCaseSensitiveMap,
       Some(tableName),
       answer
     )
@@ -66,13 +65,13 @@ private[dynamickafka] final class StreamTable(
     TableCapability.ACCEPT_ANY_SCHEMA
   )
 
-  override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
-    read.newScanBuilder(settings.forReading(stream, options, document), StreamTable.names(options))
+  override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder =
+    read.newScanBuilder(options.reading(ofQuery), StreamTable.names(ofQuery))
 
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = {
     // The options of the query take precedence over those of the table, whatever their spelling.
-    val options = settings.forWriting(stream, info.options, document)
-    sink.newWriteBuilder(new StatementInfo(info, options, StreamTable.names(info.options)))
+    val all = options.writing(info.options)
+    sink.newWriteBuilder(new StatementInfo(info, all, StreamTable.names(info.options)))
   }
 
   override def metrics(): ju.Map[String, String] = sink.metrics()

@@ -108,7 +108,7 @@ private[dynamickafka] object DynamicKafkaTable {
         layout.schema
       case None =>
         val own = plain(options.includeHeaders)
-        user.filter(_ != own).foreach(schema =>
+        user.filterNot(isSame(_, own)).foreach(schema =>
           throw Errors.invalidOption(
             "schema",
             schema.simpleString,
@@ -118,6 +118,10 @@ private[dynamickafka] object DynamicKafkaTable {
         )
         own
     }
+
+  /** Catalogs do not keep whether a column can be null. */
+  private def isSame(a: StructType, b: StructType) =
+    a.map(f => f.name -> f.dataType.sql) == b.map(f => f.name -> f.dataType.sql)
 
   /** None: the columns of Spark's Kafka source. */
   private def layout(options: SourceOptions, user: Option[StructType]): Option[Layout] =

@@ -26,6 +26,14 @@ private[dynamickafka] object SecretOptions {
         name
     }.sorted
 
+  /** Names of options with a secret. A reference such as `${file:...}` is not a secret. */
+  def contained(options: Map[String, String]): Seq[String] =
+    options.toSeq.collect {
+      case (name, value)
+          if (isSecret(name) || isOfRegistry(name)) && !value.contains("${") ||
+            hasCredentials(name, value) => name
+    }.sorted
+
   /** Warns once per name in this process. */
   def warn(options: RawOptions): Unit = {
     val names = exposed(options.asWritten).filter(warned.add)
@@ -42,8 +50,17 @@ private[dynamickafka] object SecretOptions {
 
   /** Spark also redacts a value that its expression matches. */
   private def isTellingUrl(name: String, value: String): Boolean =
+    hasCredentials(name, value) && redactedBySpark.findFirstIn(value).isEmpty
+
+  private def hasCredentials(name: String, value: String) =
     OptionName.afterPrefix(name, OptionName.MetadataService).exists(OptionName.normalize(_) == "url") &&
-      AddressText.credentials(value).nonEmpty && redactedBySpark.findFirstIn(value).isEmpty
+      AddressText.credentials(value).nonEmpty
+
+  /** Token and passwords of a schema registry, whose names Spark redacts. */
+  private def isOfRegistry(name: String): Boolean = {
+    val key = OptionName.normalize(name)
+    key.contains("registry.") && (key.endsWith("bearerauth.token") || endsWithPassword(name))
+  }
 
   private def isSecret(name: String): Boolean = isUserInfo(name) ||
     Seq(OptionName.Kafka, OptionName.Cluster).exists { prefix =>

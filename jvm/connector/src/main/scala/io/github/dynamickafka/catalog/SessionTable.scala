@@ -1,0 +1,124 @@
+package io.github.dynamickafka.catalog
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.connector.catalog.TableCatalog
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.option.{OptionSpec, SecretOptions}
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.source.DynamicKafkaTable
+
+/**
+ * Tables of Spark's session catalog, which stores their options and columns (SPARK-46043):
+ *
+ * {{{
+ * CREATE TABLE orders (id BIGINT, customer STRING, cluster STRING) USING `dynamic-kafka`
+ * OPTIONS (metadataService 'file', metadataService.path '/etc/streams.yaml', streamId 'orders', format 'json')
+ * }}}
+ */
+private[dynamickafka] object SessionTable {
+
+  /** What Spark adds to the options of such a table. */
+  private val SparksOwn = Set(
+    TableCatalog.PROP_PROVIDER,
+    TableCatalog.PROP_OWNER,
+    TableCatalog.PROP_LOCATION,
+    TableCatalog.PROP_COMMENT,
+    TableCatalog.PROP_EXTERNAL,
+    TableCatalog.PROP_IS_MANAGED_LOCATION,
+    "collation",
+    "path"
+  )
+
+  private val Selecting: Set[OptionSpec[_]] =
+    Set(SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern, SinkOptionSpecs.StreamId)
+
+  /** Whether Spark asks for such a table. It gives the same method the options of reads and writes. */
+  def isOne(properties: ju.Map[String, String]): Boolean = properties.containsKey(TableCatalog.PROP_PROVIDER)
+
+  /**
+   * Called for CREATE TABLE, and for each statement about the table. Asks neither the metadata service nor Kafka, so that a
+   * table can also be dropped while they are down.
+   *
+   * @param columns those of the table; None: they are determined by the options, for CREATE TABLE without columns
+   * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException for options that are not valid, and for secrets
+   */
+  def of(properties: ju.Map[String, String], columns: Option[StructType]): StreamTable = {
+    val all = properties match {
+      // Its own keys are in lower case.
+      case options: CaseInsensitiveStringMap => options.asCaseSensitiveMap.asScala.toMap
+      case other => other.asScala.toMap
+    }
+    val options = all.filterNot { case (name, _) =>
+      name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name)
+    }
+    SecretOptions.contained(options).headOption.foreach(name =>
+      throw Errors.invalidOption(
+        name,
+        "(hidden)",
+        "the catalog would store and show this secret. Use a reference to a Kafka config provider, or store it in the metadata."
+      )
+    )
+    val declared = options.find(option => FormatOptionSpecs.Schema.named(option._1)).map(_._2.trim)
+    val fromRegistry = declared.exists(_.equalsIgnoreCase("registry"))
+    // With a schema in the options, the columns are what they were; Spark compares them with those of CREATE TABLE. The registry
+    // was asked when the table was created.
+    val user = columns.filter(_ => declared.isEmpty || fromRegistry)
+    val own = new Options(options, asksRegistry = user.isEmpty)
+    new StreamTable(
+      "dynamic-kafka",
+      own,
+      DynamicKafkaTable.of(DynamicKafkaTable.parse(own.reading(none), ofTable = true), user, ofTable = true),
+      all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) },
+      () => None
+    )
+  }
+
+  private def none = CaseInsensitiveStringMap.empty
+
+  /** @param asksRegistry whether `schema=registry` is an option of reads */
+  private final class Options(options: Map[String, String], asksRegistry: Boolean) extends TableOptions {
+    private val (selecting, others) = options.partition { case (name, _) => specOf(name).exists(Selecting) }
+    private val settings = new CatalogSettings(CatalogSettings.OwnOptions, others)
+    private val ofReads =
+      if (asksRegistry) settings
+      else new CatalogSettings(
+        CatalogSettings.OwnOptions,
+        others.filterNot { case (name, _) => FormatOptionSpecs.Schema.named(name) }
+      )
+    settings.check()
+
+    private def selected(spec: OptionSpec[_]) = selecting.collectFirst {
+      case (name, value) if spec.named(name) => value.trim
+    }
+
+    override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+      val streams = selecting.filterNot { case (name, _) => SinkOptionSpecs.StreamId.named(name) }
+      val of =
+        if (streams.nonEmpty) streams
+        else selected(SinkOptionSpecs.StreamId).map(SourceOptionSpecs.StreamIds.name -> _).toMap
+      ofReads.reading(of, ofQuery)
+    }
+
+    override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+      val one = selected(SinkOptionSpecs.StreamId)
+        .orElse(selected(SourceOptionSpecs.StreamIds).filterNot(_.exists(c => c == ',' || c == ';')))
+      settings.forWriting(
+        one.getOrElse(throw Errors.missingOption(
+          SinkOptionSpecs.StreamId.name,
+          "the table is read from several streams. Set it in OPTIONS of CREATE TABLE to the stream to write to."
+        )),
+        ofQuery
+      )
+    }
+  }
+
+  private def specOf(name: String): Option[OptionSpec[_]] =
+    SourceOptionSpecs.table.find(name).orElse(SinkOptionSpecs.table.find(name))
+}

@@ -1,0 +1,117 @@
+package io.github.dynamickafka
+
+import java.util.UUID
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.sink.{SinkTest, Target}
+import io.github.dynamickafka.source.Entry
+
+/** `CREATE TABLE ... USING` in Spark's own catalog, on brokers. */
+class SessionTableSuite extends SinkTest {
+
+  private def rows(sql: String): Seq[Seq[Any]] = spark.sql(sql).collect().map(_.toSeq).toSeq
+  private def row(values: Any*): Seq[Any] = values
+
+  private def message(run: => Any): String = {
+    val e = intercept[Exception](run)
+    Iterator.iterate[Throwable](e)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" ")
+  }
+
+  private def create(target: Target, columns: String, more: (String, String)*): String = {
+    val name = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"
+    val options = target.options(more: _*).map { case (k, v) => s"'$k' = '$v'" }.mkString(", ")
+    val _ = spark.sql(s"CREATE TABLE $name $columns USING `dynamic-kafka` OPTIONS ($options)")
+    name
+  }
+
+  test("with columns of the user's choice: read, written, as a stream, dropped without an effect on Kafka") {
+    val (topic, copies) = (newTopicOn(1, blue, green), newTopicOn(1, blue))
+    produce(blue, topic, 1, Seq("""{"id": 1, "name": "a", "unused": 7}"""))
+    produce(green, topic, 1, Seq("""{"name": "b", "id": 2}"""))
+    target { t =>
+      t.streams(
+        "out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)),
+        "copies" -> Seq(Entry("blue", blue, copies))
+      )
+      val orders = create(t, "(offset BIGINT, name STRING, cluster STRING, id INT)", "format" -> "json")
+      assert(spark.table(orders).columns.toSeq == Seq("offset", "name", "cluster", "id"))
+      assert(
+        rows(s"SELECT * FROM $orders ORDER BY id") == Seq(row(0L, "a", "blue", 1), row(0L, "b", "green", 2))
+      )
+      assert(rows(s"SELECT id FROM $orders WITH ('startingOffsets' = 'latest')").isEmpty)
+      assert(
+        message(rows(s"SELECT id FROM $orders WITH ('format' = 'raw')")).contains("OPTIONS of CREATE TABLE")
+      )
+      assert(rows(s"SHOW CREATE TABLE $orders").head.mkString.contains("dynamic-kafka"))
+
+      val written = create(t, "(id INT, name STRING)", "format" -> "json", "streamId" -> "copies")
+      val _ = spark.sql(s"INSERT INTO $written (name, id) VALUES ('c', 3)")
+      val query = spark.readStream.table(orders).select("id", "name").writeStream
+        .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).toTable(written)
+      try assert(query.awaitTermination(300000))
+      finally query.stop()
+      assert(rows(s"SELECT id, name FROM $written ORDER BY id") == Seq(row(1, "a"), row(2, "b"), row(3, "c")))
+      assert(message(spark.sql(s"INSERT OVERWRITE $written SELECT 1 AS id, 'x' AS name")).nonEmpty)
+      assert(values(blue, copies).size == 3)
+
+      spark.sql(s"DROP TABLE $written")
+      assert(values(blue, copies).size == 3)
+    }
+  }
+
+  test("without columns: those of the options, also of several streams, which are not written") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("""{"id": 1}"""))
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, topic)), "other" -> Seq(Entry("blue", blue, topic)))
+      val json = create(
+        t,
+        "",
+        "format" -> "json",
+        "schema" -> "id INT",
+        "metadataColumns" -> "offset",
+        "streamId" -> "out"
+      )
+      assert(rows(s"SELECT * FROM $json") == Seq(row(1, 0L)))
+      val raw = create(t, "")
+      assert(spark.table(raw).columns.contains("timestampType"))
+      assert(rows(s"SELECT string(value) FROM $raw") == Seq(row("""{"id": 1}""")))
+      val both = create(t, "(id INT)", "format" -> "json", "streamIds" -> "out,other", "streamId" -> "")
+      assert(message(spark.sql(s"INSERT INTO $both SELECT 1 AS id")).contains("streamId"))
+    }
+  }
+
+  test("what is wrong is refused when the table is created, and no secret is stored") {
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, "topic")))
+      assert(message(create(
+        t,
+        "(id INT)",
+        "format" -> "json",
+        "startingOfsets" -> "x"
+      )).contains("startingOffsets"))
+      assert(message(create(t, "(id INT)")).contains("fixed columns"))
+      assert(message(create(t, "(id INT)", "format" -> "json", "schema" -> "id STRING")).nonEmpty)
+      Seq(
+        "kafka.sasl.jaas.config" -> "x password=\"geheim\";",
+        "cluster.blue.kafka.ssl.key.password" -> "geheim",
+        "registry.bearerAuth.token" -> "geheim"
+      ).foreach { case (name, secret) =>
+        val text = message(create(t, "(id INT)", "format" -> "json", name -> secret))
+        assert(text.contains("INVALID_OPTION") && text.contains(name) && !text.contains("geheim"), text)
+      }
+    }
+  }
+
+  test("a table can be dropped while its metadata service fails") {
+    target { t =>
+      t.streams("out" -> Seq(Entry("blue", blue, "topic")))
+      val orders = create(t, "(id INT)", "format" -> "json")
+      t.service.behave = () => throw new IllegalStateException("down")
+      spark.sql(s"DESCRIBE EXTENDED $orders").collect()
+      spark.sql(s"DROP TABLE $orders")
+      assert(!spark.catalog.tableExists(orders))
+    }
+  }
+}
