@@ -27,6 +27,8 @@ def session(builder: SparkSession.Builder, warehouse: str) -> SparkSession:
         .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
         .config("spark.sql.catalog.lake.type", "hadoop")
         .config("spark.sql.catalog.lake.warehouse", warehouse)
+        # The batches of a query have a session of their own: with a cache, this one would see the table as it was.
+        .config("spark.sql.catalog.lake.cache-enabled", "false")
     )
     return DynamicKafka.configure(builder, extra_packages=ICEBERG, jars=JARS or None).getOrCreate()
 

@@ -37,7 +37,9 @@ def main(folder: Path, fatal: int = -1) -> None:
             os.killpg(os.getpgid(0), signal.SIGKILL)
 
     changes = change_data.changes(spark, str(folder / "streams.json")).set_metadata_discovery_interval("200ms")
-    frame = changes.set_property("maxOffsetsPerTrigger", 7).load()
+    # With the age of 0, `processAllAvailable` is exact.
+    changes = changes.set_property("maxOffsetsPerTrigger", 7).set_property("clusterSnapshotMaxAgeMs", 0)
+    frame = changes.load()
     query = frame.writeStream.foreachBatch(apply).option("checkpointLocation", str(folder / "checkpoint")).start()
     while query.isActive and not (folder / "end").exists():
         time.sleep(0.1)

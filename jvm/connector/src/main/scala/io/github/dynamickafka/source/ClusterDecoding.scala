@@ -27,7 +27,7 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
 
   /** Finds a cluster without a registry before a task does. */
   private def check(cluster: String): Unit = (base.layout.value +: base.layout.key.toSeq).foreach { side =>
-    if (side.format.format == Format.AvroConfluent || side.format.format == Format.ProtobufConfluent) {
+    if (side.format.format.hasRegistry && side.format.format != Format.JsonConfluent) {
       val _ = side.format.registries.of(cluster)
     }
   }
