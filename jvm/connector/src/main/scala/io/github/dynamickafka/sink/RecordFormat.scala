@@ -15,7 +15,7 @@ import io.github.dynamickafka.sink.row.{InputColumns, OutputRow}
 private[sink] final case class ClusterColumns(columns: InputColumns, encodes: Boolean)
 
 /**
- * Makes the records of a cluster of those that were routed, whose keys and values have the format of the stream. They are routed
+ * Converts routed records, whose keys and values have the format of the stream, to the format of their cluster. They are routed
  * without the ids of schemas, so that the same key goes to the same cluster whatever its registry. For one task. Not thread-safe.
  *
  * @param ids what the driver has asked registries for
@@ -28,7 +28,7 @@ private[sink] final class RecordFormat(of: ClusterColumns, ids: Map[Frame.Place,
 
   private def framing(ofKeys: Boolean) = frames.find(_.ofKeys == ofKeys).map(new Framing(_, ids))
 
-  /** @param row of which the record was made */
+  /** @param row the row of the record */
   def record(cluster: String, routed: Record, row: InternalRow): Record =
     if (read.isEmpty && frames.isEmpty) routed
     else {

@@ -72,9 +72,9 @@ private[decode] object JsonSkip {
   }
 
   private def literal(bytes: Array[Byte], at: Int, end: Int, text: Array[Byte]): Int = {
+    // What follows is Jackson's: a comma, or an error.
     val after = at + text.length
-    if (after < end && ju.Arrays.equals(bytes, at, after, text, 0, text.length) && ends(bytes(after))) after
-    else -1
+    if (after <= end && ju.Arrays.equals(bytes, at, after, text, 0, text.length)) after else -1
   }
 
   /** Digits, with or without a fraction. */
@@ -87,7 +87,8 @@ private[decode] object JsonSkip {
       at = digits(bytes, fraction, end)
       valid = at > fraction
     }
-    if (valid && at < end && ends(bytes(at))) at else -1
+    // An exponent is Jackson's.
+    if (valid && at < end && (bytes(at) == ',' || bytes(at) == '}')) at else -1
   }
 
   private def digits(bytes: Array[Byte], from: Int, end: Int): Int = {
@@ -95,8 +96,6 @@ private[decode] object JsonSkip {
     while (at < end && bytes(at) >= '0' && bytes(at) <= '9') at += 1
     at
   }
-
-  private def ends(b: Byte) = b == ',' || b == '}'
 
   private val True = "true".getBytes
   private val False = "false".getBytes

@@ -18,7 +18,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.protobuf.{EscapedBytes, FieldKind, ProtoEnum, ProtoField, ProtoInput}
 
-/** Reads one value of a field, and makes of it what a row contains. */
+/** Reads the value of a field, and converts it to the value of a row. */
 private[protobuf] trait FieldValue {
 
   /** See [[ProtoInput]]. */
@@ -30,7 +30,7 @@ private[protobuf] trait FieldValue {
    */
   def read(in: ProtoInput, old: Any): Any
 
-  /** @param read what [[read]] gave */
+  /** @param read the result of [[read]] */
   def made(read: Any): Any = read
 
   /** Of a field that is not in the record. */

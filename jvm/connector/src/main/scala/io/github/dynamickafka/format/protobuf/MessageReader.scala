@@ -84,7 +84,7 @@ private[dynamickafka] final class MessageReader(
     }
   }
 
-  /** Makes of what was read what a row contains. */
+  /** Converts the values that were read to those of a row. */
   def made(read: Array[Any]): Array[Any] = {
     var i = 0
     while (i < read.length) {

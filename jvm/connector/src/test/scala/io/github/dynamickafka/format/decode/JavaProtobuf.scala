@@ -7,7 +7,7 @@ import com.google.protobuf.{ByteString, DynamicMessage, Message}
 import org.apache.spark.sql.Row
 
 /**
- * What Java's library makes of messages, as rows by the rules of Spark's `from_protobuf`, whose jar is not published everywhere: a
+ * Converts messages of Java's library to rows by the rules of Spark's `from_protobuf`, whose jar is not published everywhere: a
  * field that is repeated, in the record, or has a default is its value, and every other one is null.
  */
 final class JavaProtobuf(message: Descriptor, emitDefaults: Boolean) {
