@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The table of Flink's options in docs/formats.md is complete, and says of each option what the code does. */
 class FlinkOptionsSuite extends AnyFunSuite {
@@ -40,6 +41,49 @@ class FlinkOptionsSuite extends AnyFunSuite {
     "sink.parallelism"
   )
 
+  /** Of the pages about its formats, by format. `parquet` and `orc` are for files, `avro.codec` too. */
+  private val OfFormats: Map[String, Seq[String]] = {
+    val nulls = Seq("map-null-key.mode", "map-null-key.literal")
+    val changes =
+      Seq("ignore-parse-errors", "timestamp-format.standard", "encode.decimal-as-plain-number") ++ nulls
+    val registry = Seq("url", "subject", "schema", "properties") ++
+      Seq("basic-auth.credentials-source", "basic-auth.user-info") ++
+      Seq("bearer-auth.credentials-source", "bearer-auth.token") ++
+      Seq("keystore", "truststore").flatMap(s => Seq(s"ssl.$s.location", s"ssl.$s.password"))
+    Map(
+      "json" -> (changes ++ Seq(
+        "fail-on-missing-field",
+        "encode.ignore-null-fields",
+        "decode.json-parser.enabled"
+      )),
+      "csv" -> Seq(
+        "field-delimiter",
+        "disable-quote-character",
+        "quote-character",
+        "allow-comments",
+        "ignore-parse-errors",
+        "array-element-delimiter",
+        "escape-character",
+        "null-literal",
+        "write-bigdecimal-in-scientific-notation"
+      ),
+      "avro" -> Seq("encoding", "timestamp_mapping.legacy"),
+      "avro-confluent" -> registry,
+      "debezium-avro-confluent" -> registry,
+      "debezium-json" -> ("schema-include" +: changes),
+      "canal-json" -> (Seq("database.include", "table.include") ++ changes),
+      "maxwell-json" -> changes,
+      "ogg-json" -> (Seq("ignore-parse-errors", "timestamp-format.standard") ++ nulls),
+      "protobuf" -> Seq(
+        "message-class-name",
+        "ignore-parse-errors",
+        "read-default-values",
+        "write-null-string-literal"
+      ),
+      "raw" -> Seq("charset", "endianness")
+    )
+  }
+
   /** Option, verdict, reason. */
   private val rows: Seq[(String, String, String)] = {
     val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "formats.md")
@@ -55,14 +99,22 @@ class FlinkOptionsSuite extends AnyFunSuite {
 
   private def isKnown(option: String): Boolean = tables.exists { table: OptionTable =>
     table.find(option).isDefined || FormatKey.of(option, table.formats).exists { key =>
-      Format.all.find(_.name == key.format).exists(FormatSetting.of(_).exists(_.named(key.option))) ||
-      encode.WriteOptionSpecs.writesOnly(key)
+      Format.all.find(_.name == key.format).exists { format =>
+        FormatSetting.of(format).exists(_.named(key.option)) ||
+        (format.hasRegistry && RegistryOptionSpecs.withoutPrefix(key.option).isDefined)
+      } || encode.WriteOptionSpecs.writesOnly(key)
     }
   }
 
-  test("every option of the page is in the table, once") {
-    assert(OfPage.diff(rows.map(_._1).toSet).isEmpty)
-    assert(rows.map(_._1).distinct == rows.map(_._1) && rows.size > OfPage.size)
+  test("every option of the page and of the pages about formats is in the table, once") {
+    val all = OfPage ++ OfFormats.flatMap { case (format, options) => options.map(o => s"$format.$o") }
+    assert(all.diff(rows.map(_._1).toSet).isEmpty)
+    assert(rows.map(_._1).distinct == rows.map(_._1) && rows.size >= all.size)
+  }
+
+  test("what has another name is accepted under Flink's name where the table says so") {
+    val accepted = rows.collect { case (option, _, why) if why.contains("also under Flink's name") => option }
+    assert(accepted.size > 15 && accepted.forall(isKnown), accepted.filterNot(isKnown))
   }
 
   test("an option that is the same exists, and one that is not offered does not") {

@@ -64,4 +64,30 @@ class FormatsSuite extends SourceTest {
       assert(chosen.collect().map(_.toSeq).toSet == Set(row(0L, null), row(0L, 3)))
     }
   }
+
+  test("a streaming query decodes the columns that it accesses: a bad one fails it only if it is needed") {
+    val topic = newTopicOn(1, blue, green)
+    produce(blue, topic, 1, Seq("""{"id": "secret-text", "name": "a"}"""))
+    produce(green, topic, 1, Seq("""{"id": 3, "name": "b"}"""))
+    scene { of =>
+      of.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      def run(columns: String*) = {
+        val query = of.frame(Json: _*).select(columns.map(col): _*).writeStream.format("memory")
+          .queryName(s"formats_${System.nanoTime}")
+          .option("checkpointLocation", of.folder.resolve(columns.mkString("-")).toString)
+          .trigger(Trigger.AvailableNow()).start()
+        try assert(query.awaitTermination(300000))
+        finally query.stop()
+        spark.table(query.name).collect().map(_.toSeq).toSet
+      }
+      assert(run("name", "cluster") == Set(row("a", "blue"), row("b", "green")))
+      val error = intercept[Exception](run("name", "id"))
+      val all =
+        Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
+      Seq("DECODE_FAILED", "cluster 'blue'", "offset 0", "'id'").foreach(part =>
+        assert(all.contains(part), part)
+      )
+      assert(!all.contains("secret-text"))
+    }
+  }
 }

@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.json.{JsonSkip, RecordParser, Utf8}
 
 /**
  * Decodes JSON objects into columns, with the results of Spark's `from_json`.

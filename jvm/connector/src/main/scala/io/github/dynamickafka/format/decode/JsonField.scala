@@ -20,6 +20,8 @@ import org.apache.spark.sql.types.{
   StringType
 }
 
+import io.github.dynamickafka.format.json.RecordParser
+
 /**
  * A wanted column.
  *

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.MetadataColumn._
-import io.github.dynamickafka.format.decode.DecodedValues
+import io.github.dynamickafka.format.decode.{DecodedValues, LazyDecoder}
 import io.github.dynamickafka.format.{ColumnOrigin, Layout}
 
 /**
@@ -42,6 +42,13 @@ private[source] final class DecodedRow(
     case ColumnOrigin.Absent => 0
   }).toArray
 
+  /** For each column, what decodes it when it is accessed; null where it is decoded with the record. */
+  private val onAccess: Array[LazyDecoder] = layout.columns.map(_.origin match {
+    case ColumnOrigin.OfKey(_) => decoder.lazyKeys
+    case ColumnOrigin.OfValue(_) => decoder.lazyValues
+    case _ => null
+  }).toArray
+
   private val clusterText = UTF8String.fromString(cluster)
   private val streamText = UTF8String.fromString(stream)
   private var topic = ""
@@ -60,11 +67,18 @@ private[source] final class DecodedRow(
 
   override def more(): InternalRow = if (decoder.more()) this else null
 
+  /** Where the value of a column is, after it has been decoded; null if it is metadata. */
+  private def from(i: Int): DecodedValues = {
+    val of = onAccess(i)
+    if ((of ne null) && !of.has(slots(i))) decoder.access(of, slots(i), record, cluster, stream)
+    sources(i)
+  }
+
   override def numFields: Int = slots.length
 
   override def isNullAt(i: Int): Boolean = {
-    val from = sources(i)
-    if (from ne null) from.isNullAt(slots(i))
+    val of = from(i)
+    if (of ne null) of.isNullAt(slots(i))
     else slots(i) match {
       case KeyCode => record.key == null
       case ValueCode => record.value == null
@@ -74,15 +88,15 @@ private[source] final class DecodedRow(
     }
   }
 
-  override def getBoolean(i: Int): Boolean = sources(i).getBoolean(slots(i))
-  override def getByte(i: Int): Byte = sources(i).getLong(slots(i)).toByte
-  override def getShort(i: Int): Short = sources(i).getLong(slots(i)).toShort
-  override def getFloat(i: Int): Float = sources(i).getFloat(slots(i))
-  override def getDouble(i: Int): Double = sources(i).getDouble(slots(i))
+  override def getBoolean(i: Int): Boolean = from(i).getBoolean(slots(i))
+  override def getByte(i: Int): Byte = from(i).getLong(slots(i)).toByte
+  override def getShort(i: Int): Short = from(i).getLong(slots(i)).toShort
+  override def getFloat(i: Int): Float = from(i).getFloat(slots(i))
+  override def getDouble(i: Int): Double = from(i).getDouble(slots(i))
 
   override def getInt(i: Int): Int = {
-    val from = sources(i)
-    if (from ne null) from.getLong(slots(i)).toInt
+    val of = from(i)
+    if (of ne null) of.getLong(slots(i)).toInt
     else slots(i) match {
       case PartitionCode => record.partition
       case TimestampTypeCode => record.timestampType.id
@@ -91,15 +105,15 @@ private[source] final class DecodedRow(
   }
 
   override def getLong(i: Int): Long = {
-    val from = sources(i)
-    if (from ne null) from.getLong(slots(i))
+    val of = from(i)
+    if (of ne null) of.getLong(slots(i))
     else if (slots(i) == OffsetCode) record.offset
     else DateTimeUtils.millisToMicros(record.timestamp)
   }
 
   override def getUTF8String(i: Int): UTF8String = {
-    val from = sources(i)
-    if (from ne null) from.getObject(slots(i)).asInstanceOf[UTF8String]
+    val of = from(i)
+    if (of ne null) of.getObject(slots(i)).asInstanceOf[UTF8String]
     else slots(i) match {
       case TopicCode => topicText
       case ClusterCode => clusterText
@@ -108,27 +122,27 @@ private[source] final class DecodedRow(
   }
 
   override def getBinary(i: Int): Array[Byte] = {
-    val from = sources(i)
-    if (from ne null) from.getObject(slots(i)).asInstanceOf[Array[Byte]]
+    val of = from(i)
+    if (of ne null) of.getObject(slots(i)).asInstanceOf[Array[Byte]]
     else if (slots(i) == KeyCode) record.key
     else record.value
   }
 
   override def getArray(i: Int): ArrayData = {
-    val from = sources(i)
-    if (from ne null) from.getObject(slots(i)).asInstanceOf[ArrayData] else RecordRow.headers(record)
+    val of = from(i)
+    if (of ne null) of.getObject(slots(i)).asInstanceOf[ArrayData] else RecordRow.headers(record)
   }
 
   override def getDecimal(i: Int, precision: Int, scale: Int): Decimal =
-    sources(i).getObject(slots(i)).asInstanceOf[Decimal]
+    from(i).getObject(slots(i)).asInstanceOf[Decimal]
   override def getStruct(i: Int, fields: Int): InternalRow =
-    sources(i).getObject(slots(i)).asInstanceOf[InternalRow]
-  override def getMap(i: Int): MapData = sources(i).getObject(slots(i)).asInstanceOf[MapData]
+    from(i).getObject(slots(i)).asInstanceOf[InternalRow]
+  override def getMap(i: Int): MapData = from(i).getObject(slots(i)).asInstanceOf[MapData]
 
   /** Also for the types that have no getter above, among them those that later versions of Spark add. */
   override protected def genericGet(i: Int): Any = {
-    val from = sources(i)
-    if (from ne null) from.get(slots(i))
+    val of = from(i)
+    if (of ne null) of.get(slots(i))
     else if (isNullAt(i)) null
     else slots(i) match {
       case PartitionCode | TimestampTypeCode | LeaderEpochCode => getInt(i)

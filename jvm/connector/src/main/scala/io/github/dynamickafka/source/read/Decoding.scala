@@ -8,12 +8,14 @@ import io.github.dynamickafka.format.Layout
 /**
  * What the tasks of a query need to decode records. Sent to executors.
  *
+ * @param onAccess whether fields are decoded when they are accessed, where the format and the policy for bad records allow it
  * @param ofClusters by cluster and stream, where records have another format than `layout`, with the same columns
  */
 private[source] final case class Decoding(
     layout: Layout,
     counts: DecodeCounts,
     deadLetters: Option[DeadLetterTargets] = None,
+    onAccess: Boolean = false,
     ofClusters: Map[(String, String), Layout] = Map.empty
 )
 

@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
-import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders}
+import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders, LazyDecoder}
 import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
 
 /**
@@ -26,6 +26,10 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
 
   /** The kind of the change that a row is a part of, and metadata of the format. */
   val changes: DecodedValues = if (change eq null) NoValues else change.about
+
+  /** Null: the fields are decoded with the record. */
+  val lazyValues: LazyDecoder = value.onAccess
+  val lazyKeys: LazyDecoder = if (key eq null) null else key.onAccess
 
   /** Whether a record may have several rows. */
   def several: Boolean = change ne null
@@ -79,6 +83,33 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       false
     }
 
+  /**
+   * Decodes a field that is accessed, of the record that was decoded last.
+   *
+   * @param of the values or the keys
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException DECODE_FAILED
+   */
+  def access(
+      of: LazyDecoder,
+      field: Int,
+      record: ConsumerRecord[Array[Byte], Array[Byte]],
+      cluster: String,
+      stream: String
+  ): Unit = {
+    val bad = of.decode(field)
+    if (bad ne null) {
+      if (!counted) decoding.counts.errors.add(1L)
+      counted = true
+      val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
+      val _ =
+        if (of eq lazyValues) value.judge(bad, record.value, place, corrupt)
+        else key.judge(bad, record.key, place, corrupt)
+    }
+  }
+
+  /** Whether the record has been counted as a bad one. */
+  private var counted = false
+
   /** @return whether the rows of the record are kept */
   private def judged(
       record: ConsumerRecord[Array[Byte], Array[Byte]],
@@ -86,6 +117,7 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
       stream: String
   ): Boolean = {
     corrupt.clear()
+    counted = false
     val badValue = value.decode(record.value)
     val badKey = if (key eq null) null else key.decode(record.key)
     ((badValue eq null) && (badKey eq null)) || {
@@ -124,17 +156,25 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
 
   private final class Side(side: SideLayout, name: String) {
     val values = new DecodedValues(side.types)
+    val onAccess: LazyDecoder =
+      if (decoding.onAccess && LazyDecoder.fits(side)) new LazyDecoder(side, values) else null
     private val decoder: Decoder =
-      if (side.change.isDefined) change else if (side.wanted.isEmpty) null else Decoders.of(side)
+      if (side.change.isDefined) change
+      else if (side.wanted.isEmpty || (onAccess ne null)) null
+      else Decoders.of(side)
 
     def decode(bytes: Array[Byte]): DecodeFailure =
-      if (decoder eq null) null
+      if (onAccess ne null) {
+        onAccess.begin(bytes)
+        null
+      } else if (decoder eq null) null
       else if (bytes == null) {
         values.clear()
         null
       } else decoder.decode(bytes, values)
 
-    def from(cluster: String): Unit = if (decoder ne null) decoder.from(cluster)
+    def from(cluster: String): Unit =
+      if (onAccess ne null) onAccess.from(cluster) else if (decoder ne null) decoder.from(cluster)
 
     /** @return whether the record yields a row */
     def judge(

@@ -37,7 +37,7 @@ object Decoded {
     if (row == null) Decoded(schema.map(_ => "null"), bad = false)
     else Decoded(schema.indices.map(i => text(row.get(i))), !row.isNullAt(schema.length))
 
-  private def text(value: Any): String = value match {
+  def text(value: Any): String = value match {
     case null => "null"
     case v: Double => s"${jl.Double.doubleToLongBits(v).toHexString}d($v)"
     case v: Float => s"${jl.Float.floatToIntBits(v).toHexString}f($v)"

@@ -29,7 +29,16 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
 
   /** The rows of these records, copied as Spark copies them. */
   private def rows(layout: Layout)(records: ConsumerRecord[Array[Byte], Array[Byte]]*): Seq[Seq[Any]] = {
-    val of = new RecordDecoder(Decoding(layout, counts)).rows("blue", "orders")
+    val eager = rows(Decoding(layout, counts))(records)
+    val others = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
+    assert(rows(Decoding(layout, others, onAccess = true))(records) == eager)
+    eager
+  }
+
+  private def rows(decoding: Decoding)(records: Seq[ConsumerRecord[Array[Byte], Array[Byte]]])
+      : Seq[Seq[Any]] = {
+    val layout = decoding.layout
+    val of = new RecordDecoder(decoding).rows("blue", "orders")
     val convert = CatalystTypeConverters.createToScalaConverter(layout.schema)
     val project = UnsafeProjection.create(layout.schema)
     // One row at a time, because it is the same object.
@@ -95,6 +104,25 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
         record("{\"id\": 1}")
       ) == Seq(row(null, "y"), row(null, null), row(1, null))
     )
+  }
+
+  test("in a streaming query only the columns that it accesses are decoded, counted once for each record") {
+    val errors = new LongAccumulator
+    val nulls = layout(json ++ Seq("parseErrors" -> "null", "keyFormat" -> "csv", "keyFields" -> "id"): _*)
+    val of =
+      new RecordDecoder(Decoding(nulls, counts.copy(errors = errors), onAccess = true)).rows("blue", "orders")
+    val good = of.of(record("{\"id\": \"x\", \"v\": \"y\"}", "x"))
+    assert(good.getUTF8String(1).toString == "y" && errors.sum == 0)
+    assert(good.isNullAt(0) && errors.sum == 1)
+    val unread = of.of(record("nothing", "x"))
+    assert(unread.numFields == 2 && errors.sum == 1)
+
+    val failing =
+      new RecordDecoder(Decoding(layout(json: _*), counts, onAccess = true)).rows("blue", "orders")
+        .of(record("{\"id\": \"secret-text\", \"v\": \"y\"}"))
+    assert(failing.getUTF8String(1).toString == "y")
+    val error = intercept[DynamicKafkaRuntimeException](failing.isNullAt(0))
+    assert(error.getCondition == "DYNAMIC_KAFKA.DECODE_FAILED" && error.getMessage.contains("'id'"))
   }
 
   test("drop: counted, and the records around it are rows") {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format.decode
+package io.github.dynamickafka.format.json
 
 import com.fasterxml.jackson.core.io.{ContentReference, IOContext}
 import com.fasterxml.jackson.core.json.UTF8StreamJsonParser
@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
  * Jackson's parser of UTF-8, for one record after the other: a new parser for each record would cost as much as parsing a
  * small one. The same field name is the same object in all records. After an error the parser must not be used again.
  */
-private[decode] final class RecordParser(factory: JsonFactory, features: Int)
+private[format] final class RecordParser(factory: JsonFactory, features: Int)
     extends UTF8StreamJsonParser(
       RecordParser.context(factory.streamReadConstraints),
       features,
@@ -97,7 +97,7 @@ private[decode] final class RecordParser(factory: JsonFactory, features: Int)
     }
 }
 
-private[decode] object RecordParser {
+private[format] object RecordParser {
 
   /** Control characters are errors, or allowed by an option: both are Jackson's. */
   private def isPlain(b: Byte): Boolean = b != '"' && b != '\\' && (b >= ' ' || b < 0)

@@ -1,9 +1,9 @@
-package io.github.dynamickafka.format.decode
+package io.github.dynamickafka.format.json
 
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.types.UTF8String
 
-private[decode] object Utf8 {
+private[format] object Utf8 {
 
   /** Most records are ASCII, which is recognized eight bytes at a time. */
   def isValid(bytes: Array[Byte]): Boolean = isAscii(bytes) || UTF8String.fromBytes(bytes).isValid

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.format.decode
+package io.github.dynamickafka.format.json
 
 import java.nio.ByteOrder
 import java.{util => ju}
@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.Platform
  * Finds the end of fields that no column needs, in the bytes of a record: most of the time of a record with many fields.
  * Only what is certainly valid, whatever the options, and has no nested values is recognized; the rest is Jackson's.
  */
-private[decode] object JsonSkip {
+private[format] object JsonSkip {
 
   /** What [[field]] compares: the name between its quotation marks, and the colon. */
   def quoted(name: Array[Byte]): Array[Byte] = ('"'.toByte +: name) ++ Array[Byte]('"', ':')
