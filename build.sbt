@@ -156,6 +156,24 @@ lazy val connector = (project in file("jvm/connector"))
     Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
   )
 
+/**
+ * Lineage: what OpenLineage's listener loads. An artifact of its own, because a class of the connector's jar that needs OpenLineage's
+ * classes would end applications that have OpenLineage in another class loader. Not in `root`, so that no other build fetches
+ * OpenLineage: `make test-lineage`.
+ */
+lazy val lineage = (project in file("jvm/lineage"))
+  .dependsOn(connector % Provided, testkit % "test->test")
+  .settings(common)
+  .settings(
+    name := s"dynamic-kafka-openlineage-${SparkLines.current.minor}",
+    moduleName := name.value,
+    Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
+      (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
+    },
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies ++= Seq(sparkSql % Provided, openLineage % Provided, scalaTest % Test)
+  )
+
 /** Starts real Kafka brokers as processes, for the suites, pytest, the demo and the benchmark. */
 lazy val testkit = (project in file("jvm/testkit"))
   .settings(common)

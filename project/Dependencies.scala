@@ -59,6 +59,9 @@ object Dependencies {
   /** An implementation of Protobuf to compare with. */
   val protobuf = "com.google.protobuf" % "protobuf-java" % "4.33.5"
 
+  /** The listener with all that it has inside: 43 MB. */
+  val openLineage = "io.openlineage" % "openlineage-spark_2.13" % "1.53.0"
+
   def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version

@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionRead
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -32,13 +33,16 @@ import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**
  * A batch read from start to stopping offsets, with one poll of the metadata service and one request to each cluster.
+ *
+ * @param found gets the topics that are read, for lineage; other threads call what it gets
  */
 private[source] final class DynamicBatch(
     options: SourceOptions,
     watcher: () => MetadataWatcher[Topology],
     open: () => ClusterStreams,
     planner: BatchPlanner,
-    decoding: Option[Decoding]
+    decoding: Option[Decoding],
+    found: (() => Seq[TopicDataset]) => Unit
 ) extends Batch {
 
   private lazy val planned: (Topology, Array[InputPartition]) = Using.resource(watcher()) { metadata =>
@@ -80,6 +84,12 @@ private[source] final class DynamicBatch(
       options.failOnDataLoss,
       graceMs = 0L
     ).judge(advance.losses, now = 0L, waitForTopics = false)
+    found(() =>
+      advance.spans.map(s => s.cluster -> s.topic).distinct.flatMap { case (id, topic) =>
+        val stream = topology.clusters(id).topics(topic).stream
+        TopicDataset.of(ofClusters(id).bootstrapServers, id, topic, Some(stream))
+      }
+    )
     val ranges = advance.spans.groupBy(_.cluster).map { case (id, spans) =>
       id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end)).filter(_.size > 0)
     }.filter(_._2.nonEmpty)

@@ -10,6 +10,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
+import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
@@ -30,7 +31,13 @@ private[source] final class DynamicKafkaScan(
     layout: Option[Layout] = None,
     answer: () => Option[KafkaStream] = () => None,
     clock: Clock = Clock.System
-) extends Scan {
+) extends Scan
+    with HasDatasets {
+
+  @volatile private var ofBatch: () => Seq[TopicDataset] = () => Nil
+
+  /** Those of a batch read, once it is planned. */
+  override def datasets: Seq[TopicDataset] = ofBatch()
 
   override def readSchema(): StructType = schema
 
@@ -55,7 +62,8 @@ private[source] final class DynamicKafkaScan(
       BatchPlanner(options, source),
       watch,
       clock,
-      decoding
+      // Spark does not prune the columns of streaming queries.
+      decoding.map(_.copy(onAccess = true))
     )
   }
 
@@ -76,7 +84,8 @@ private[source] final class DynamicKafkaScan(
       () => watcher(hadoop, once, answer()),
       () => open(source, "batch"),
       BatchPlanner(options, source),
-      decoding
+      decoding,
+      found => ofBatch = found
     )
   }
 

@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
 import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
@@ -48,7 +49,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 /**
  * The micro-batch stream over all clusters of a subscription, which may be added and removed while the query runs.
  *
- * Its offsets are [[CompositeOffset]]s, which alone determine what a batch reads. Spark calls all methods from the
+ * Its offsets are [[CompositeOffset]]s, which alone determine what a batch reads. Spark calls all of its methods from the
  * thread of the query. After the first answer of the metadata service, no method waits for the service.
  */
 private[source] final class DynamicMicroBatchStream(
@@ -62,7 +63,8 @@ private[source] final class DynamicMicroBatchStream(
     decoding: Option[Decoding] = None
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
-    with MicroBatchStream {
+    with MicroBatchStream
+    with HasDatasetsOfBatch {
   import DynamicMicroBatchStream._
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
@@ -279,6 +281,19 @@ private[source] final class DynamicMicroBatchStream(
         finally memory.forgetPlan()
 
   override def toString: String = s"DynamicKafka[${options.subscription}]"
+
+  /** Called by other threads than that of the query, perhaps when a later batch runs. */
+  override def datasets(end: Offset): Seq[TopicDataset] = {
+    val offset = end match {
+      case composite: CompositeOffset => composite
+      case logged => CompositeOffsetJson.read(logged.json)
+    }
+    SourceDatasets(
+      options.clusters,
+      memory.knownTopology.toSeq.flatMap(t => Seq(t.current, t.former)),
+      offset
+    )
+  }
 
   private def judgeUnanswered(look: TriggerSnapshot, waits: Boolean): Unit = {
     def streamOf(id: String, topic: String) =

@@ -45,7 +45,8 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   /** What others keep in the checkpoint. */
   val ofQuery = new QueryCheckpoint(root, files)
 
-  private var lastTopology: Option[(Long, RememberedTopology)] = None
+  // Written by the thread of the query alone.
+  @volatile private var lastTopology: Option[(Long, RememberedTopology)] = None
   private var topologyRead = false
   private var damaged: Option[Throwable] = None
 
@@ -67,6 +68,9 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     }
     lastTopology.map(_._2)
   }
+
+  /** The same, if the query has read or stored it: for other threads, which must not read files. */
+  def knownTopology: Option[RememberedTopology] = lastTopology.map(_._2)
 
   /**
    * The newest topology, for a restart without the metadata service.
