@@ -201,6 +201,13 @@ class Cluster:
         found = self._call("committedOffsets", group=group)
         return {topic: _by_partition(offsets) for topic, offsets in found.items()}
 
+    def transactions(self) -> dict[str, str]:
+        """Return the state of the last transaction of each transactional id, such as `Ongoing` or `CompleteAbort`.
+
+        Needs Kafka 3.0.
+        """
+        return dict(self._call("transactions"))
+
     def scram_client(self, user: str, password: str) -> dict[str, str]:
         """Return all properties of a client that authenticates with a password, which may be wrong."""
         return dict(self._call("scramClient", user=user, password=password))

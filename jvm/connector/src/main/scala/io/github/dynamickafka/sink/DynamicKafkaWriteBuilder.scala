@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.write._
 import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
 import org.apache.spark.sql.internal.connector.SupportsStreamingUpdateAsAppend
 
+import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.sink.report.TaskReport
 
 /**
@@ -22,10 +23,15 @@ private[sink] final class DynamicKafkaWriteBuilder(sink: QuerySink)
   override def build(): Write = sink.distribution.fold(new SinkWrite(sink))(new DistributedWrite(sink, _))
 }
 
-private[sink] class SinkWrite(sink: QuerySink) extends Write {
+private[sink] class SinkWrite(sink: QuerySink) extends Write with HasDatasets {
+  @volatile private var written: () => Seq[TopicDataset] = () => Nil
+
   override def description(): String = sink.toString
-  override def toBatch: BatchWrite = new JobWrite(sink)
+  override def toBatch: BatchWrite = new JobWrite(sink, datasets => written = datasets)
   override def toStreaming: StreamingWrite = new QueryWrite(sink)
+
+  /** Those of a batch job, once it is committed. */
+  override def datasets: Seq[TopicDataset] = written()
 }
 
 /**
@@ -49,7 +55,11 @@ private[sink] object Messages {
     messages.toSeq.collect { case t: TaskReport => t }
 }
 
-private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
+/** One batch of a query. */
+private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite with HasDatasets {
+  @volatile private var written: () => Seq[TopicDataset] = () => Nil
+
+  override def datasets: Seq[TopicDataset] = written()
 
   override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
     sink.streaming().factory()
@@ -57,14 +67,19 @@ private[sink] final class QueryWrite(sink: QuerySink) extends StreamingWrite {
   /** Only with exactly-once must the records of other task attempts stay invisible. */
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
-  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-    sink.streaming().commit(epochId, Messages.of(messages))
+  override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit = {
+    val reports = Messages.of(messages)
+    sink.streaming().commit(epochId, reports)
+    written = sink.streaming().datasets(reports)
+  }
 
   override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
     sink.streaming().abort(epochId, Messages.of(messages))
 }
 
-private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
+/** @param wrote gets the topics that are written, for lineage */
+private[sink] final class JobWrite(sink: QuerySink, wrote: (() => Seq[TopicDataset]) => Unit)
+    extends BatchWrite {
   private lazy val run = sink.job()
 
   override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
@@ -78,8 +93,10 @@ private[sink] final class JobWrite(sink: QuerySink) extends BatchWrite {
   override def useCommitCoordinator(): Boolean = sink.isExactlyOnce
 
   override def commit(messages: Array[WriterCommitMessage]): Unit = {
+    val reports = Messages.of(messages)
     // If this throws, Spark calls abort.
-    run.commit(0L, Messages.of(messages))
+    run.commit(0L, reports)
+    wrote(run.datasets(reports))
     run.close()
   }
 

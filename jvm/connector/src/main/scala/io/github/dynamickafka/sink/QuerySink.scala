@@ -79,10 +79,7 @@ private[sink] final class QuerySink(
         s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
           s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
       )
-    if (isExactlyOnce && named.isEmpty)
-      log.info(
-        s"The job has no '${SinkOptionSpecs.JobId.name}': if it is run again, also by 'foreachBatch', its rows are written again"
-      )
+    if (isExactlyOnce && named.isEmpty) tellRepetition()
     // No polling: a job reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
     val kept = place.filter(_ => isExactlyOnce)
@@ -99,6 +96,19 @@ private[sink] final class QuerySink(
       spark,
       answer()
     )
+  }
+
+  /** A job is usually run once, but Spark repeats a batch after a failure. */
+  private def tellRepetition(): Unit = {
+    val option = SinkOptionSpecs.JobId.name
+    val batch =
+      Seq(StreamingQueryId, StreamingBatchId).flatMap(name => Option(spark.getLocalProperty(name)))
+    if (batch.size < 2) log.info(s"The job has no '$option': if it is run again, its rows are written again")
+    else
+      log.warn(
+        s"A job in 'foreachBatch' has no '$option': if Spark repeats the batch after a failure, its rows are written again. " +
+          s"The query and the batch make an id, here '${batch.mkString("-")}', if there is one such job in each batch"
+      )
   }
 
   private def spark: SparkContext = SparkSession.active.sparkContext
@@ -127,4 +137,8 @@ private[sink] object QuerySink {
 
   /** What Spark's `ContinuousExecution` sets for its jobs. */
   private val EpochCoordinator = "__epoch_coordinator_id"
+
+  /** What Spark sets on the thread of a streaming query, which calls the function of `foreachBatch`. */
+  private val StreamingQueryId = "sql.streaming.queryId"
+  private val StreamingBatchId = "streaming.sql.batchId"
 }

@@ -22,6 +22,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
@@ -205,6 +206,15 @@ private[sink] final class SinkRun(
       }
       gauges.committed(reports.map(_.written), messages.map(_.prepared.size).sum)
     }
+
+  /** What the tasks of the last batch have written. The result may be called later, by other threads. */
+  def datasets(reports: Seq[TaskReport]): () => Seq[TopicDataset] = {
+    val (of, written) = (connected, reports.map(_.topics))
+    () =>
+      of.fold(Seq.empty[TopicDataset]) { case (topology, properties) =>
+        WrittenDatasets(topology, properties.get(_).map(_.bootstrapServers), written)
+      }
+  }
 
   def abort(batch: Long, reports: Seq[TaskReport]): Unit = {
     if (exactlyOnce && plan.isDefined) commits.abort(batch, transactions(reports))

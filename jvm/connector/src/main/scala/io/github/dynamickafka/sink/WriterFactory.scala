@@ -167,7 +167,7 @@ private[sink] final class RowWriter(
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
   override def write(row: InternalRow): Unit = ()
   override def commit(): WriterCommitMessage =
-    TaskReport(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none), Map.empty)
+    TaskReport(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none), Map.empty, Map.empty)
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }

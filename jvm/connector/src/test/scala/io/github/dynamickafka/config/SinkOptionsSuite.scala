@@ -227,6 +227,18 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     assert(of(DeliveryGuarantee.None, "acks" -> "0").isEmpty)
   }
 
+  test("a cluster that only the journal has: the address from there, and credentials from the options") {
+    val options =
+      parse(
+        "kafka.security.protocol" -> "SASL_SSL",
+        "cluster.old.kafka.sasl.jaas.config" -> "a secret"
+      ).clusters
+    val client =
+      new ClusterScope(options, Set("old")).producer("old", Map("bootstrap.servers" -> "old:1")).client
+    assert(client("bootstrap.servers") == "old:1" && client("security.protocol") == "SASL_SSL")
+    assert(client("sasl.jaas.config") == "a secret")
+  }
+
   test("at-least-once requires acknowledgements, of one replica at least") {
     Seq("kafka.acks", "kafka.Acks", "cluster.blue.kafka.acks", "cluster.blue.acks").foreach { option =>
       val error = refused(parse(option -> "0"))

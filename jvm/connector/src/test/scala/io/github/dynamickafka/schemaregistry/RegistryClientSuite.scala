@@ -273,6 +273,30 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit {
     } finally server.close()
   }
 
+  test("TLS: a registry that asks for the certificate in registry.ssl.keystore.*, as files and as texts") {
+    val own = new LocalCertificates(Files.createTempDirectory("registry").resolve("own"), clients = true)
+    val server = new RegistryServer(tls = Some(own.context), asksClients = true)
+    try {
+      val id = server.register("s", "\"int\"")
+      val file = Files.createTempFile("registry", ".properties")
+      Files.writeString(file, s"password=${own.client("ssl.keystore.password")}\n")
+      val byReference = own.client + ("ssl.keystore.password" -> reference(s"file:$file:password"))
+      for (accepted <- Seq(own.client, own.clientInPem, byReference))
+        assert(client.schema(server.settings(accepted.toSeq: _*), id).map(_.text).contains("\"int\""))
+      assert(server.requests.size == 3)
+      for (refused <- Seq(own.trusting, own.expiredClient)) {
+        val settings = server.settings(refused.toSeq :+ ("timeoutMs" -> "500"): _*)
+        val e = failure(client.schema(settings, id))
+        assertUnavailable(e, s"schema id $id", "cluster 'blue'", server.url)
+        assert(!e.getMessage.contains(own.client("ssl.keystore.password")))
+      }
+      val wrong = server.settings((own.client + ("ssl.keystore.password" -> "secret-wrong")).toSeq: _*)
+      val e = failure(client.schema(wrong, id))
+      assertUnavailable(e, "cluster 'blue'")
+      assert(!e.getMessage.contains("secret-wrong") && server.requests.size == 3)
+    } finally server.close()
+  }
+
   test("a schema is registered once, or looked up") {
     serving { server =>
       val registrar = new SchemaRegistrar(client)

@@ -17,8 +17,11 @@ import io.github.dynamickafka.testkit.LocalHttpServer
  *
  * @param firstId the id of the first schema, so that two registries have different ids or the same ones
  */
-private[dynamickafka] final class RegistryServer(firstId: Int = 1, tls: Option[SSLContext] = None)
-    extends LocalHttpServer(tls) {
+private[dynamickafka] final class RegistryServer(
+    firstId: Int = 1,
+    tls: Option[SSLContext] = None,
+    asksClients: Boolean = false
+) extends LocalHttpServer(tls, asksClients) {
   import RegistryServer._
 
   /** Before the answer to each request: None answers as a registry does. */

@@ -46,6 +46,8 @@ class ChecksSuite extends SinkTest {
         .options(t.options("stream-ids" -> "out") - "streamId").save())
       assert(condition(only) == "INVALID_OPTION" && text(only).contains("'streamId'"))
       assert(condition(refused(t.save(rows(0, 1).selectExpr("1L as value")))) == "INVALID_COLUMN")
+      val letters = refused(t.save(rows(0, 1), "deadLetterTopic" -> "dead", "deadLetterCluster" -> "nowhere"))
+      assert(condition(letters) == "INVALID_OPTION" && text(letters).contains("'nowhere'"))
     }
   }
 
@@ -75,7 +77,7 @@ class ChecksSuite extends SinkTest {
     }
   }
 
-  test("a batch write appends, and any other mode is refused") {
+  test("a batch write appends, and any other mode is refused; the metadata service is asked once") {
     target { t =>
       val topic = newTopicOn(1, blue)
       t.out(Entry("blue", blue, topic))
@@ -84,7 +86,9 @@ class ChecksSuite extends SinkTest {
           rows(0, 1).write.format("dynamic-kafka").options(t.options()).mode(mode).save()
         }
       }
+      val calls = t.service.callCount
       t.save(rows(0, 1))
+      assert(t.service.callCount == calls + 1, "a job asks the metadata service once")
       assert(values(blue, topic) == Seq("0"))
     }
   }

@@ -5,7 +5,11 @@ import java.nio.file.Path
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
+import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.sink.commit.CommitProbe
+import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
+import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
 import io.github.dynamickafka.source.{Entry, EntryService, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, StoredRecord}
 
@@ -27,6 +31,28 @@ trait SinkTest extends SourceTest {
   def values(cluster: KafkaCluster, topic: String): Seq[String] = {
     val _ = cluster.awaitTransactionsEnded(topic)
     committed(cluster, topic).map(_.value).sorted
+  }
+
+  /** Runs a query that dies at a step of its next commit, as its driver could. */
+  def dying(step: String)(start: => StreamingQuery): Unit = {
+    CommitProbe.current = new CommitProbe {
+      override def oneByOne: Boolean = true
+      override def reached(now: String, batch: Long): Unit =
+        if (now == step) throw new IllegalStateException("died")
+    }
+    try {
+      val query = start
+      waitFor(s"the end at '$step'")(query.exception.isDefined)
+    } finally CommitProbe.current = CommitProbe.Untold
+  }
+
+  /** Aborts a prepared transaction, as Kafka does after its timeout. */
+  private[sink] def expire(cluster: KafkaCluster, transaction: Prepared): Unit = {
+    val settings =
+      new ProducerSettings(transaction.cluster, Map("bootstrap.servers" -> cluster.bootstrapServers))
+    val producer = TransactionPool.shared.acquire(settings)
+    producer.abort(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+    TransactionPool.shared.discard(settings, producer)
   }
 
   /** Rows with `key` and `value`; the keys are `k0` to `k9` in turn. */

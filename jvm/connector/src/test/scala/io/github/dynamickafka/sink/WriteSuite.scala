@@ -1,9 +1,81 @@
 package io.github.dynamickafka.sink
 
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.streaming.StreamingQuery
+
 import io.github.dynamickafka.source.Entry
 
 class WriteSuite extends SinkTest {
   private val guarantees = Seq("none", "at-least-once", "exactly-once")
+
+  /** The documented keys of the sink in the progress. */
+  private val Keys =
+    Set("kafkaClustersCount", "committedTransactions", "commitMs", "metadataAgeMs", "metadataFailures")
+
+  test("two cluster ids that lead to one Kafka cluster: the transactions of a batch do not fence each other") {
+    target { t =>
+      val (one, two) = (newTopicOn(2, blue), newTopicOn(2, blue))
+      t.out(Entry("one", blue, one), Entry("two", blue, two))
+      Seq(0 until 40, 40 until 80).foreach(numbers =>
+        t.save(rows(numbers.start, numbers.end), "deliveryGuarantee" -> "exactly-once")
+      )
+      val both = Seq(one, two).map(values(blue, _).map(_.toInt))
+      assert(both.forall(_.nonEmpty) && both.flatten.sorted == (0 until 80))
+    }
+  }
+
+  test("complete mode: each batch appends all of its output rows") {
+    target { t =>
+      scene { s =>
+        val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, blue))
+        s.orders(Entry("blue", blue, from))
+        t.out(Entry("blue", blue, topic))
+        val counts = s.frame().groupBy("topic").count().selectExpr("cast(count as string) as value")
+        val query = counts.writeStream.format("dynamic-kafka").options(t.options()).outputMode("complete")
+          .option("checkpointLocation", t.checkpoint.toString).start()
+        try Seq("a", "b").foreach { value =>
+            produce(blue, from, 1, Seq(value))
+            settle(query)
+          }
+        finally query.stop()
+        assert(values(blue, topic) == Seq("1", "2"))
+      }
+    }
+  }
+
+  test("while the metadata service fails, batches are written by its last answer, up to the threshold") {
+    target { t =>
+      scene { s =>
+        val (from, topic) = (newTopicOn(1, blue), newTopicOn(1, blue))
+        s.orders(Entry("blue", blue, from))
+        t.out(Entry("blue", blue, topic))
+        def started(threshold: Int) = t.start(
+          s.frame().select("value"),
+          "streamMetadataDiscoveryFailureThreshold" -> threshold.toString
+        )
+        def failing(): Unit = t.service.behave = () => throw new IllegalStateException("no metadata")
+        def write(query: StreamingQuery, value: String): Unit = {
+          produce(blue, from, 1, Seq(value))
+          settle(query)
+        }
+        val patient = started(1000000)
+        write(patient, "a")
+        failing()
+        write(patient, "b")
+        patient.stop()
+        t.service.behave = () => ()
+        val strict = started(2)
+        write(strict, "c")
+        failing()
+        val calls = t.service.callCount
+        waitFor("four failures")(t.service.callCount >= calls + 4)
+        produce(blue, from, 1, Seq("d"))
+        assert(condition(failure(strict)) == "METADATA_UNAVAILABLE")
+        assert(values(blue, topic) == Seq("a", "b", "c"))
+      }
+    }
+  }
 
   guarantees.foreach { guarantee =>
     test(s"$guarantee: a job writes each record once, and equal keys to the same cluster") {
@@ -33,6 +105,9 @@ class WriteSuite extends SinkTest {
           produce(blue, from, 2, (50 until 100).map(_.toString))
           settle(query)
           assert(query.lastProgress.sink.description == "dynamic-kafka")
+          val metrics = query.lastProgress.sink.metrics.asScala
+          assert(metrics.keySet == Keys && metrics("kafkaClustersCount") == "2", metrics)
+          assert((metrics("committedTransactions") != "0") == (guarantee == "exactly-once"), metrics)
           eventually(assert(
             (values(blue, topic) ++ values(green, topic)).sorted == (0 until 100).map(_.toString).sorted
           ))

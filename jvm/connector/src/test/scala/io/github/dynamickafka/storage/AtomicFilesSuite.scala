@@ -159,6 +159,18 @@ class AtomicFilesSuite extends AnyFunSuite with TimeLimit with AtomicFilesBehavi
     assert(operations("copy") && !operations("put-if-absent"))
     assert(RecordingFileManager.created.contains(new Path(folder, "file") -> false))
   }
+
+  test("the content of a file is synced before the file has its name") {
+    val folder = newFolder()
+    val hadoop = new Configuration
+    hadoop.set("spark.sql.streaming.checkpointFileManagerClass", classOf[RecordingFileManager].getName)
+    val files = new AtomicFiles(folder, hadoop)
+    val (created, replaced) = (new Path(folder, "created"), new Path(folder, "replaced"))
+    files.create(created, "a")
+    files.replace(replaced, "b")
+    assert(Set(created, replaced).subsetOf(RecordingFileManager.synced))
+    assert(files.read(created).contains("a") && files.read(replaced).contains("b"))
+  }
 }
 
 /** What holds on each file system. */

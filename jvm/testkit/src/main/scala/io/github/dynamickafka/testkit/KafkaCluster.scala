@@ -41,6 +41,7 @@ final class KafkaCluster private (
   private lazy val topicAdmin = opened(new Topics(directServers, () => running))
   private lazy val records = opened(new Records(directServers))
   private lazy val access = opened(new Access(directServers))
+  private lazy val transactionAdmin = opened(new Transactions(directServers))
   private lazy val listener = new SecureListener(security, makeCertificates())
 
   /** The bootstrap servers for clients: those of the proxy, if there is one. */
@@ -112,6 +113,12 @@ final class KafkaCluster private (
       }
       true
     } catch { case _: TimeoutException => false }
+
+  /** The state of the last transaction of each transactional id, such as `Ongoing`. Requires Kafka 3.0. */
+  def transactions(): Map[String, String] = {
+    requireServing()
+    transactionAdmin.states()
+  }
 
   /** The earliest offsets by partition. */
   def beginningOffsets(topic: String): Map[Int, Long] = admin.offsets(topic, OffsetSpec.earliest())

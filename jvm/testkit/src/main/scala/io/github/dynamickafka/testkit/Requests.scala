@@ -50,6 +50,7 @@ private[testkit] final class Requests extends AutoCloseable {
       case "deleteRecords" =>
         cluster.deleteRecords(topic, params.int("partition"), params.long("beforeOffset"))
       case "committedOffsets" => cluster.committedOffsets(params.string("group"))
+      case "transactions" => cluster.transactions()
       case "scramClient" => cluster.scramClient(params.string("user"), params.string("password"))
       case "tlsClient" => cluster.tlsClient(params.boolean("expired"))
       case "alterPassword" => cluster.alterPassword(params.string("user"), params.string("password"))

@@ -5,15 +5,17 @@ import java.util.concurrent.Executors
 
 import scala.jdk.CollectionConverters._
 
-import com.sun.net.httpserver.{HttpExchange, HttpServer, HttpsConfigurator, HttpsServer}
+import com.sun.net.httpserver.{HttpExchange, HttpServer, HttpsConfigurator, HttpsParameters, HttpsServer}
 import javax.net.ssl.SSLContext
 
 /**
  * An HTTP server of a test. It can be stopped and started again at the same address.
  *
  * @param tls None: without TLS
+ * @param asksClients whether clients need a certificate
  */
-abstract class LocalHttpServer(tls: Option[SSLContext] = None) extends AutoCloseable {
+abstract class LocalHttpServer(tls: Option[SSLContext] = None, asksClients: Boolean = false)
+    extends AutoCloseable {
   private val threads = Executors.newCachedThreadPool()
   private var server = bind(0)
   private val port = server.getAddress.getPort
@@ -39,7 +41,13 @@ abstract class LocalHttpServer(tls: Option[SSLContext] = None) extends AutoClose
     val address = new InetSocketAddress("127.0.0.1", at)
     val bound = tls.fold(HttpServer.create(address, 0)) { context =>
       val secure = HttpsServer.create(address, 0)
-      secure.setHttpsConfigurator(new HttpsConfigurator(context))
+      secure.setHttpsConfigurator(new HttpsConfigurator(context) {
+        override def configure(connection: HttpsParameters): Unit = {
+          val parameters = getSSLContext.getDefaultSSLParameters
+          parameters.setNeedClientAuth(asksClients)
+          connection.setSSLParameters(parameters)
+        }
+      })
       secure
     }
     bound.createContext("/", (exchange: HttpExchange) => reply(exchange))

@@ -17,9 +17,13 @@ private[sink] final case class Written(records: Long, bytes: Long) {
  *
  * @param message of the sender, for the commit
  * @param written by cluster
+ * @param topics by cluster
  */
-private[sink] final case class TaskReport(message: WriterCommitMessage, written: Map[String, Written])
-    extends WriterCommitMessage
+private[sink] final case class TaskReport(
+    message: WriterCommitMessage,
+    written: Map[String, Written],
+    topics: Map[String, Set[String]]
+) extends WriterCommitMessage
 
 /** Counts what one task writes. Used by one thread. */
 private[sink] final class WriteCounter {
@@ -29,6 +33,11 @@ private[sink] final class WriteCounter {
     val count = clusters.getOrElseUpdate(cluster, new WriteCounter.OfCluster)
     count.records += 1
     count.bytes += WriteCounter.size(record)
+    // Destinations are kept, so that it is mostly the same object as before.
+    if (record.topic ne count.topic) {
+      count.topic = record.topic
+      count.topics += record.topic
+    }
   }
 
   def report(message: WriterCommitMessage): TaskReport = {
@@ -37,9 +46,11 @@ private[sink] final class WriteCounter {
       case t: TaskTransactions => t.withheld.keySet
       case _ => Set.empty[String]
     }
+    val sent = clusters.filterNot { case (id, _) => withheld(id) }.toMap
     TaskReport(
       message,
-      clusters.collect { case (id, c) if !withheld(id) => id -> Written(c.records, c.bytes) }.toMap
+      sent.map { case (id, c) => id -> Written(c.records, c.bytes) },
+      sent.map { case (id, c) => id -> c.topics.toSet }
     )
   }
 }
@@ -47,6 +58,8 @@ private[sink] final class WriteCounter {
 private object WriteCounter {
   final class OfCluster {
     var records, bytes = 0L
+    var topic: String = _
+    val topics = mutable.HashSet.empty[String]
   }
 
   private def size(record: Record): Long = {

@@ -76,6 +76,22 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.requests.count(_.endsWith("close")) == 2)
   }
 
+  test("a cluster that does not respond or refuses the credentials has a problem, until it responds") {
+    val scene = new Scene()
+    def problem = scene.clusters.problem("blue", 100L).map(_.getMessage)
+    assert(problem.isEmpty)
+    scene.kafka.setDown("blue")
+    assert(problem.exists(_.contains("does not respond")))
+    assert(!scene.kafka.requests.contains("blue close"))
+    scene.kafka.setDown()
+    scene.kafka.setRefusing("blue")
+    assert(problem.exists(_.contains("CLUSTER_AUTHENTICATION_FAILED")))
+    // The next client reads the credentials again.
+    assert(scene.kafka.requests.last == "blue close")
+    scene.kafka.setRefusing()
+    assert(problem.isEmpty)
+  }
+
   test("a request takes as long as the option says, and at most 15 seconds") {
     assert(new Scene(14999L).clusters.maxTransactionTimeoutMs("blue").contains(14999L))
     assert(new Scene(60000L).clusters.maxTransactionTimeoutMs("blue").contains(15000L))

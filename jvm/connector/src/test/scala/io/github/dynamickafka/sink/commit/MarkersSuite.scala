@@ -4,6 +4,7 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_COMMIT, ONGOING
 import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Whether readers can see what is committed, on scripted clusters. */
@@ -60,6 +61,16 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     assert(scene.await(earlier = true).isEmpty)
     assert(!scene.all.kafka.isHidden("blue", partition))
     assert(scene.requests == Seq("look", "producers", "complete", "look", "producers"))
+  }
+
+  test("without the right to read the topics the leaders cannot be asked: a warning, and no error") {
+    val scene = new Scene(replicas = 3)
+    scene.all.kafka.put(COMPLETE_COMMIT, one)
+    scene.all.kafka.hide(one, partition)
+    scene.all.kafka.setUnreadable("blue")
+    val logged = Logs.during(classOf[Markers])(assert(scene.await(earlier = true).isEmpty))
+    assert(logged.exists(line => line.contains("'blue'") && line.contains("the right to READ")), logged)
+    assert(scene.requests == Seq("look", "producers"))
   }
 
   test("a batch is not finished while a part of it is not visible: the next start commits it there") {

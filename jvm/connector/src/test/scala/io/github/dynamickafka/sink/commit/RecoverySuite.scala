@@ -26,9 +26,13 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     scene
   }
 
-  test("nothing is decided: no batch counts as written") {
-    val query = new CommitScene().recovered("second")
-    assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
+  test("nothing is decided, or the journal was deleted: no batch counts as written") {
+    Seq(false, true).foreach { isPlanned =>
+      val scene = new CommitScene
+      if (isPlanned) scene.plan(4L)
+      val query = scene.recovered("second")
+      assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
+    }
   }
 
   test("all transactions are open: they are committed, once") {
@@ -88,6 +92,16 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     scene.kafka.put(COMPLETE_ABORT, theirs.last)
     assert(scene.recovered("second").replay.isEmpty)
     assert(scene.kafka.in(ONGOING) == ids(theirs.take(2): _*) && scene.journal.newest().isEmpty)
+  }
+
+  test("the decision of a checkpoint that was moved or copied is completed, if all of it can be committed") {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.journal.decide(entry(4L, 0, all: _*).copy(instance = "original"))
+    scene.kafka.put(COMPLETE_COMMIT, one)
+    scene.kafka.put(ONGOING, two, three)
+    assert(scene.recovered("second").lastCommitted.contains(4L))
+    assert(scene.kafka.in(COMPLETE_COMMIT) == ids(all: _*) && scene.journal.newest().exists(_._2))
   }
 
   test("a cluster that refuses the credentials: COMMIT_INCOMPLETE at once, after one log-in") {

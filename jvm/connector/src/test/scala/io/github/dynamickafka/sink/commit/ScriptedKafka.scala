@@ -10,7 +10,8 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{
   InvalidProducerEpochException,
   SaslAuthenticationException,
-  TimeoutException
+  TimeoutException,
+  TopicAuthorizationException
 }
 
 import io.github.dynamickafka.config.ProducerProperties
@@ -30,6 +31,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   private var failures = Map.empty[String, Int].withDefaultValue(0)
   private var down = Set.empty[String]
   private var refusing = Set.empty[String]
+  private var unreadable = Set.empty[String]
   private var replaced = Map.empty[String, Option[String]]
   private var asked = Vector.empty[String]
   private var inSync = Map.empty[(String, TopicPartition), Int]
@@ -85,6 +87,9 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
   /** The clusters that refuse the credentials, at once. */
   def setRefusing(clusters: String*): Unit = synchronized { refusing = clusters.toSet }
+
+  /** The clusters on which the user must not read topics. */
+  def setUnreadable(clusters: String*): Unit = synchronized { unreadable = clusters.toSet }
 
   /** Kafka's id of a cluster from now on; None: it has none. */
   def setKafkaId(cluster: String, id: Option[String]): Unit = synchronized(replaced += cluster -> id)
@@ -183,6 +188,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
     override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] =
       ScriptedKafka.this.synchronized {
         request(cluster, partitions.toSeq.map(_.toString).sorted.mkString("producers ", " ", ""))
+        if (unreadable(cluster)) throw new TopicAuthorizationException(s"READ on '$cluster'")
         partitions.map(p => p -> hidden.getOrElse((cluster, p), Set.empty)).toMap
       }
 

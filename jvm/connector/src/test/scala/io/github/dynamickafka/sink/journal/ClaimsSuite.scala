@@ -9,6 +9,7 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -58,12 +59,18 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     assert(names(folder) == Set("run-4.json"))
   }
 
-  test("a copied checkpoint has another instance and leaves the claim of the original alone") {
+  test(
+    "a copied checkpoint has another instance, leaves the claim of the original alone, and logs a warning"
+  ) {
     val (folder, copy) = (newFolder(), newFolder())
     val original = journal(folder).claim("q", "one")
     Files.createDirectories(copy.resolve(Journal.Folder))
     Files.copy(file(folder, 1), file(copy, 1))
-    val copied = journal(copy).claim("q", "two")
+    var copied = original
+    val logged = Logs.during(classOf[Claims]) { copied = journal(copy).claim("q", "two") }
+    assert(logged.exists(line =>
+      line.contains("was copied or moved from") && line.contains(original.location)
+    ))
     assert(copied.instance != original.instance && copied.generation == 2L)
     assert(journal(copy).claim("q", "three").instance == copied.instance)
     journal(folder).checkClaim(original)

@@ -103,6 +103,26 @@ class OperatorToolSuite extends AnyFunSuite with TimeLimit {
     assert(answer.contains("The metadata is invalid") && answer.contains("\"exit\":1"), answer)
   }
 
+  test(
+    "a checkpoint on a file system that Hadoop does not have, and one of a query that does not write: a reason"
+  ) {
+    val ofReader = Files.createTempDirectory(folder, "reader-")
+    Files.createDirectories(ofReader.resolve("offsets"))
+    Seq(
+      "nofs://bucket/checkpoint" -> "\"nofs\"",
+      ofReader.toString -> "has no journal of decisions"
+    ).foreach {
+      case (checkpoint, why) =>
+        val answer = new ObjectMapper().readTree(
+          OperatorTool.reply(Seq("transactions", checkpoint, metadata.toString, "1000"))
+        )
+        assert(
+          answer.get("exit").asInt == 1 && !answer.has("result") && reason(answer).contains(why),
+          answer
+        )
+    }
+  }
+
   test("a resolution that is refused: its reasons, exit code 1, and the decision stays open") {
     val checkpoint = decided()
     val answer = reply("resolve", checkpoint, "alice", "5", "rewrite")

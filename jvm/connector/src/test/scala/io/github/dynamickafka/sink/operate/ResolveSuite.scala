@@ -5,10 +5,8 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.sink.commit.CommitProbe
 import io.github.dynamickafka.sink.journal.Journal
-import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
+import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.{Entry, Scene, StreamsFile}
 import io.github.dynamickafka.testkit.KafkaCluster
@@ -44,17 +42,7 @@ class ResolveSuite extends SinkTest {
     def fails(): String = condition(refused(t.start(s.frame().select("key", "value"), sink: _*)))
 
     /** A run that dies at a step of its next commit. */
-    def dies(step: String): Unit = {
-      CommitProbe.current = new CommitProbe {
-        override def oneByOne: Boolean = true
-        override def reached(now: String, batch: Long): Unit =
-          if (now == step) throw new IllegalStateException("died")
-      }
-      try {
-        val query = t.start(s.frame().select("key", "value"), sink: _*)
-        eventually(assert(query.exception.isDefined))
-      } finally CommitProbe.current = CommitProbe.Untold
-    }
+    def dies(step: String): Unit = dying(step)(t.start(s.frame().select("key", "value"), sink: _*))
 
     def visible: Map[String, Seq[String]] = ids.keys.map(id => id -> visibleOn(id)).toMap
 
@@ -63,14 +51,7 @@ class ResolveSuite extends SinkTest {
     def prepared: Seq[Prepared] =
       new Journal(t.checkpoint.toString, new Configuration).newest().toSeq.flatMap(_._1.transactions)
 
-    /** Aborts it, as Kafka does after its timeout. */
-    def expire(transaction: Prepared): Unit = {
-      val settings =
-        Connections.of(file.path.toString, 10000L, new Configuration).committing(transaction.cluster)
-      val producer = TransactionPool.shared.acquire(settings)
-      producer.abort(transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
-      TransactionPool.shared.discard(settings, producer)
-    }
+    def expire(transaction: Prepared): Unit = ResolveSuite.this.expire(ids(transaction.cluster), transaction)
 
     private def tool(command: String, more: String*): JsonNode = new ObjectMapper().readTree(
       OperatorTool.reply(Seq(command, t.checkpoint.toString, file.path.toString, "4000") ++ more)

@@ -14,6 +14,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -27,6 +28,7 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
   private val green = new ProducerSettings("green", Map("bootstrap.servers" -> "y:1"))
 
   private final class Scene(opens: ProducerSettings => Unit = _ => ()) {
+    val clock = new ManualClock
     val opened = new AtomicReference(Vector.empty[Mock])
     val producers = new SharedProducers(
       settings => {
@@ -36,13 +38,13 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
         mock
       },
       60000L,
-      new ManualClock
+      clock
     )
 
     def send(sender: SharedSender): Unit =
       sender.send("blue", new ProducerRecord("t", Array[Byte](1), Array[Byte](2)))
 
-    def sender(): SharedSender = new SharedSender(_ => blue, producers, waits = true)
+    def sender(waits: Boolean = true): SharedSender = new SharedSender(_ => blue, producers, waits)
   }
 
   private def failing(error: RuntimeException): Scene = {
@@ -75,6 +77,41 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
       scene.send(scene.sender())
       assert(scene.opened.get.size == 1 && !scene.opened.get.head.closed())
     }
+  }
+
+  test(
+    "a task waits until its records are acknowledged; with none it does not, and a lost record is a warning"
+  ) {
+    Seq(true, false).foreach { waits =>
+      val scene = new Scene
+      val sender = scene.sender(waits)
+      scene.send(sender)
+      val _ = sender.commit()
+      assert(scene.opened.get.head.flushed == waits)
+    }
+    val scene = new Scene
+    val sender = scene.sender(waits = false)
+    val logged = Logs.during(classOf[SharedSender]) {
+      scene.send(sender)
+      val _ = scene.opened.get.head.errorNext(new RecordTooLargeException("large"))
+      sender.commit()
+    }
+    assert(logged.exists(line => line.contains("is lost") && line.contains("large")), logged)
+  }
+
+  test("a producer that no task has used for a while is closed") {
+    val scene = new Scene
+    val lease = scene.producers.acquire(blue)
+    scene.clock.advanceMs(100000L)
+    scene.producers.sweep()
+    assert(!scene.opened.get.head.closed())
+    scene.producers.release(lease)
+    scene.clock.advanceMs(59999L)
+    scene.producers.sweep()
+    assert(!scene.opened.get.head.closed() && scene.producers.size == 1)
+    scene.clock.advanceMs(1L)
+    scene.producers.sweep()
+    assert(scene.opened.get.head.closed() && scene.producers.size == 0)
   }
 
   test("other tasks keep a retired producer until they end, and it is closed then") {

@@ -146,17 +146,21 @@ class SinkGaugesSuite extends AnyFunSuite with TimeLimit {
     assert(driver.copyAndReset().isZero && driver.value == merged)
   }
 
-  test("a task counts records and their bytes by cluster, but not those that it withholds") {
+  test(
+    "a task counts records and their bytes by cluster, and their topics, but not those that it withholds"
+  ) {
     val counter = new WriteCounter
     def bytes(n: Int) = Array.fill(n)('x'.toByte)
     val full = new ProducerRecord("t", bytes(2), bytes(10))
     full.headers.add("abc", bytes(4)).add("d", null)
     counter.add("blue", full)
     counter.add("blue", new ProducerRecord("t", null, null))
+    counter.add("blue", new ProducerRecord("other", null, null))
     counter.add("green", new ProducerRecord("t", null, bytes(1)))
-    val written = Map("blue" -> Written(2L, 20L), "green" -> Written(1L, 1L))
-    assert(counter.report(SharedSender.Done) == TaskReport(SharedSender.Done, written))
+    val written = Map("blue" -> Written(3L, 20L), "green" -> Written(1L, 1L))
+    val topics = Map("blue" -> Set("t", "other"), "green" -> Set("t"))
+    assert(counter.report(SharedSender.Done) == TaskReport(SharedSender.Done, written, topics))
     val message = task(0, 0L).copy(withheld = Map("green" -> 1L))
-    assert(counter.report(message) == TaskReport(message, written - "green"))
+    assert(counter.report(message) == TaskReport(message, written - "green", topics - "green"))
   }
 }

@@ -47,6 +47,14 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     assert(sent(row.copy(invalid = None), None).map(s => s._1 -> s._2.topic) == Seq("a" -> "t"))
   }
 
+  test("a row whose cluster is not known is a dead letter only if deadLetterCluster is set") {
+    val lost = row.copy(cluster = Some("x"), invalid = None)
+    val e = intercept[DynamicKafkaRuntimeException](sent(lost, Some(DeadLetterOptions("dead", None))))
+    assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW" && e.getMessage.contains("'x'"))
+    val Seq((cluster, record)) = sent(lost, Some(DeadLetterOptions("dead", Some("b"))))
+    assert(cluster == "b" && record.topic == "dead" && record.partition == null)
+  }
+
   test("with a dead letter topic it is written there, on its own cluster, with the rest of its headers") {
     val Seq((cluster, record)) = sent(row, Some(DeadLetterOptions("dead", None)))
     val headers = record.headers.asScala.map(h => h.key -> new String(h.value)).toMap
