@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = {
-    *("offsets", "throughput", "cost", "json", "scale", "ids", "stop", "discovery", "planning", "start", "wan"),
-    *("latency", "idle", "faults", "large", "memory", "sink"),
+    *("offsets", "throughput", "cost", "json", "avro", "scale", "ids", "stop", "discovery", "planning"),
+    *("start", "wan", "latency", "idle", "faults", "large", "memory", "sink"),
 }
 # They apply to the real sizes, like targets with 64 cluster ids.
 REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"}

@@ -9,14 +9,17 @@ import pytest
 
 from tests.harness.scene import Scene
 from tests.harness.seed import FIXED, seed
-from tests.soak.layout import OF_NODES, Layout
-from tests.soak.plan import NOTHING_LOST, Scope, first_events, plan
+from tests.soak.layout import CLUSTERS, OF_NODES, OUTLASTS, STEPS, Event, Layout
+from tests.soak.plan import NOTHING_LOST, Scope, first_events, last_events, plan
 from tests.soak.run import Length, soak
+from tests.soak.sink_world import SinkWorld
+from tests.soak.timeouts import check_reached
 
 EVENTS = 22
 SINK_EVENTS = 8
 LOSSES = Scope(losses=True)
 WRITES = Scope(writes=True)
+STATE = Scope(writes=True, state=True)
 
 
 @pytest.mark.test_all
@@ -25,8 +28,51 @@ def test_a_soak(scene: Scene, tmp_path: Path) -> None:
 
 
 @pytest.mark.test_all
-def test_a_soak_of_a_query_that_writes(scene: Scene, tmp_path: Path) -> None:
-    print(soak(seed(), Length(SINK_EVENTS), tmp_path / "soak", scene.brokers, scene.drivers, scope=WRITES))
+@pytest.mark.parametrize("scope", [WRITES, STATE], ids=["in-order", "with-state"])
+def test_a_soak_of_a_query_that_writes(scene: Scene, tmp_path: Path, scope: Scope) -> None:
+    print(soak(seed(), Length(SINK_EVENTS), tmp_path / "soak", scene.brokers, scene.drivers, scope=scope))
+
+
+@pytest.mark.test_all
+def test_transactions_that_reach_their_time_limit(scene: Scene, tmp_path: Path) -> None:
+    """Each way in which it happens in a soak."""
+    brokers = {name: scene.brokers[name] for name in CLUSTERS}
+    world = SinkWorld(tmp_path / "soak", brokers, scene.drivers)
+    try:
+        with world.watched():
+            with world.load:
+                for event in [*first_events(), Event("start_driver"), *_outlasts()]:
+                    print(event)
+                    world.happen(event)
+                for event in last_events([]):
+                    world.happen(event)
+            world.await_exact()
+    finally:
+        world.close()
+    assert len(world.timeouts.reached) == len(_outlasts())
+    print(world.summary())
+
+
+def test_time_limits_are_reached_only_where_they_may_and_while_the_driver_runs() -> None:
+    assert not set(OUTLASTS) & {event.kind for event in plan(7, 300, WRITES)}
+    events = list(plan(7, 300, Scope(writes=True, timeouts=True)))
+    assert {(e.kind, e.step) for e in events if e.step} == {(e.kind, e.step) for e in _outlasts()}
+    dead = False
+    for event in events:
+        assert not (dead and event.kind in OUTLASTS)
+        dead = event.kind != "start_driver" and (dead or event.kind == "kill_driver")
+
+
+def test_a_long_soak_has_to_reach_a_time_limit() -> None:
+    check_reached(60, {"decided, driver dead": 1})
+    check_reached(3, {})
+    check_reached(None, {})
+    with pytest.raises(AssertionError, match="no transaction has reached its time limit in 60 minutes"):
+        check_reached(60, {"decided, driver dead": 0})
+
+
+def _outlasts() -> list[Event]:
+    return [Event(kind, step=step) for kind in OUTLASTS for step in STEPS]
 
 
 def test_a_seed_determines_the_plan() -> None:

@@ -38,6 +38,7 @@ def test_records_survive_a_killed_broker(pair: list[Cluster]) -> None:
     assert cluster.pid != killed
     assert cluster.topics() == {"t"}
     assert cluster.end_offsets("t") == {0: 1, 1: 1}
+    assert cluster.transactions() == {}
     first, second = cluster.dump("t")
     assert first == StoredRecord(0, 0, None, None, {}, first.timestamp)
     assert second == StoredRecord(1, 0, "schlüssel", "wert", {"h": "x"}, second.timestamp)

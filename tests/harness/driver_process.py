@@ -95,6 +95,14 @@ class DriverProcess:
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 
+    def freeze(self) -> None:
+        """Send SIGSTOP to Python and JVM: connections stay open, and nothing happens until `thaw` or `kill`."""
+        os.killpg(self.pid, signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Send SIGCONT: end `freeze`."""
+        os.killpg(self.pid, signal.SIGCONT)
+
     def abandon(self) -> None:
         """Close its stdin, as if the test had died; returns when Python and JVM have ended."""
         assert self._process.stdin is not None

@@ -108,9 +108,13 @@ class Driver:
         self._runs[name] = command["run"]
         if "step" in fault:
             self._steps.halt(name, fault["step"], fault["batch"])
+        else:
+            self._steps.forget(name)
         source = self._frame(command)
         if command["shape"] == "once":
             frame = output_frames.once(source)
+        elif command["shape"] == "ordered":
+            frame = output_frames.ordered(source, fault, str(Path(command["folder"]) / "task-fault"))
         elif command["shape"] == "counted":
             frame = output_frames.counted(source)
         else:

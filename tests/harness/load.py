@@ -10,6 +10,15 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 
+# Of each partition.
+KEYS = 3
+
+
+def key_of(cluster: str, topic: str, partition: int, number: int) -> str:
+    """One of the keys of a partition: the records of a key are in one partition, even if partitions are added."""
+    return f"{cluster}/{topic}/{partition}/{number % KEYS}"
+
+
 class Load:
     """One thread per cluster that produces numbered records to topics, a few at a time.
 
@@ -34,6 +43,18 @@ class Load:
         """Stop producing to a topic; returns when no request is pending."""
         with self._busy[cluster]:
             self._topics[cluster] = {t: n for t, n in self._topics[cluster].items() if t != topic}
+
+    def send(self, cluster: str, topic: str, count: int) -> str:
+        """Produce more records to the first partition of a topic at once; return the value of the last one."""
+        from dynamic_kafka_testkit import Record
+
+        with self._busy[cluster]:
+            start = self._numbers[cluster]
+            self._numbers[cluster] += count
+            numbers = range(start, start + count)
+            records = [Record(0, key_of(cluster, topic, 0, n), f"{cluster}-{n}") for n in numbers]
+            self._clusters[cluster].produce(topic, records)
+        return str(records[-1].value)
 
     def hold(self, cluster: str) -> threading.Lock:
         """A lock that prevents producing to a cluster."""
@@ -63,7 +84,10 @@ class Load:
                     start = self._numbers[name]
                     self._numbers[name] += self._records
                     numbers = range(start, start + self._records)
-                    records = [Record(n % partitions, str(n), f"{name}-{n}") for n in numbers]
+                    records = [
+                        Record(n % partitions, key_of(name, topic, n % partitions, n // partitions), f"{name}-{n}")
+                        for n in numbers
+                    ]
                     try:
                         self._clusters[name].produce(topic, records)
                     except TestkitError:

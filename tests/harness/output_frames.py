@@ -26,6 +26,11 @@ def unchanged(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFram
     return source.withColumn("value", functions.expr(f"concat(value, cast({_hit(fault, marker)} as binary))"))
 
 
+def ordered(source: DataFrame, fault: dict[str, Any], marker: str) -> DataFrame:
+    """Key and value of each record, from two tasks that read partitions in turn: each key keeps its order."""
+    return unchanged(source.select("key", "value"), fault, marker).coalesce(2)
+
+
 def _hit(fault: dict[str, Any], marker: str) -> str:
     value = "cast(value as string)"
     return f"java_method('{_FAULTS}', 'once', {value}, '{fault['at']}', '{fault['task']}', '{marker}')"

@@ -100,6 +100,15 @@ class Query:
         until(f"a fault in a task of {self.name}", look, DEADLINE_S)
         return int(marker.read_text())
 
+    def is_hit(self) -> bool:
+        """Whether the fault has hit a task."""
+        return (self.folder / "task-fault.pid").exists()
+
+    def clear_fault(self) -> None:
+        """Forget the fault of an earlier run, so that a task of the next run is hit."""
+        for path in self.folder.glob("task-fault*"):
+            path.unlink()
+
     def release_task(self) -> None:
         """Resume the hanging task."""
         (self.folder / "task-fault.go").touch()

@@ -22,7 +22,7 @@ class SinkQuery(Query):
     Args:
         target: Path of the metadata document with the stream `out`.
         topic: The topic of `out` on all its clusters.
-        shape: `mapped`, `counted` or `once`.
+        shape: `mapped`, `counted`, `once` or `ordered`.
         write: The options of the sink.
     """
 
@@ -36,8 +36,8 @@ class SinkQuery(Query):
 
         Args:
             driver: The driver to run in.
-            fault: `{"step": ..., "batch": ...}` halts at a step, `{"task": "hang" | "fail" | "race", "at": value}`
-                injects a fault into a task.
+            fault: `{"step": ..., "batch": ...}` halts at a step of a batch, None: of the first one that reaches it;
+                `{"task": "hang" | "fail" | "race", "at": value}` injects a fault into a task.
             options: Options of the sink, for this run only.
         """
         self.folder.mkdir(exist_ok=True)

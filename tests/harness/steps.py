@@ -20,7 +20,7 @@ class Steps:
 
     def __init__(self, spark: SparkSession, stuck: Callable[[str, str, int], None]) -> None:
         self._stuck = stuck
-        self._halts: dict[str, tuple[str, int]] = {}
+        self._halts: dict[str, tuple[str, int | None]] = {}
         self._released: dict[str, threading.Event] = {}
         jvm: Any = spark._jvm
         self._jvm = jvm
@@ -28,10 +28,14 @@ class Steps:
         companion = getattr(package, "CommitProbe$")
         getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
 
-    def halt(self, query: str, step: str, batch: int) -> None:
-        """Halt a query once at a step."""
+    def halt(self, query: str, step: str, batch: int | None) -> None:
+        """Halt a query once at a step of a batch, or of the first batch that reaches it."""
         self._halts[query] = (step, batch)
         self._released[query] = threading.Event()
+
+    def forget(self, query: str) -> None:
+        """Do not halt the query, whose last run may have ended before it was halted."""
+        self._halts.pop(query, None)
 
     def release(self, query: str) -> None:
         """Resume the query."""
@@ -40,7 +44,7 @@ class Steps:
     def reached(self, step: str, batch: int) -> None:
         """Called by the sink on the thread of the query."""
         query = self._query()
-        if self._halts.get(query) == (step, batch):
+        if self._halts.get(query) in ((step, batch), (step, None)):
             self._stuck(query, step, batch)
             self._released[query].wait()
             self._halts.pop(query)

@@ -21,10 +21,12 @@ class Watcher:
 
     Args:
         topics: (cluster id, its broker, topic). Clusters that are down are skipped.
+        pause_s: The pause between two looks.
     """
 
-    def __init__(self, topics: Iterable[tuple[str, Cluster, str]]) -> None:
+    def __init__(self, topics: Iterable[tuple[str, Cluster, str]], pause_s: float = PAUSE_S) -> None:
         self._topics = list(topics)
+        self._pause_s = pause_s
         self._seen: dict[tuple[str, str], set[OutputRecord]] = {
             (id, topic): set() for id, _, topic in self._topics
         }
@@ -38,6 +40,11 @@ class Watcher:
         after = self._looks + 2
         until("the watcher", lambda: self._looks >= after or not self._thread.is_alive(), 300)
         assert self._thread.is_alive()
+
+    @property
+    def looks(self) -> int:
+        """How often all topics have been read."""
+        return self._looks
 
     def seen(self) -> set[str]:
         """All payloads that have been visible."""
@@ -62,7 +69,7 @@ class Watcher:
     def _run(self) -> None:
         from dynamic_kafka_testkit import TestkitError
 
-        while not self._stop.wait(PAUSE_S):
+        while not self._stop.wait(self._pause_s):
             for cluster_id, cluster, topic in self._topics:
                 try:
                     now = visible({cluster_id: cluster}, topic)

@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--sink] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
+"""`python -m tests.soak [--sink [--state]] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,22 @@ def main() -> int:
     arguments.add_argument("--minutes", type=float, help="no other event begins after this time")
     arguments.add_argument("--seed", type=int, default=random.randrange(1_000_000), help="repeats a run")
     arguments.add_argument("--sink", action="store_true", help="the query writes with exactly-once")
+    arguments.add_argument(
+        "--state", action="store_true", help="with --sink: a query with a state, no order of keys"
+    )
     arguments.add_argument("--nodes", type=int, help=f"brokers of {SEVERAL} (default: 3, with --sink 1)")
     given = arguments.parse_args()
     nodes = given.nodes or (1 if given.sink else 3)
     events = given.events if given.events or given.minutes else EVENTS
     # Which of the records that a query that writes has read are lost is not modelled.
-    scope = Scope(writes=given.sink, losses=not given.sink, several=nodes > 1)
+    scope = Scope(
+        writes=given.sink,
+        losses=not given.sink,
+        several=nodes > 1,
+        # The task that hangs is one that writes.
+        timeouts=given.sink and not given.state,
+        state=given.state,
+    )
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = DriverPool(folder / "drivers")
     try:
@@ -63,7 +73,7 @@ def main() -> int:
 def _print(result: Result, seed: int) -> None:
     kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(result.events.items()))
     print(f"{result.events.total()} events: {kinds}")
-    print(f"{result.summary}: nothing lost, unseen, duplicate, withdrawn or unexpected")
+    print(f"{result.summary}: nothing lost, unseen, duplicate, withdrawn, unexpected or out of order")
     average = sum(result.loads) / len(result.loads)
     print(f"{result.seconds / 60:.1f} minutes, load {average:.1f} (at most {max(result.loads):.1f}), seed {seed}")
 

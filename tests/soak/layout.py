@@ -12,6 +12,9 @@ MOST_TOPICS = 3
 MOST_PARTITIONS = 4
 OF_ANY_CLUSTER = ("move_cluster", "restart_broker", "freeze_broker")
 OF_ANY_TOPIC = ("cut_topic", "recreate_topic")
+# Transactions that stay open for longer than their time limit, and the steps of the batch at which that happens.
+OUTLASTS = ("outlast_frozen", "outlast_dead")
+STEPS = ("writing", "before-decision", "decided")
 # One broker of several.
 OF_NODES = ("kill_leader", "freeze_leader", "restart_leader", "kill_controller", "roll_nodes")
 
@@ -25,17 +28,19 @@ class Event:
         cluster: The cluster, if the event has one.
         topic: The number of the topic, if the event has one.
         settles: Whether to wait for its effect before the next event.
+        step: The step of a batch, if it happens at one.
     """
 
     kind: str
     cluster: str = ""
     topic: int = -1
     settles: bool = True
+    step: str = ""
 
     def __str__(self) -> str:
         """The text for the log of a run."""
         topic = f" topic {self.topic}" if self.topic >= 0 else ""
-        return f"{self.kind} {self.cluster}{topic}{'' if self.settles else ', without a wait'}"
+        return f"{self.kind} {self.cluster}{self.step}{topic}{'' if self.settles else ', without a wait'}"
 
 
 @dataclass
@@ -88,6 +93,8 @@ class Layout:
         """The possible next events, by kind; one active cluster always remains."""
         found: dict[str, list[Event]] = defaultdict(list)
         found["kill_driver"].append(Event("kill_driver"))
+        for kind in OUTLASTS:
+            found[kind] += [Event(kind, step=step) for step in STEPS]
         for name in CLUSTERS:
             topics = self.topics[name]
             others = [other for other in self.active() if other != name]

@@ -29,6 +29,8 @@ WEIGHTS = {
 WEIGHTS_WHILE_DEAD = {"move_cluster": 10}
 # For queries that write: whether a cluster takes writes.
 WRITE_WEIGHTS = {"close_target": 3, "open_target": 4}
+# Transactions of the query reach their time limit.
+TIMEOUT_WEIGHTS = {"outlast_frozen": 2, "outlast_dead": 2}
 # Kafka deletes records that the query may not have read yet, or a topic, which is created again.
 LOSS_WEIGHTS = {"cut_topic": 3, "recreate_topic": 3}
 LOSS_WEIGHTS_WHILE_DEAD = {"cut_topic": 4, "recreate_topic": 4}
@@ -44,11 +46,15 @@ class Scope:
         writes: Whether the query writes.
         losses: Whether Kafka deletes records and topics.
         several: Whether one cluster, `layout.SEVERAL`, has several brokers.
+        timeouts: Whether transactions of a query that writes reach their time limit.
+        state: Whether a query that writes has a state, and no order of keys.
     """
 
     writes: bool = False
     losses: bool = False
     several: bool = False
+    timeouts: bool = False
+    state: bool = False
 
     def weights(self, dead: bool) -> dict[str, int]:
         """How frequent each kind of event is, relative to others."""
@@ -58,6 +64,7 @@ class Scope:
             (self.writes, WRITE_WEIGHTS, {}),
             (self.losses, LOSS_WEIGHTS, LOSS_WEIGHTS_WHILE_DEAD),
             (self.several, NODE_WEIGHTS, {}),
+            (self.timeouts and not dead, TIMEOUT_WEIGHTS, {}),
         ):
             if condition:
                 found |= weights | (while_dead if dead else {})

@@ -15,6 +15,7 @@ from tests.harness.driver_pool import DriverPool
 from .layout import Event
 from .plan import NOTHING_LOST, Scope, first_events, last_events, plan
 from .sink_world import SinkWorld
+from .timeouts import check_reached
 from .world import World
 
 if TYPE_CHECKING:
@@ -67,8 +68,12 @@ def soak(
     begin = time.monotonic()
     result = Result()
     events: list[Event] = []
-    world_of: type[World] = SinkWorld if scope.writes else World
-    world = world_of(folder, brokers, drivers, LOSSES if scope.losses else None, pause_s)
+    options = LOSSES if scope.losses else None
+    world = (
+        SinkWorld(folder, brokers, drivers, options, pause_s, state=scope.state)
+        if scope.writes
+        else World(folder, brokers, drivers, options, pause_s)
+    )
 
     def happen(event: Event) -> None:
         log(f"{time.monotonic() - begin:6.1f} s  {len(events):3}  {event}")
@@ -76,21 +81,27 @@ def soak(
         world.happen(event)
 
     try:
-        with world.load:
-            for event in first_events():
-                world.happen(event)
-            world.happen(Event("start_driver"))
-            for event in plan(seed, length.events, scope):
-                happen(event)
-                events.append(event)
-                over = length.minutes is not None and time.monotonic() - begin > length.minutes * 60
-                if over and world.is_up():
-                    break
-            for event in last_events(events):
-                happen(event)
-        world.await_exact()
+        with world.watched():
+            with world.load:
+                for event in first_events():
+                    world.happen(event)
+                world.happen(Event("start_driver"))
+                for event in plan(seed, length.events, scope):
+                    happen(event)
+                    events.append(event)
+                    over = length.minutes is not None and time.monotonic() - begin > length.minutes * 60
+                    if over and world.is_up():
+                        break
+                for event in last_events(events):
+                    happen(event)
+            world.await_exact()
+    except (AssertionError, TimeoutError):
+        log(f"so far {dict(Counter(event.kind for event in events))}; {world.summary()}")
+        raise
     finally:
         world.close()
+    if scope.timeouts:
+        check_reached(length.minutes, world.reached())
     result.events = Counter(event.kind for event in events)
     result.summary, result.seconds = world.summary(), time.monotonic() - begin
     return result

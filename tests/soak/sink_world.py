@@ -6,18 +6,22 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.harness.anomalies import classify, texts
 from tests.harness.driver_pool import DriverPool
+from tests.harness.key_order import KeyOrder, SourceRecord, compare_order, source_records
 from tests.harness.metadata import MetadataFile
-from tests.harness.output_checker import line_of
+from tests.harness.output_checker import OutputRecord, line_of, visible
 from tests.harness.query import Query
 from tests.harness.sink_query import SinkQuery
 from tests.harness.waiting import until
+from tests.harness.watcher import Watcher
 
 from .layout import OF_NODES, Event
+from .timeouts import Timeouts
 from .world import QUIET_S, STREAM, World
 
 if TYPE_CHECKING:
@@ -36,10 +40,24 @@ WRITE = {
 # Events that make a broker unreachable, and how often the query may fail for each of them.
 DISTURBANCES = ("restart_broker", "freeze_broker", "move_cluster", *OF_NODES)
 RESTARTS_PER_OUTAGE = 2
+# All output is read at each look.
+WATCH_S = 30.0
+# Of the records that are sent at once, the last one of which stops a task.
+SENT = 8
 
 
 class SinkWorld(World):
-    """The query counts the records by value, with a state and one update for each, and writes the updates."""
+    """The query writes the records as they are, in the order of each key.
+
+    Args:
+        folder: As of World, like the following ones.
+        brokers: These clusters are written to as well.
+        drivers: The pool of drivers.
+        options: Of the source.
+        pause_s: Of the load.
+        state: Whether the query counts the records by value instead, and writes the updates: one for each, without an
+            order.
+    """
 
     settle_s = 400.0
     writes = True
@@ -53,14 +71,21 @@ class SinkWorld(World):
         drivers: DriverPool,
         options: Mapping[str, str] | None = None,
         pause_s: float = 0.25,
+        state: bool = False,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._target = MetadataFile(folder / "out.json")
+        self._state = state
         self._disturbances = 0
+        self._changes = 0
         self._before: Counter[str] = Counter()
+        self._order: KeyOrder | None = None
         super().__init__(folder, brokers, drivers, options, pause_s)
         for broker in brokers.values():
             broker.create_topic(self._out, PARTITIONS)
+        self._watcher = Watcher(((id, broker, self._out) for id, broker in brokers.items()), WATCH_S)
+        assert isinstance(self.query, SinkQuery)
+        self.timeouts = Timeouts(self.query, brokers, drivers, self._send, self._alive)
 
     @property
     def _out(self) -> str:
@@ -75,7 +100,7 @@ class SinkWorld(World):
             self._options,
             target=self._target.path,
             topic=self._out,
-            shape="once",
+            shape="once" if self._state else "ordered",
             write=WRITE,
         )
 
@@ -85,14 +110,43 @@ class SinkWorld(World):
 
     def summary(self) -> str:
         """A summary for the report."""
-        written = sum(self._written().values())
-        restarts = f"{len(self.restarts)} restarts after {self._disturbances} outages"
-        return f"{written} records in {self.steps() + 1} batches, {restarts}"
+        found = [f"{self._before.total()} records in {self.steps() + 1} batches"]
+        found += [f"{len(self.restarts)} restarts after {self._disturbances} outages"]
+        reached = self.timeouts.reached
+        found += [f"{reached.total()} time limits of transactions reached: {dict(sorted(reached.items()))}"]
+        found += [
+            f"{self.timeouts.transactions} transactions aborted by them, {self.timeouts.tries} runs too slow"
+        ]
+        if self._order is not None:
+            order = self._order
+            found += [f"{order.keys} keys in {order.sequences} sequences compared in order"]
+            found += [f"{order.moves} moves of keys after {self._changes} changes of the targets"]
+        return ", ".join([*found, f"watched {self._watcher.looks} times"])
+
+    def watched(self) -> AbstractContextManager[object]:
+        """Look for withdrawn records in the output."""
+        return self._watcher
+
+    def reached(self) -> Mapping[str, int]:
+        """How often transactions have reached their time limit."""
+        return self.timeouts.reached
 
     def happen(self, event: Event) -> None:
-        """Count the events after which the query may fail."""
+        """Count the events after which the query may fail, and those that move keys."""
         self._disturbances += event.kind in DISTURBANCES
+        self._changes += event.kind in ("close_target", "open_target")
         super().happen(event)
+
+    def _outlast_frozen(self, event: Event) -> None:
+        self.timeouts.frozen(event.step)
+
+    def _outlast_dead(self, event: Event) -> None:
+        self.timeouts.dead(event.step)
+
+    def _send(self) -> str:
+        """Produce a few records to one partition that the query reads; return the value of the last one."""
+        cluster = self._layout.active()[0]
+        return self.load.send(cluster, self._topic(self._layout.named(cluster)[0]), SENT)
 
     def await_exact(self) -> None:
         """Check that `read_committed` readers find each produced record once, also after the query is idle."""
@@ -101,25 +155,33 @@ class SinkWorld(World):
         self._compare()
         self.query.settle()
         self._compare()
+        self._watcher.look_again()
         time.sleep(QUIET_S)
         self.query.stop()
         self._compare()
 
     def _compare(self) -> None:
-        written = self._written()
-        found = texts(classify(self._produced(), written, line_of, before=self._before))
+        read, seen = self._read(), self._visible()
+        produced, written = Counter(r.value for r in read), Counter(r.value for r in seen)
+        reports = classify(produced, written, line_of, before=self._before)
+        if not self._state:
+            self._order = compare_order(read, seen, self._changes)
+            reports |= self._order.reports
+        found = texts(reports)
         assert not found, "; ".join(found)
         self._before = written
 
     def _written(self) -> Counter[str]:
-        return Counter(
-            str(record.value)
-            for broker in self._brokers.values()
-            for record in broker.dump(self._out, committed_only=True)
-        )
+        return Counter(record.value for record in self._visible())
 
     def _produced(self) -> Counter[str]:
-        return Counter(str(record.value) for _, broker, topic in self._topics() for record in broker.dump(topic))
+        return Counter(record.value for record in self._read())
+
+    def _visible(self) -> list[OutputRecord]:
+        return visible(self._brokers, self._out)
+
+    def _read(self) -> list[SourceRecord]:
+        return source_records(self._topics())
 
     def _write(self) -> None:
         super()._write()

@@ -6,6 +6,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,6 +102,14 @@ class World:
             f"{len(self._losses.lost)} declared lost, {self._losses.gone.total()} read and then deleted, "
             f"{len(self.restarts)} restarts, elections: {dict(self._nodes.elections)}"
         )
+
+    def watched(self) -> AbstractContextManager[object]:
+        """Look for withdrawn records while the body of `with` runs."""
+        return contextlib.nullcontext()
+
+    def reached(self) -> Mapping[str, int]:
+        """How often transactions have reached their time limit, by circumstance."""
+        return {}
 
     def is_up(self) -> bool:
         """Whether the driver is running."""
