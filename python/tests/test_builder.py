@@ -231,6 +231,8 @@ def test_formats(builder: Builder) -> None:
         .set_property("debezium-json.schemaInclude", True)
         .set_property("json.allowComments", True)
         .set_property("key.json.timestampFormat", "yyyy")
+        .set_property("protobuf.messageName", "shop.Order")
+        .set_property("value.protobuf-confluent.messageName", "Order")
         .set_property("registry.url", "http://r")
         .set_property("avro-confluent.subject", "s")
         .set_property("debezium-avro-confluent.url", "http://d")
@@ -248,6 +250,8 @@ def test_formats(builder: Builder) -> None:
         "debezium-json.schemaInclude": "true",
         "json.allowComments": "true",
         "key.json.timestampFormat": "yyyy",
+        "protobuf.messageName": "shop.Order",
+        "value.protobuf-confluent.messageName": "Order",
         "registry.url": "http://r",
         "avro-confluent.subject": "s",
         "debezium-avro-confluent.url": "http://d",

@@ -34,6 +34,21 @@ def run(frame: DataFrame, name: str, checkpoint: Path | None = None) -> dict[str
     return {"rows": rows(frame.sparkSession.table(name)), "metrics": progress[-1]["sources"][0]["metrics"]}
 
 
+def decoded(spark: SparkSession, options: dict[str, str]) -> list[list[object]]:
+    """The values as text, decoded by the connector: by options, and as a table of a catalog."""
+    by_options = spark.read.format("dynamic-kafka").options(**options, format="string").load()
+    catalog = "spark.sql.catalog.kafka"
+    spark.conf.set(catalog, "io.github.dynamickafka.DynamicKafkaCatalog")
+    for name, value in options.items():
+        if name != "streamIds":
+            spark.conf.set(f"{catalog}.{name}", value)
+    spark.conf.set(f"{catalog}.format", "string")
+    return [
+        sorted(row.value for row in frame.select("value").collect())
+        for frame in (by_options, spark.table("kafka.orders"))
+    ]
+
+
 def builder(spark: SparkSession, streams: str) -> DynamicKafkaReaderBuilder:
     """A builder for the stream, with an example of each kind of setting."""
     return (
@@ -60,6 +75,7 @@ def main(url: str, streams: str, folder: str, start: str) -> None:
         "from": rows(by_options.option("cluster.blue.startingOffsets", start).load()),
         "stream": run(limited.load(), "by_options"),
         "built_batch": rows(builder(spark, streams).load_batch()),
+        "decoded": decoded(spark, options),
         "columns": builder(spark, streams).load().columns,
         "built": run(builder(spark, streams).load(), "by_builder", Path(folder) / "checkpoint"),
     }

@@ -15,6 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import documents as docs
 from dynamic_kafka import _artifact, errors
 
+from tests.lineage import OPENLINEAGE
+
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
 CHECKED = {"bash", "json", "python", "scala", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
@@ -25,6 +27,7 @@ COMMANDS = {
     "pip install './python[cli]'",
     "python -m dynamic_kafka schema > metadata.schema.json",
     "pip install 'dynamic-kafka[spark]'",
+    "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
     ".venv/bin/python examples/quickstart.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
@@ -68,11 +71,15 @@ def test_commands_exist(block: docs.Block) -> None:
             case ["make", target]:
                 assert target in targets
             case ["./sbt", task]:
-                assert task.split("/")[0] in ("connector", "testkit")
+                assert task.split("/")[0] in ("connector", "lineage", "testkit")
             case ["spark-submit" | "spark-shell" | "pyspark", "--packages", packages, *_]:
-                assert packages == coordinate
+                assert packages in (coordinate, ",".join((coordinate, _lineage(coordinate), OPENLINEAGE)))
             case _:
                 assert re.sub(r"\s+#.*", "", line) in COMMANDS
+
+
+def _lineage(coordinate: str) -> str:
+    return coordinate.replace("dynamic-kafka-spark", "dynamic-kafka-openlineage")
 
 
 def test_versions_are_the_current_one() -> None:
@@ -80,7 +87,7 @@ def test_versions_are_the_current_one() -> None:
     group = coordinate.rpartition(":")[0].split(":")[0]
     for path in [*docs.documents(), docs.ROOT / "examples" / "Quickstart.scala"]:
         for found in re.findall(rf"{re.escape(group)}:[\w.-]+:[\w.-]+", path.read_text()):
-            assert found == coordinate, path
+            assert found in (coordinate, _lineage(coordinate)), path
         # In sbt's form, whose %% appends the Scala version.
         for artifact, version in re.findall(
             rf'"{re.escape(group)}" %% "([\w.-]+)" % "([\w.-]+)"', path.read_text()

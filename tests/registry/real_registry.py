@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dynamic_kafka import DynamicKafka
-from dynamic_kafka_testkit import Cluster, Testkit
+from dynamic_kafka_testkit import Cluster
 from pyspark.sql import SparkSession
 
-from tests.harness.jars import connector_jars
 from tests.harness.metadata import MetadataFile
-from tests.registry.server import REPOSITORY, Registry
-
-PYTHON = REPOSITORY / "target" / "venv-registry" / "bin" / "python"
+from tests.registry.clients import PYTHON
+from tests.registry.server import Registry
 
 
 def _record(*fields: dict[str, Any]) -> dict[str, Any]:
@@ -42,28 +38,6 @@ V2 = _record(
 )
 OTHER = _record({"name": "x", "type": "string"})
 AT = 1_700_000_000_123
-
-
-@pytest.fixture(scope="module")
-def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry, Registry]]:
-    logs = tmp_path_factory.mktemp("registries")
-    with Registry(logs / "one.log") as one, Registry(logs / "two.log") as two:
-        yield one, two
-
-
-@pytest.fixture(scope="module")
-def clusters() -> Iterator[list[Cluster]]:
-    with Testkit() as testkit:
-        yield testkit.start_all("blue", "green")
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
-    builder = builder.config("spark.driver.host", "localhost").config("spark.sql.session.timeZone", "UTC")
-    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
-    yield session
-    session.stop()
 
 
 def _produce(cluster: Cluster, registry: Registry, topic: str, *parts: dict[str, Any]) -> None:

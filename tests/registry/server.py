@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -41,6 +42,14 @@ class Registry:
         request = urllib.request.Request(f"{self.url}/subjects/{subject}/versions", body, headers)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return int(json.load(answer)["id"])
+
+    def freeze(self) -> None:
+        """The process keeps its connections and does not respond, until `thaw`."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """End `freeze`."""
+        self._process.send_signal(signal.SIGCONT)
 
     def _start(self) -> subprocess.Popen[bytes]:
         (jar,) = UNPACKED.glob("*-runner.jar")

@@ -21,7 +21,8 @@ FORMAT = "dynamic-kafka"
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
 _PREFIXES = ("kafka.", "cluster.", "metadataservice.", "registry.")
 # Options of formats: json.timestampFormat, key.csv.sep, value.format.
-_FORMATS = r"(json|avro)(-?confluent)?|csv|debezium-(json|avro-confluent)|canal-json|maxwell-json|ogg-json"
+_CHANGES = r"debezium-(json|avro-confluent)|canal-json|maxwell-json|ogg-json"
+_FORMATS = rf"(json|avro|protobuf)(-?confluent)?|csv|{_CHANGES}"
 _OF_FORMAT = re.compile(rf"((key|value)\.)?({_FORMATS})\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
 
 

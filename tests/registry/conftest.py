@@ -1,0 +1,45 @@
+"""What the tests with registries share: two registries, two clusters, a session, clients of other projects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from dynamic_kafka import DynamicKafka
+from dynamic_kafka_testkit import Cluster, Testkit
+from pyspark.sql import SparkSession
+
+from tests.harness.jars import connector_jars
+from tests.registry.clients import Foreign
+from tests.registry.server import Registry
+
+
+@pytest.fixture(scope="session")
+def registries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Registry, Registry]]:
+    """Of blue and of green."""
+    logs = tmp_path_factory.mktemp("registries")
+    with Registry(logs / "one.log") as one, Registry(logs / "two.log") as two:
+        yield one, two
+
+
+@pytest.fixture(scope="session")
+def clusters(testkit: Testkit) -> list[Cluster]:
+    """Blue and green."""
+    return testkit.start_all("blue", "green")
+
+
+@pytest.fixture(scope="session")
+def spark(clusters: list[Cluster]) -> Iterator[SparkSession]:
+    """Ends before the clusters do."""
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    builder = builder.config("spark.driver.host", "localhost").config("spark.sql.session.timeZone", "UTC")
+    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.sql.codegen.wholeStage", False)
+    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def foreign() -> Iterator[Foreign]:
+    with Foreign() as foreign:
+        yield foreign
