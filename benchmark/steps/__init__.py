@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from benchmark.context import Context
 from benchmark.steps import (
+    avro,
     cost,
     decode,
     discovery,
@@ -28,6 +29,7 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "throughput": throughput.run,
     "cost": cost.run,
     "json": decode.run,
+    "avro": avro.run,
     "scale": scale.run,
     "ids": ids.run,
     "stop": stop.run,
