@@ -41,7 +41,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
 .PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-lineage soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
 help: ## The targets of this file
@@ -63,7 +63,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
-	  $(MAKE) --no-print-directory test-clients test-stores test-registry test-recipe simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-clients test-stores test-registry test-recipe test-lineage simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -112,7 +112,7 @@ test-stores: $(VENV)/spark ## The files of a checkpoint on HDFS and on S3, in pr
 # A registry of another project: 140 MB, so not in `make test`. Ivy is one of PySpark's jars.
 REGISTRY_VENV := target/venv-registry
 test-registry: $(JARS) target/registry/.ready ## Formats with a registry, on Apicurio Registry with Confluent's serializers
-	$(call TIMED,registry) $(RUN) -m pytest -q tests/registry/real_registry.py
+	$(call TIMED,registry) $(RUN) -m pytest -q $(addprefix tests/registry/,real_registry.py foreign_formats.py registry_faults.py)
 
 target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $(VENV)/spark
 	rm -rf $(@D) && mkdir -p $(@D)
@@ -126,6 +126,12 @@ target/registry/.ready: tests/registry/ivy.xml tests/registry/requirements.txt $
 # Iceberg has a release for Spark 4.1 and none for 4.2. Spark fetches it.
 test-recipe: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## Exact upserts of changes into an Iceberg table, as documented, on Spark 4.1
 	$(call TIMED,recipe) $(LINE_RUN) -m pytest -q tests/recipe/exact_upserts.py
+
+# OpenLineage's listener is 43 MB, so not in `make test`. It reads settings when a session starts.
+LINEAGE_JARS := $(foreach line,$(LINES),"sparkLine $(line)" lineage/package) "sparkLine $(FIRST_LINE)" lineage/package lineage/test
+test-lineage: $(JARS) ## Lineage of queries, as a released listener of OpenLineage reports it; the jars of it for all Spark lines
+	./sbt $(LINEAGE_JARS)
+	$(call TIMED,lineage) $(RUN) -m pytest -q tests/lineage/real_listener.py
 
 # MINUTES=60 instead of a number of events.
 MINUTES ?=

@@ -235,7 +235,7 @@ class Demo:
             driver = "driver: not running"
         else:
             driver = f"driver: run {self.query.runs}, pid {self.query.pid}, last batch {self.query.batch}"
-        return View(rows, driver)
+        return View(rows, driver, shipped="shipments" in self.streams.names)
 
 
 def main() -> int:

@@ -33,10 +33,31 @@ class Row:
 
 @dataclass(frozen=True)
 class View:
-    """The state at one moment."""
+    """The state at one moment.
+
+    Args:
+        rows: One for each cluster.
+        driver: The process of the query.
+        shipped: Whether shipments are read. An order may be shipped on another cluster, so a cluster has no lag.
+    """
 
     rows: list[Row]
     driver: str
+    shipped: bool = False
+
+    @property
+    def lag(self) -> int:
+        """What is produced and not read, on all clusters."""
+        return sum(row.produced - row.read for row in self.rows)
+
+    def lag_of(self, row: Row) -> str:
+        """The same of one cluster, as text."""
+        return "-" if self.shipped else f"{row.produced - row.read:,}"
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What is produced, and what is read."""
+        return ("orders", "shipments") if self.shipped else ("produced", "read")
 
 
 class Screen:
@@ -61,12 +82,15 @@ class Screen:
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
             view = self._view()
+            produced, read = view.names
             clusters = "; ".join(
-                f"{r.cluster} {r.query}: produced {r.produced}, read {r.read}, lag {r.produced - r.read}, "
-                f"amount {r.amount}"
+                f"{r.cluster} {r.query}: {produced} {r.produced}, {read} {r.read}, "
+                + ("" if view.shipped else f"lag {r.produced - r.read}, ")
+                + f"amount {r.amount}"
                 for r in view.rows
             )
-            self._console.print(f"        {clusters}; {view.driver}", markup=False, soft_wrap=True)
+            total = f"; not shipped yet: {view.lag}" if view.shipped else ""
+            self._console.print(f"        {clusters}{total}; {view.driver}", markup=False, soft_wrap=True)
 
     def verdict(self, text: str, details: list[str], passed: bool) -> None:
         """Show the result at the end."""
@@ -112,11 +136,12 @@ def _table(view: View) -> Table:
     for name in ("broker", "in metadata", "in query"):
         table.add_column(name)
     amount = sum(r.amount for r in view.rows)
-    for name, total in (("produced", produced), ("read", read), ("lag", produced - read), ("amount", amount)):
+    of = (*view.names, "lag", "amount")
+    for name, total in zip(of, (produced, read, view.lag, amount), strict=True):
         table.add_column(name, f"{total:,}", justify="right", min_width=7)
     for row in view.rows:
         states = [Text(s, style=_STYLES.get(s, "dim")) for s in (row.broker, row.metadata, row.query)]
-        numbers = [f"{n:,}" for n in (row.produced, row.read, row.produced - row.read, row.amount)]
+        numbers = [f"{row.produced:,}", f"{row.read:,}", view.lag_of(row), f"{row.amount:,}"]
         table.add_row(Text(row.cluster, style=f"bold {row.cluster}"), *states, *numbers)
     return table
 
