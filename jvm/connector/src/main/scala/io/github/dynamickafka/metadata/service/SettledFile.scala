@@ -18,7 +18,9 @@ import io.github.dynamickafka.time.Clock
  * Reads a small file that other processes rewrite, and never returns a partially written state of it.
  *
  * Half of a YAML document can be a valid document with fewer clusters. So a recently modified file is accepted only if
- * a second read after a pause returns the same content. If the file is modified continuously, it is accepted only if
+ * a second read after a pause returns the same content. What may be the document before without its end, or nothing at all,
+ * is accepted only if it stays the same for a second: a writer may pause for longer than that pause on a busy machine, and
+ * clusters that are missing are removed from queries. If the file is modified continuously, it is accepted only if
  * its writer replaces the file, which leaves a complete file each time, and not if its writer modifies the file in
  * place.
  */
@@ -33,30 +35,40 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
    * @throws IOException if the file cannot be read or does not settle
    */
   def read[A](parse: String => A): A = {
-    val content = settled(Looks, None, replacements = 0)
+    val content = settled(Looks, None, same = 0, replacements = 0)
     val result = parse(new String(content, UTF_8))
     believed = Some(content)
     result
   }
 
   /**
+   * @param same how many reads in succession found the same as the read before
    * @param replacements how many reads found a different file than the read before. They need not be consecutive,
    *                     because a file system may reuse the identity of a deleted file
    */
-  @tailrec private def settled(left: Int, before: Option[Look], replacements: Int): Array[Byte] = {
+  @tailrec private def settled(
+      left: Int,
+      before: Option[Look],
+      same: Int,
+      replacements: Int
+  ): Array[Byte] = {
     val now = look()
+    val sameNow = if (now.exists(n => before.exists(n.same))) same + 1 else 0
     val replaced = now.exists(n => before.exists(n.replaces))
     now match {
-      case Some(l) if l.steady && (l.old || before.exists(l.same) || believed.exists(l.has)) => l.content
+      case Some(l) if l.steady && (l.old || sameNow >= enough(l) || believed.exists(l.has)) => l.content
       case Some(l) if replaced && replacements + 1 >= Replacements => l.content
       case None if believed.isEmpty || left == 0 =>
         throw new FileNotFoundException(s"file $path does not exist")
       case _ if left == 0 => throw new IOException(s"file $path is modified continuously")
       case _ =>
         TimeUnit.MILLISECONDS.sleep(BetweenLooksMs)
-        settled(left - 1, now, if (replaced) replacements + 1 else replacements)
+        settled(left - 1, now, sameNow, if (replaced) replacements + 1 else replacements)
     }
   }
+
+  private def enough(l: Look): Int =
+    if (l.content.isEmpty || believed.exists(l.isBeginningOf)) SameIfCut else 1
 
   /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
   private def look(): Option[Look] =
@@ -91,6 +103,9 @@ private object SettledFile {
   /** A file that was not modified for this time is considered complete. */
   private val OldMs = 1000L
 
+  /** As long as [[OldMs]], which depends on the clock of the file system. */
+  private val SameIfCut = (OldMs / BetweenLooksMs).toInt
+
   /** An editor may replace the file and then write into it, but not this often. */
   private val Replacements = 3
 
@@ -101,6 +116,9 @@ private object SettledFile {
     def steady: Boolean = before == after && content.length.toLong == after.length
     def old: Boolean = Clock.System.currentTimeMillis() - after.modified >= OldMs
     def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
+    def isBeginningOf(other: Array[Byte]): Boolean =
+      content.length < other.length &&
+        java.util.Arrays.equals(content, 0, content.length, other, 0, content.length)
     def same(earlier: Look): Boolean = after == earlier.after && has(earlier.content)
     def replaces(earlier: Look): Boolean =
       Seq(earlier.after, before, after).flatMap(_.identity).distinct.size > 1

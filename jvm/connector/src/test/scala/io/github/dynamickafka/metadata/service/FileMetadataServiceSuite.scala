@@ -149,8 +149,42 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  for (
+    (state, cut) <- Seq[(String, String => String)](
+      "nothing" -> (_ => ""),
+      "a first part" -> (text => text.take(text.lastIndexOf("      c0003")))
+    )
+  ) test(s"a writer that has written $state and is slow: the file is read when it is complete") {
+    withFile { file =>
+      val opened = new OpenedFiles
+      write(file, document(3))
+      val files = new FileMetadataService(s"opened://$file", 0L, opened.conf)
+      assert(clusters(files) == 3)
+      write(file, cut(document(3)))
+      // Longer than content has to stay the same that is no part of the document before.
+      opened.at(opens = 4)(() => write(file, document(3) + "# complete\n"))
+      assert(clusters(files) == 3)
+    }
+  }
+
+  test("a beginning of the document before is read when it has stayed the same for a second") {
+    withFile { file =>
+      val all = document(2) + "  other:\n    clusters:\n      c0001: {topics: [other]}\n"
+      write(file, all)
+      val files = service(file)
+      assert(files.getAllStreams().size == 2)
+      write(file, document(2))
+      // The clock of another machine may be ahead.
+      Files.setLastModifiedTime(file, FileTime.from(Instant.now().plusSeconds(3600)))
+      assert(files.getAllStreams().size == 1)
+      write(file, "")
+      val e = intercept[DynamicKafkaIllegalArgumentException](files.getAllStreams())
+      assert(e.getMessage.contains("the document is empty"))
+    }
+  }
+
   /** Reads while another thread rewrites the file. Returns the number of clusters of each read. */
-  private def reading(file: Path, reads: Int)(rewrite: Int => Unit): Seq[Int] = {
+  private def reading(reads: Int, files: KafkaMetadataService)(rewrite: Int => Unit): Seq[Int] = {
     val stop = new AtomicBoolean(false)
     val begun = new CountDownLatch(1)
     val writer = new Thread(() => {
@@ -164,7 +198,6 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     writer.start()
     try {
       begun.await()
-      val files = service(file)
       (1 to reads).map(_ => clusters(files))
     } finally {
       stop.set(true)
@@ -176,14 +209,17 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       val documents = IndexedSeq(40, 60).map(document)
       replace(file, documents(0))
-      assert(reading(file, reads = 10)(i => replace(file, documents(i % 2))).toSet.subsetOf(Set(40, 60)))
+      assert(reading(
+        reads = 10,
+        service(file)
+      )(i => replace(file, documents(i % 2))).toSet.subsetOf(Set(40, 60)))
     }
   }
 
   test("replaced by renames continuously, each time with another document: no read fails") {
     withFile { file =>
       replace(file, document(40))
-      val found = reading(file, reads = 2)(i => replace(file, document(40) + s"# $i\n"))
+      val found = reading(reads = 2, service(file))(i => replace(file, document(40) + s"# $i\n"))
       assert(found.toSet == Set(40))
     }
   }
@@ -193,7 +229,9 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       val text = document(200)
       writeLines(file, text)
       val gap = new CountDownLatch(1)
-      val found = reading(file, reads = 5) { _ =>
+      val files = service(file)
+      assert(clusters(files) == 200)
+      val found = reading(reads = 5, files) { _ =>
         writeLines(file, text)
         gap.await(500, TimeUnit.MILLISECONDS)
         ()
@@ -206,8 +244,10 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     withFile { file =>
       val text = document(200)
       writeLines(file, text)
+      val files = service(file)
+      assert(clusters(files) == 200)
       val found =
-        try reading(file, reads = 1)(i => writeLines(file, text + s"# $i\n"))
+        try reading(reads = 1, files)(i => writeLines(file, text + s"# $i\n"))
         catch {
           case e: IOException =>
             assert(e.getMessage.contains("modified continuously"))
