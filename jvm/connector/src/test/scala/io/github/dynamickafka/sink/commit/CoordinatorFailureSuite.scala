@@ -61,8 +61,8 @@ class CoordinatorFailureSuite extends SinkTest with BeforeAndAfterAll with Befor
     }
   }
 
-  // Kafka's part is measured, because it takes 10 s on a quiet machine and longer on a busy one. The connector's part is 5 s on a
-  // quiet machine; with Kafka's time limits it is more than 20 s.
+  // Kafka's part is measured, because it takes longer on a busy machine: 5 s with the testkit's session of brokers on a quiet one.
+  // The connector's part is 3 s then, and 40 s with Kafka's time limits of requests.
   test("a coordinator that is frozen between prepare and commit: committed by the next one within 15 s") {
     val topic = newTopicOnThree()
     val scene = new PreparedScene(three, topic)
