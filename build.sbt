@@ -24,7 +24,7 @@ ThisBuild / Test / fork := true
 // Suites mostly wait, so several test JVMs run at a time. Each has its own brokers and runs its suites one after the other.
 // sbt's default is one; a further restriction could not raise it, so all of them are given.
 Global / concurrentRestrictions := Seq(
-  Tags.limit(Tags.ForkedTestGroup, SuiteGroups.Count),
+  Tags.limit(Tags.ForkedTestGroup, SuiteGroups.AtATime),
   Tags.limit(Tags.CPU, 2),
   Tags.exclusiveGroup(Tags.Clean)
 )

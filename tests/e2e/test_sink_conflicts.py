@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import SinkQuery
 
@@ -33,6 +35,7 @@ def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
     pipelines.await_readers_pass(*second.values())
 
 
+@pytest.mark.test_all
 def test_a_driver_that_starts_while_another_one_decides(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     first = pipelines.writer("first")
@@ -55,6 +58,7 @@ def test_a_driver_that_starts_while_another_one_decides(pipelines: Pipelines) ->
     pipelines.await_readers_pass(second)
 
 
+@pytest.mark.test_all
 def test_a_journal_that_cannot_be_written(pipelines: Pipelines) -> None:
     """Before the decision nothing is visible; after all commits everything is."""
     pipelines.orders(40)

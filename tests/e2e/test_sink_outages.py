@@ -63,6 +63,7 @@ def test_a_broker_in_prepare_and_in_commit(pipelines: Pipelines, outage: str) ->
     pipelines.await_readers_pass(preparing, committing)
 
 
+@pytest.mark.test_all
 def test_down_in_commit_and_back_in_time(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     query = pipelines.writer("query")
