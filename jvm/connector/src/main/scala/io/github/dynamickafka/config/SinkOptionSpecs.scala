@@ -60,7 +60,7 @@ private[dynamickafka] object SinkOptionSpecs {
     "`at-least-once`",
     "`none`: fire and forget, acknowledgements are not awaited. `at-least-once`: a batch is complete when every record " +
       "is acknowledged. `exactly-once`: for consumers with isolation level `read_committed`, a batch appears once on " +
-      "every cluster or not at all; queries and jobs then require `checkpointLocation` as an option."
+      "every cluster or not at all, unless the query ends with `PARTIAL_COMMIT`; queries and jobs then require `checkpointLocation` as an option."
   )
 
   val TransactionalIdPrefix: OptionSpec[String] = OptionSpec(
