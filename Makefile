@@ -4,14 +4,15 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+IVY := target/ivy/.ready
 JARS := jvm/connector/target/jars/.ready
 BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
 SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
 
 # The home directory for published artifacts of tests, so that ~/.m2 is not changed.
 HOME_OF_TESTS := target/home
-# Tests wait for brokers and drivers most of the time; three workers keep two cores busy.
-WORKERS := 3
+# Of pytest, beside the suites: tests wait for brokers and drivers most of the time.
+WORKERS := 2
 # `make test` leaves out tests whose behavior another test shows, and tests that take too long; `make test-all` does not.
 TESTS ?= default
 SEED ?=
@@ -42,7 +43,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_bench_smoke.py)
 
-.PHONY: help demo test environments test-all test-fast test-scala test-python test-lines test-line test-clients smoke-line \
+.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
   test-stores test-registry test-recipe test-lineage soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site jars published clean
 
@@ -52,11 +53,19 @@ help: ## The targets of this file
 demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 	$(RUN) examples/demo.py
 
-# Made while sbt downloads and compiles, which leaves half of two cores idle.
+# Runs while sbt downloads and compiles, which leaves half of two cores idle.
 BESIDE_SBT := environments
+# `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy.
+BUILT := target/built
 test: ## The tests
-	@$(MAKE) --no-print-directory -j2 test-scala $(BESIDE_SBT)
-	@$(MAKE) --no-print-directory test-python
+	@rm -f $(BUILT) $(BUILT).failed
+	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)"
+
+beside-sbt:
+	@$(MAKE) --no-print-directory $(BESIDE_SBT) test-python
+	@until test -e $(BUILT); do test ! -e $(BUILT).failed || exit 1; sleep 1; done
+	@touch $(JARS) $(PUBLISHED)
+	@$(MAKE) --no-print-directory test-e2e
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
 	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
@@ -64,21 +73,23 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
-	  $(MAKE) --no-print-directory test-scala test-python test-lines TESTS=all SEED=$$seed && \
+	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(MAKE) --no-print-directory test-clients test-stores test-registry test-recipe test-lineage simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
-test-scala: $(VENV)/spark ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
+test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
-	@status=0; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
-	  connector/publishM2 $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/run) "sparkLine $(FIRST_LINE)" smoke/runWithNewerClients test \
+	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
+	  connector/publishM2 "touch $(BUILT)" $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/run) "sparkLine $(FIRST_LINE)" smoke/runWithNewerClients test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(SMOKE_LINES),$(call ready_jars,$(line)))
 
-test-python: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## Python and end-to-end tests, on real brokers
+test-python: $(VENV)/ready ## The tests of the Python package, without brokers
 	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS)
+
+test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## End-to-end tests, on real brokers
 	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
 	  --junitxml target/pytest.xml tests
 
@@ -212,10 +223,18 @@ $(PUBLISHED): $(VENV)/ready $(SOURCES)
 	./sbt $(TO_HOME_OF_TESTS) connector/publishM2
 	touch $@
 
-# First, because sbt's launcher is fetched with a jar of PySpark, and the rest of the environment can wait.
-$(VENV)/spark: requirements-dev.txt
+# First, because sbt's launcher is fetched with a jar of PySpark, and the environment is made while sbt runs. pip keeps what
+# it has downloaded.
+$(IVY): requirements-dev.txt
 	$(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep '^pyspark==' $<)"
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(RUN) -m pip download --quiet --disable-pip-version-check --no-deps --dest $(@D) "$$(grep '^pyspark==' $<)"
+	tar -xzf $(@D)/pyspark-*.tar.gz -C $(@D) --strip-components 3 --wildcards '*/deps/jars/ivy-*.jar'
+	rm $(@D)/pyspark-*.tar.gz
+	touch $@
+
+$(VENV)/spark: $(IVY)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep '^pyspark==' requirements-dev.txt)"
 	touch $@
 
 $(VENV)/ready: $(VENV)/spark requirements-dev.txt version.sbt python/pyproject.toml

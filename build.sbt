@@ -35,6 +35,12 @@ commands += Command.single("sparkLine") { (state, line) =>
   "reload" :: state
 }
 
+// `make test` starts the end-to-end tests when the jars are there: "touch target/built".
+commands += Command.args("touch", "<file>") { (state, files) =>
+  files.foreach(name => IO.touch(file(name)))
+  state
+}
+
 // Likewise with another Kafka client, "kafkaClients 4.3.1", until "kafkaClients default".
 commands += Command.single("kafkaClients") { (state, version) =>
   if (version == "default") sys.props -= "kafkaClients" else sys.props("kafkaClients") = version

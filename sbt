@@ -15,8 +15,8 @@ version="$(sed -n 's/^sbt\.version *= *//p' project/build.properties)"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/dynamic-kafka"
 launcher="$cache/sbt-launch-$version.jar"
 if [[ ! -f "$launcher" ]]; then
-  make --no-print-directory .venv/spark >&2
-  ivy="$(echo .venv/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)"
+  make --no-print-directory target/ivy/.ready >&2
+  ivy="$(echo target/ivy/ivy-*.jar)"
   staging="$(mktemp -d)"
   trap 'rm -rf "$staging"' EXIT
   java -cp "$ivy" org.apache.ivy.Main -cache "$staging/cache" -warn \
