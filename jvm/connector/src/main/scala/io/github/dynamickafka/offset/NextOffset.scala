@@ -108,12 +108,17 @@ private[dynamickafka] final case class Span(
 
 private[dynamickafka] object NextOffset {
 
-  /** @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before */
+  /**
+   * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
+   * @param isLost whether a topic or partition that is missing counts as lost. Until then nothing about it changes: a
+   *               drain target that is given up too early would end the drain before the loss is declared
+   */
   def apply(
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView],
-      ifReplaced: ReplacedClusterPolicy
+      ifReplaced: ReplacedClusterPolicy,
+      isLost: Loss => Boolean
   ): NextOffset = {
     val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
       RenamedTopics(id, work, views.get(id), start, transition.retained)
@@ -126,7 +131,16 @@ private[dynamickafka] object NextOffset {
           carried(id, start, work).copy(replaced = replaced(id, start, view))
         case view: ClusterView.Reachable =>
           val continued = renamed.filter(_._1.cluster == id).map { case (of, kept) => of.topic -> kept }
-          new ReachableCluster(id, start, transition, work, view, SortedMap.from(continued), ifReplaced).part
+          new ReachableCluster(
+            id,
+            start,
+            transition,
+            work,
+            view,
+            SortedMap.from(continued),
+            ifReplaced,
+            isLost
+          ).part
       })
     }
     val dropped = parts.collect { case (id, part) if part.dropsRetained => id }.toSet

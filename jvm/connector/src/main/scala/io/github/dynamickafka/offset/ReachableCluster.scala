@@ -12,6 +12,7 @@ import io.github.dynamickafka.topology.ReplacedClusterPolicy
  *
  * @param continued topics that continue at the positions of a former cluster id
  * @param ifReplaced where to continue if this is another Kafka cluster than before
+ * @param isLost whether a topic or partition that is missing counts as lost
  */
 private[offset] final class ReachableCluster(
     id: String,
@@ -20,7 +21,8 @@ private[offset] final class ReachableCluster(
     work: ClusterTransition,
     view: ClusterView.Reachable,
     continued: SortedMap[String, RetainedTopic],
-    ifReplaced: ReplacedClusterPolicy
+    ifReplaced: ReplacedClusterPolicy,
+    isLost: Loss => Boolean
 ) {
   import NextOffset.Part
   import ReachableCluster.Found
@@ -80,10 +82,14 @@ private[offset] final class ReachableCluster(
       reading.toSeq.sorted.map(topic => topic -> (if (isNew(topic)) renewed(topic) else next(topic)))
     val spans = topics.flatMap(_._2.spans)
     val vanished = Positions(topics.map { case (topic, found) => topic -> found.vanished })
-    // A position that has not returned yet stays retained. Otherwise it is retained from now on, so that it neither keeps
-    // a topic from draining nor returns as a position of another topic; with a retention of 0, it stays where it is.
+    // A position that has not returned yet stays retained. Otherwise it is retained as soon as it counts as lost, so that
+    // it neither keeps a topic from draining nor returns as a position of another topic; with a retention of 0, it stays
+    // where it is.
     val backAgain = vanished.filter((topic, p) => returning.get(topic, p).isDefined)
-    val left = (vanished -- backAgain).filterTopics(topic => transition.retains && !isSame(topic))
+    val lost = Positions.from((vanished -- backAgain).iterator.filter { case (topic, p, at) =>
+      isNew(topic) || isLost(Loss.PartitionGone(id, topic, p, at))
+    })
+    val left = lost.filterTopics(topic => transition.retains && !isSame(topic))
     val here = (vanished -- backAgain -- left).filterTopics(topic => !isNew(topic))
     Part(
       spans = spans,
@@ -94,7 +100,8 @@ private[offset] final class ReachableCluster(
         NextOffset.stillRetained(kept, work.returning.filterTopics(gone) ++ held ++ backAgain) ++
         NextOffset.stillRetained(Some(Retained(continued)), held ++ backAgain),
       dropsRetained = replaced.isDefined,
-      targets = targets(spans) ++ whereTheyAre(here, gone),
+      targets =
+        targets(spans) ++ whereTheyAre(here.at(lost), gone.filter(t => isLost(Loss.TopicGone(id, t)))),
       judged = reading,
       ends = ends,
       identity = ClusterIdentity(
@@ -182,12 +189,12 @@ private[offset] final class ReachableCluster(
   }
 
   /**
-   * A draining topic or partition that no longer exists has no records to read: it has reached its target. The partition of
+   * A draining topic or partition that counts as lost has no records to read: it has reached its target. The partition of
    * a topic with a known id is only unknown to the broker that responded, because Kafka does not remove partitions.
    */
-  private def whereTheyAre(vanished: Positions, gone: Set[String]): Positions =
-    work.staying.filterTopics(topic => gone(topic) && work.drains(topic)) ++
-      vanished.filterTopics(topic => work.drains(topic) && !isSame(topic))
+  private def whereTheyAre(lostPartitions: Positions, lostTopics: Set[String]): Positions =
+    work.staying.filterTopics(topic => lostTopics(topic) && work.drains(topic)) ++
+      lostPartitions.filterTopics(topic => work.drains(topic) && !isSame(topic))
 
   private def stop(topic: String, partition: Int): Long =
     ends.get(topic).flatMap(_.offsets.get(partition)).getOrElse(Long.MaxValue)

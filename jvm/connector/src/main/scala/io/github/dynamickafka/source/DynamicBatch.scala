@@ -74,7 +74,7 @@ private[source] final class DynamicBatch(
     if (!options.allowDuplicateClusters) DuplicateClusters.refuse(starts, views)
     UnansweredPartitions(options.clusters, Clock.System)
       .judge(views, (id, topic) => topology.clusters(id).topics(topic).stream, waits = false)
-    val advance = NextOffset(CompositeOffset.empty, starts, views, ReplacedClusterPolicy.Fail)
+    val advance = NextOffset(CompositeOffset.empty, starts, views, ReplacedClusterPolicy.Fail, _ => true)
     if (options.failOnDataLoss) {
       advance.waiting.headOption.foreach { case (id, topic) =>
         throw Errors.topicNotFound(id, topic, topology.clusters(id).topics(topic).stream)

@@ -69,11 +69,11 @@ private[source] final class DynamicMicroBatchStream(
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
-  private val step = new TriggerPlanner(options, configs, streams, feed, memory, clock)
+  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
+  private val step = new TriggerPlanner(options, configs, streams, feed, memory, losses, clock)
   private val deferred = new DeferredRanges(memory, options.deferWithState)
   private val lost = new LostRecords
   private val replay = new Replay(options, configs, feed, streams, memory, deferred, lost)
-  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
   private val unanswered = UnansweredPartitions(options.clusters, clock)
@@ -194,7 +194,8 @@ private[source] final class DynamicMicroBatchStream(
   @annotation.tailrec
   private def lookAt(start: CompositeOffset): TriggerSnapshot = {
     val look = step.look(start, entering, pinned, complete = availableNow)
-    if (!losses.judge(look.advance.losses, clock.currentTimeMillis(), waitForTopics = true) || !availableNow)
+    // The time by which the offset has been computed: it gives up what counts as lost here.
+    if (!losses.judge(look.advance.losses, look.transition.now, waitForTopics = true) || !availableNow)
       look
     else {
       Thread.sleep(DynamicMicroBatchStream.MissingTopicPauseMs)

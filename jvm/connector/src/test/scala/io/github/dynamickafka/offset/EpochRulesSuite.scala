@@ -38,7 +38,13 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
   private def next(start: CompositeOffset, seen: ClusterView, to: Topology = topology("a")): NextOffset = {
     val rules = Reconcile.Rules(-1L, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
     val transition = Reconcile(start, to, 1000L, rules)
-    NextOffset(start, transition, to.clusters.map { case (id, _) => id -> seen }, ReplacedClusterPolicy.Fail)
+    NextOffset(
+      start,
+      transition,
+      to.clusters.map { case (id, _) => id -> seen },
+      ReplacedClusterPolicy.Fail,
+      _ => true
+    )
   }
 
   private def logged(found: NextOffset, most: Long = Long.MaxValue): CompositeOffset =

@@ -52,10 +52,11 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
       views: Map[String, ClusterView],
       to: Topology = topology("a"),
       ifReplaced: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
-      retentionMs: Long = -1L
+      retentionMs: Long = -1L,
+      isLost: Loss => Boolean = _ => true
   ): NextOffset = {
     val rules = Reconcile.Rules(retentionMs, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
-    NextOffset(start, Reconcile(start, to, Now, rules), views, ifReplaced)
+    NextOffset(start, Reconcile(start, to, Now, rules), views, ifReplaced, isLost)
   }
 
   /** Everything that the trigger can read, through the codec, and checked as before it is logged. */
@@ -176,6 +177,29 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
       assert(second.spans.isEmpty && second.draining.isEmpty, s"'$id', $retention")
       assert(second.retained("a").drained == Set("t"))
       if (retention < 0) assert(second.retained("a").topics("t").offsets(0) == 9L)
+    }
+  }
+
+  test("a drain keeps position and target of what is missing until it counts as lost") {
+    for {
+      (what, seen) <- Seq(
+        "topic" -> view()().copy(missing = Set("t"), topicIds = Map.empty),
+        "partition" -> view(0 -> 9L)("")
+      )
+      retention <- Seq(-1L, 0L)
+    } {
+      val start = reading(0 -> 9L, 1 -> 7L)("")
+        .copy(draining = SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
+      def after(isLost: Boolean) =
+        next(start, Map("a" -> seen), draining, retentionMs = retention, isLost = _ => isLost)
+      val before = after(isLost = false)
+      assert(before.losses.nonEmpty && before.draining == start.draining, s"$what, $retention")
+      assert(before.offset(before.spans.map(_.lag)).clusters == start.clusters, s"$what, $retention")
+      val end = read(start, after(isLost = true))
+      assert(
+        next(end, Map("a" -> seen), draining, retentionMs = retention).draining.isEmpty,
+        s"$what, $retention"
+      )
     }
   }
 

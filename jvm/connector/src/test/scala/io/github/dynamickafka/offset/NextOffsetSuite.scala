@@ -23,7 +23,8 @@ class NextOffsetSuite extends AnyFunSuite {
     start,
     Transition(SortedMap("a" -> work), retained),
     Map("a" -> view),
-    ReplacedClusterPolicy.Fail
+    ReplacedClusterPolicy.Fail,
+    _ => true
   )
 
   private def staying(at: Long) = ClusterTransition(positions(("t", 0, at)))
@@ -68,7 +69,8 @@ class NextOffsetSuite extends AnyFunSuite {
       CompositeOffset.empty,
       Transition(SortedMap("a" -> staying(5L)), SortedMap.empty, retains = false),
       Map("a" -> gone),
-      ReplacedClusterPolicy.Fail
+      ReplacedClusterPolicy.Fail,
+      _ => true
     )
     assert(found.carried == only(positions(("t", 0, 5L))) && found.draining == none)
   }
@@ -125,7 +127,8 @@ class NextOffsetSuite extends AnyFunSuite {
       CompositeOffset.empty,
       Transition(SortedMap("a" -> work), SortedMap.empty),
       Map.empty,
-      ReplacedClusterPolicy.Fail
+      ReplacedClusterPolicy.Fail,
+      _ => true
     ) == found)
   }
 
@@ -185,7 +188,13 @@ class NextOffsetSuite extends AnyFunSuite {
     assert(next(ending("latest", 0 -> 7L), ClusterView.Unreachable, start).ends == ends("latest", 7L))
     assert(next(staying(5L), view(3L, 9L), start).ends.isEmpty)
     def gone(retained: SortedMap[String, Retained]) =
-      NextOffset(start, Transition(SortedMap.empty, retained), Map.empty, ReplacedClusterPolicy.Fail).ends
+      NextOffset(
+        start,
+        Transition(SortedMap.empty, retained),
+        Map.empty,
+        ReplacedClusterPolicy.Fail,
+        _ => true
+      ).ends
     assert(gone(SortedMap("a" -> Retained.at(1L, positions(("t", 0, 5L))))) == ends("latest", 7L))
     assert(gone(SortedMap("a" -> Retained.at(
       1L,

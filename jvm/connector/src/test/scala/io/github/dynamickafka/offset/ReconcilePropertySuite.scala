@@ -130,7 +130,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
     def trigger(budget: Option[Long]): Boolean = {
       val transition = Reconcile(committed, topology, now, rules)
       val views = transition.clusters.map { case (id, work) => id -> view(id, work) }
-      val advance = NextOffset(committed, transition, views, ReplacedClusterPolicy.Fail)
+      val advance = NextOffset(committed, transition, views, ReplacedClusterPolicy.Fail, _ => true)
       // A topic of which no selected partition exists counts as deleted.
       assert(
         advance.losses.forall {

@@ -25,7 +25,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
       start,
       Transition(SortedMap("a" -> work), start.retained),
       Map("a" -> view),
-      ReplacedClusterPolicy.Fail
+      ReplacedClusterPolicy.Fail,
+      _ => true
     )
 
   /** The offset when everything is read that can be read. */
@@ -79,7 +80,8 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
         SortedMap.empty[String, Retained]
       ),
       Map("a" -> view),
-      ReplacedClusterPolicy.Fail
+      ReplacedClusterPolicy.Fail,
+      _ => true
     )
     val found = read(returning(half))
     assert(found.position("a") == ofFirst && found.entered == SortedMap("a" -> positions(("t", 0, 4L))))

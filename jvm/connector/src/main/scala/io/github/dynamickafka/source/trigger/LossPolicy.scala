@@ -7,55 +7,50 @@ import io.github.dynamickafka.offset.Loss
 
 /**
  * Fails the query for lost records or logs them, depending on `failOnDataLoss`: for each kind of loss and each partition
- * once in [[LossPolicy.TellAgainMs]], because a topic that is read too slowly may lose records in every trigger.
+ * once in [[LossPolicy.LogAgainMs]], because a topic that is read too slowly may lose records in every trigger.
  *
- * @param graceMs how long a known topic or partition may be missing before it counts as deleted, in milliseconds,
- *                because a broker that has just started, or lags behind the controller, may not know every topic
+ * @param graceMs how long a known topic or partition may be missing, as in [[LossGrace]]
  */
 private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   private val log = LoggerFactory.getLogger(classOf[LossPolicy])
-  private var told = Map.empty[LossPolicy.Key, Long]
-  private var missingSince = Map.empty[Loss, Long]
+  private val grace = new LossGrace(graceMs)
+  private var lastLoggedMs = Map.empty[LossPolicy.Key, Long]
+
+  /** Whether this counts as lost, if it is found at this time. */
+  def isLost(loss: Loss, now: Long): Boolean = grace.isLost(loss, now)
 
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
-   * @return whether something is missing that does not count as deleted yet
+   * @return whether something is missing that does not count as lost yet
    * @throws DynamicKafkaRuntimeException `DATA_LOSS`, `TOPIC_RECREATED`
    */
   def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Boolean = {
-    val missing = if (waitForTopics) losses.filter(LossPolicy.canReturn) else Nil
-    missingSince = missing.map(loss => loss -> missingSince.getOrElse(loss, now)).toMap
-    told = told.filter { case (_, at) => now - at < LossPolicy.TellAgainMs }
-    val (waiting, lost) = losses.partition(loss => missingSince.get(loss).exists(now - _ < graceMs))
+    lastLoggedMs = lastLoggedMs.filter { case (_, at) => now - at < LossPolicy.LogAgainMs }
+    val lost = if (waitForTopics) grace.observe(losses, now) else losses
     lost.foreach(decide(_, now))
-    waiting.nonEmpty
+    lost.size < losses.size
   }
 
   private def decide(loss: Loss, now: Long): Unit = {
     if (failOnDataLoss) throw LossPolicy.error(loss)
     val key = LossPolicy.key(loss)
-    if (!told.contains(key)) {
+    if (!lastLoggedMs.contains(key)) {
       log.warn(
         "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
         loss.cluster,
         loss.topic,
         loss.text
       )
-      told += key -> now
+      lastLoggedMs += key -> now
     }
   }
 }
 
 private[source] object LossPolicy {
-  val TellAgainMs = 60000L
+  val LogAgainMs = 60000L
 
   /** The kind of the loss, cluster, topic, and partition or -1. */
   private type Key = (String, String, String, Int)
-
-  private def canReturn(loss: Loss) = loss match {
-    case _: Loss.TopicGone | _: Loss.PartitionGone => true
-    case _ => false
-  }
 
   private def key(loss: Loss): Key = {
     val partition = loss.productIterator.collectFirst { case partition: Int => partition }

@@ -33,19 +33,44 @@ private[source] object LostRecords {
     val replaced = next.replaced.map(_.cluster).toSet
     // The others keep their positions until all of their partitions have answered.
     val done = next.replaced.filter(r => next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found)))
-    next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(_, ends)).sum +
+    next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(start, next, _, ends)).sum +
       done.iterator.map(_.cluster).map(id =>
         unread(start.position(id), ends.getOrElse(id, Positions.empty))
       ).sum
   }
 
-  private def ofLoss(loss: Loss, ends: SortedMap[String, Positions]): Long = loss match {
+  private def ofLoss(
+      start: CompositeOffset,
+      next: NextOffset,
+      loss: Loss,
+      ends: SortedMap[String, Positions]
+  ): Long = loss match {
     case l: Loss.Expired => l.earliest - l.known
     case l: Loss.OutOfRange => math.max(0L, l.first - l.asked)
     case l: Loss.TopicRecreated =>
       unread(Positions(Seq(l.topic -> l.known)), ends.getOrElse(l.cluster, Positions.empty))
-    // What was cut off had been read. Positions of what is gone are kept: it may return.
+    case l: Loss.TopicGone => ofDrain(start, next, l.cluster, ends)((topic, _) => topic == l.topic)
+    case l: Loss.PartitionGone =>
+      ofDrain(start, next, l.cluster, ends)((topic, p) => topic == l.topic && p == l.partition)
+    // What was cut off had been read.
     case _ => 0L
+  }
+
+  /** Positions of what is gone are kept, because it may return, unless a drain ends there. */
+  private def ofDrain(
+      start: CompositeOffset,
+      next: NextOffset,
+      id: String,
+      ends: SortedMap[String, Positions]
+  )(isGone: (String, Int) => Boolean): Long = {
+    val targets = start.draining.getOrElse(id, Positions.empty)
+    val (after, kept) =
+      (next.draining.getOrElse(id, Positions.empty), next.carried.getOrElse(id, Positions.empty))
+    val ended = start.position(id).filter((topic, p) =>
+      isGone(topic, p) && (targets.topics(topic) || after.topics(topic)) &&
+        kept.get(topic, p).forall(after.get(topic, p).contains)
+    )
+    unread(ended, ends.getOrElse(id, Positions.empty) ++ targets)
   }
 
   private def unread(positions: Positions, ends: Positions): Long =

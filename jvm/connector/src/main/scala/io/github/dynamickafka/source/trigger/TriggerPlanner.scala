@@ -29,6 +29,7 @@ private[source] final class TriggerPlanner(
     streams: ClusterStreams,
     feed: TopologyFeed,
     memory: SourceCheckpoint,
+    losses: LossPolicy,
     clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
@@ -103,7 +104,7 @@ private[source] final class TriggerPlanner(
         if (unlisted.isEmpty) answers
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
       before.filter(_.isSettled(found)).map(l => Some(l.look)).getOrElse {
-        val next = NextOffset(start, transition, found, options.replacedClusters)
+        val next = nextOf(start, transition, found)
         val sure = if (pinned.isDefined) Some((found, next))
         else certain(start, transition, questions, found, next, moved)
         sure.map { case (views, advance) =>
@@ -151,25 +152,26 @@ private[source] final class TriggerPlanner(
       next: NextOffset,
       moved: Set[String] => Boolean
   ): Option[(Map[String, ClusterView], NextOffset)] = {
-    def nextOf(views: Map[String, ClusterView]) =
-      NextOffset(start, transition, views, options.replacedClusters)
     val doubtful = Doubts(transition, next).intersect(streams.times.earlier)
     val again =
       if (doubtful.isEmpty) Some((found, next))
       else
         streams.askAfterwards(questions.filter { case (id, _) => doubtful(id) }, moved).map { answers =>
           val views = found ++ answers
-          (views, nextOf(views))
+          (views, nextOf(start, transition, views))
         }
     again.map { case (views, advance) =>
       val recreated = advance.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
       if (recreated.isEmpty) (views, advance)
       else {
         val identified = identify(views, recreated)
-        (identified, nextOf(identified))
+        (identified, nextOf(start, transition, identified))
       }
     }
   }
+
+  private def nextOf(start: CompositeOffset, transition: Transition, views: Map[String, ClusterView]) =
+    NextOffset(start, transition, views, options.replacedClusters, losses.isLost(_, transition.now))
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)

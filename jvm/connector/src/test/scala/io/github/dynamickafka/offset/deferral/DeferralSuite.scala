@@ -35,7 +35,7 @@ class DeferralSuite extends AnyFunSuite {
   ): CompositeOffset = {
     val rules = Reconcile.Rules(retentionMs, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
     val reached = deferrals.reached(from)
-    val next = NextOffset(reached, Reconcile(reached, topology, 0L, rules), views, ifReplaced)
+    val next = NextOffset(reached, Reconcile(reached, topology, 0L, rules), views, ifReplaced, _ => true)
     deferrals.resumed(from, next.offset(next.spans.map(_.lag)))
   }
 
@@ -107,7 +107,7 @@ class DeferralSuite extends AnyFunSuite {
       Reconcile.Rules(-1, drainRemoved = false, (_, _, _, _) => OffsetsPolicy.Earliest)
     )
     val views = Map[String, ClusterView]("a" -> view("a", 5), "b" -> view("b", 9))
-    val next = NextOffset(decided.reached(end), transition, views, ReplacedClusterPolicy.Fail)
+    val next = NextOffset(decided.reached(end), transition, views, ReplacedClusterPolicy.Fail, _ => true)
     val limited = decided.resumed(end, next.offset(next.spans.map(span => math.min(2L, span.lag))))
     assert(reads(end, limited) == Map("b" -> Seq(OffsetRange("t", 0, 3, 5))))
     val entered = decided.entered(decided.entering(limited))

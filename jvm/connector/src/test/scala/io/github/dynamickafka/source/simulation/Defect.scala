@@ -27,6 +27,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def readsDeferrals: Boolean = true
   def defersDecided: Boolean = false
   def endsAtLogEnd: Boolean = true
+  def waitsForMissing: Boolean = true
 
   /** The number of records to read of each span, if it is not that of the product. */
   def granted: Option[Defect.Granting] = Option.empty
@@ -168,7 +169,13 @@ private[simulation] object Defect {
     override def defersDecided = true
   }
 
+  /** A topic that is missing while it drains has reached its target. */
+  case object MissingIsDrained extends Defect("a drain ends as soon as its topic is missing") {
+    override def waitsForMissing = false
+  }
+
   val all: Seq[Defect] = Seq(
+    MissingIsDrained,
     VanishedIsCarried,
     ReplayByName,
     WaitsBeyondEnd,

@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.source.cluster.ClusterQuestion
-import io.github.dynamickafka.source.trigger.{Doubts, Limits, TriggerPlanner}
+import io.github.dynamickafka.source.trigger.{Doubts, Limits, LossGrace, TriggerPlanner}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
@@ -41,6 +41,7 @@ private[simulation] final class SimulatedQuery(
   private var committed = -1
   private var batches = Map.empty[Int, Vector[Long]]
   private var limits = newLimits()
+  private var grace = newGrace()
   private val ahead = new ModelAgents(world)
   private var deferrals = Deferrals.none
 
@@ -53,6 +54,10 @@ private[simulation] final class SimulatedQuery(
   /** Losses that were declared for topics that had lost nothing. */
   var falseLosses = Vector.empty[String]
   private var entered = Set.empty[LogId]
+
+  /** Drains whose records have been deleted: the query has to declare the loss before it retires them. */
+  private var owed = OwedDrains.none
+  world.onDelete = (id, name, topic) => owed = owed.deleted(id, name, topic, logged)
 
   private val rules = Reconcile.Rules(
     retentionMs = -1,
@@ -73,9 +78,11 @@ private[simulation] final class SimulatedQuery(
 
   def restart(): Unit = {
     limits = newLimits()
+    grace = newGrace()
     ahead.clear()
   }
 
+  private def newGrace() = new LossGrace(graceMs = 1500L)
   private def newLimits() = new Limits(ofClusters)
   private def ofClusters(id: String) = ofCluster.filter(_ => id == "a")
 
@@ -113,13 +120,17 @@ private[simulation] final class SimulatedQuery(
     former = Some(world.topology)
     val now = transition.clusters.map { case (id, work) => id -> (() => defect.view(view(id, work))) }
     val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
-    val first = NextOffset(reached, transition, found, ifReplaced)
+    def isLost(loss: Loss) = !defect.waitsForMissing || grace.isLost(loss, world.now)
+    val first = NextOffset(reached, transition, found, ifReplaced, isLost)
     val doubtful =
       if (defect.doubts) Doubts(transition, first).intersect(ahead.earlier) else Set.empty[String]
     val views = found ++ doubtful.map(id => id -> ahead.askNow(id, questions(id), now(id)))
-    val certain = if (doubtful.isEmpty) first else NextOffset(reached, transition, views, ifReplaced)
+    val certain =
+      if (doubtful.isEmpty) first else NextOffset(reached, transition, views, ifReplaced, isLost)
     val advance = defect.next(Planned(transition, views, certain))
-    advance.losses.foreach(judge(reached, _))
+    val losses = grace.observe(advance.losses, world.now)
+    losses.foreach(judge(reached, _))
+    owed = owed.declared(losses, advance.replaced).stillDraining(world.topology, drainRemoved)
     val granted = defect.granted.fold(limits.grant(advance.spans, limit, world.now, wait = false))(
       _(advance.spans, limit, ofClusters, offsets.size)
     )
@@ -144,7 +155,8 @@ private[simulation] final class SimulatedQuery(
   private def view(id: String, work: ClusterTransition): ClusterView =
     if (world.down(id)) ClusterView.Unreachable
     else {
-      val topics = work.topics.toSeq.flatMap(name => world.topic(id, name).map(name -> _))
+      val topics = work.topics.toSeq.filterNot(name => world.unknown((id, name)))
+        .flatMap(name => world.topic(id, name).map(name -> _))
       def of(f: ModelLog => Long) = Positions.from(for {
         (name, topic) <- topics
         (log, p) <- topic.logs.zipWithIndex
@@ -179,7 +191,9 @@ private[simulation] final class SimulatedQuery(
   }
 
   /** Records below the position at which a log is entered at its end, or at the end of the cluster that replaces another. */
-  private def note(end: CompositeOffset): Unit =
+  private def note(end: CompositeOffset): Unit = {
+    owed = owed.planned(end)
+    falseLosses ++= owed.retired(end).map(what => s"retired without a word: $what")
     for (
       (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
       // The topic may have been recreated while the cluster did not respond: the position is one in the former topic.
@@ -192,6 +206,7 @@ private[simulation] final class SimulatedQuery(
           excused ++= topic.logs(p).read(0L, at)
       } else if (world.isDamaged(topic.id)) excused ++= topic.logs(p).read(0L, at)
     }
+  }
 
   private def run(crash: Crash.Value, replay: Boolean): Unit = {
     val batch = committed + 1

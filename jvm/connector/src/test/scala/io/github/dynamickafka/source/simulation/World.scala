@@ -23,6 +23,12 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   var leaderless = Set.empty[(String, String, Int)]
   var now = 1000000L
 
+  /** (cluster id, topic) of topics that exist, and that the broker that responds does not know until the next change. */
+  var unknown = Set.empty[(String, String)]
+
+  /** Called with the cluster id and the name of a topic that is being deleted. */
+  var onDelete: (String, String, ModelTopic) => Unit = (_, _, _) => ()
+
   /** The ids of topics of which records were lost. */
   private var damaged = Set.empty[String]
   var history = Vector.empty[String]
@@ -49,7 +55,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
 
   def change(): Unit = {
     now += random.nextInt(1000)
-    random.nextInt(26) match {
+    unknown = Set.empty
+    random.nextInt(27) match {
       case 0 | 1 | 2 =>
         topology = anyTopology()
         tell(s"topology $topology")
@@ -69,8 +76,12 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         tell(s"leaderless $leaderless")
       case 7 =>
         val (id, name) = any()
+        deleting(id, name)
         clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics - name))
         tell(s"delete $id $name")
+      case 16 =>
+        unknown = (for { id <- ids; name <- names if chance(40) } yield (id, name)).toSet
+        tell(s"unknown $unknown")
       case 8 | 9 =>
         val (id, name) = any()
         create(id, name)
@@ -78,6 +89,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         if (chance(50)) (1 to 3).foreach(_ => produce())
       case 10 if chance(30) =>
         val id = ids(random.nextInt(ids.size))
+        names.foreach(deleting(id, _))
         clusters = clusters.updated(id, newCluster())
         tell(s"replace $id")
       case _ => produce()
@@ -91,6 +103,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   def settle(draining: Boolean): Unit = {
     down = Set.empty
     leaderless = Set.empty
+    unknown = Set.empty
     for (id <- ids; name <- names if topic(id, name).isEmpty) create(id, name)
     topology = Topology(SortedMap.from(ids.map(id =>
       id -> TopologyCluster(
@@ -109,7 +122,10 @@ private[simulation] final class World(random: Random, recording: Boolean) {
       })
     }
 
+  private def deleting(id: String, name: String): Unit = topic(id, name).foreach(onDelete(id, name, _))
+
   private def create(id: String, name: String): Unit = {
+    deleting(id, name)
     clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics.updated(name, newTopic())))
     tell(s"create $id $name")
   }

@@ -37,6 +37,16 @@ class LossPolicySuite extends AnyFunSuite with TimeLimit {
     ).judge(Seq(gone, expired), now = 0L, waitForTopics = false))
   }
 
+  test("what is missing counts as lost when its grace ends, other losses at once") {
+    val gone = Loss.TopicGone("blue", "orders")
+    val policy = new LossPolicy(failOnDataLoss = false, graceMs = 5000L)
+    assert(!policy.isLost(gone, now = 9000L) && policy.isLost(Loss.Expired("blue", "orders", 0, 7L, 9L), 0L))
+    policy.judge(Seq(gone), now = 0L, waitForTopics = true)
+    assert(!policy.isLost(gone, now = 4999L) && policy.isLost(gone, now = 5000L))
+    policy.judge(Nil, now = 6000L, waitForTopics = true)
+    assert(!policy.isLost(gone, now = 7000L))
+  }
+
   test("losses are logged once for each partition and kind, and again after a while") {
     val policy = new LossPolicy(failOnDataLoss = false, graceMs = 0L)
     def logged(now: Long, losses: Loss*) =

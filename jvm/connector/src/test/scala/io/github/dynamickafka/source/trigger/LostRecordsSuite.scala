@@ -64,6 +64,20 @@ class LostRecordsSuite extends AnyFunSuite {
     ) == 0)
   }
 
+  test(
+    "a drain that ends because its topic is gone: what was unread below the target, or below the last known end"
+  ) {
+    val gone = Seq(Loss.TopicGone("a", "t"))
+    val targets = SortedMap("a" -> positions(("t", 0, 8L), ("t", 1, 7L)))
+    val ended = next(gone).copy(carried = start.clusters, draining = start.clusters)
+    val waiting = next(gone).copy(carried = start.clusters, draining = targets)
+    assert(LostRecords.of(start.copy(draining = targets), ended, ends) == 3)
+    assert(LostRecords.of(start.copy(draining = targets), waiting, ends) == 0)
+    assert(LostRecords.of(start, ended, ends) == 4)
+    val partition = Seq(Loss.PartitionGone("a", "t", 0, 5))
+    assert(LostRecords.of(start.copy(draining = targets), next(partition), ends) == 3)
+  }
+
   test("the count is since the start of the query, with ranges of batches that are skipped") {
     val records = new LostRecords
     records.add(Seq(OffsetRange("t", 0, 5, 9), OffsetRange("t", 1, 0, 2)))

@@ -48,7 +48,15 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     private val memory =
       new SourceCheckpoint(Files.createTempDirectory("memory").toUri.toString, new Configuration)
     private val planner =
-      new TriggerPlanner(options, new ClusterConfigs.ByScope(options), streams, feed, memory, Clock.System)
+      new TriggerPlanner(
+        options,
+        new ClusterConfigs.ByScope(options),
+        streams,
+        feed,
+        memory,
+        new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
+        Clock.System
+      )
 
     def look(start: CompositeOffset): TriggerSnapshot =
       planner.look(start, (_, _, _, _) => OffsetsPolicy.Earliest, None, complete = false)
