@@ -14,6 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.storage.{InProcessFiles, InProcessFilesContext}
 import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, OnBrokers, Record, TimeLimit}
 
 /** A record as a query has read it. */
@@ -169,5 +170,7 @@ object SourceTest {
     .config("spark.sql.streaming.ui.enabled", "false")
     // The default of 10 ms keeps a core busy while a query is idle.
     .config("spark.sql.streaming.pollingDelay", "100ms")
+    .config("spark.hadoop.fs.file.impl", classOf[InProcessFiles].getName)
+    .config("spark.hadoop.fs.AbstractFileSystem.file.impl", classOf[InProcessFilesContext].getName)
     .getOrCreate()
 }
