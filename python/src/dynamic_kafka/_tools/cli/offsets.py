@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from dynamic_kafka._tools.checkpoint import composite
-from dynamic_kafka._tools.checkpoint.ends import Ends, ends_of
+from dynamic_kafka._tools.checkpoint.clusters import ends_of
+from dynamic_kafka._tools.checkpoint.ends import Ends
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
