@@ -208,7 +208,7 @@ lazy val benchmark = (project in file("jvm/benchmark"))
 lazy val smoke = (project in file("jvm/smoke"))
   .dependsOn(connector, testkit)
   .settings(common)
-  .settings(NewerClients.settings)
+  .settings(OtherClients.settings)
   .settings(
     name := "dynamic-kafka-smoke",
     publish / skip := true,

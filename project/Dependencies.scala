@@ -10,14 +10,15 @@ object Dependencies {
   def sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
   /**
-   * Spark's Kafka source with its dependencies that are not part of Spark. Dependencies of Spark are excluded, so that
+   * Spark's Kafka source with its dependencies that are not part of Spark, and the Kafka client of the line. Dependencies of Spark are excluded, so that
    * they are not downloaded again. All lines use the token provider of Spark 4.0, because later versions are not
    * published everywhere, and its code is the same.
    */
   def sparkSqlKafka: Seq[ModuleID] = Seq(
     ("org.apache.spark" %% "spark-sql-kafka-0-10" % line.spark)
       .exclude("org.apache.spark", "spark-token-provider-kafka-0-10_2.13"),
-    "org.apache.spark" %% "spark-token-provider-kafka-0-10" % "4.0.0"
+    "org.apache.spark" %% "spark-token-provider-kafka-0-10" % "4.0.0",
+    kafkaClients
   ).map(_.excludeAll(ofSpark: _*))
 
   private def ofSpark: Seq[ExclusionRule] = Seq(
@@ -36,7 +37,7 @@ object Dependencies {
   def scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
   def kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
-  /** The chosen client in place of that of Spark's Kafka source. */
+  /** The chosen client, also if that of Spark's Kafka source is later. */
   def kafkaClientsOverride: Seq[ModuleID] = SparkLines.otherClients.toSeq.map(_ => kafkaClients)
 
   /** Spark has it through its Kubernetes client, as in the pyspark wheel. No other module here depends on it. */

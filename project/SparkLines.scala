@@ -3,6 +3,9 @@ import sbt._
 /**
  * The compatible versions of the dependencies for one Spark minor version. Each line is one artifact.
  *
+ * @param kafkaClients a version without KAFKA-19479, with which `flush` does not wait for parts of a batch that is split: Spark 4.1 and
+ *                     4.0 have 3.9.1 and 3.9.0
+ * @param clientsOfOthers another version, with which a part of the tests runs
  * @param hadoop the version that Spark depends on, and `awsSdk` the one of its S3A
  */
 final case class SparkLine(
@@ -10,6 +13,7 @@ final case class SparkLine(
     spark: String,
     scala: String,
     kafkaClients: String,
+    clientsOfOthers: String,
     snakeyaml: String,
     kubernetesClient: String,
     kubernetesServer: String,
@@ -30,6 +34,7 @@ object SparkLines {
       spark = "4.2.0",
       scala = "2.13.18",
       kafkaClients = "3.9.2",
+      clientsOfOthers = "4.3.1",
       snakeyaml = "2.5",
       kubernetesClient = "7.6.1",
       kubernetesServer = "7.6.1",
@@ -41,7 +46,8 @@ object SparkLines {
       minor = "4.1",
       spark = "4.1.3",
       scala = "2.13.17",
-      kafkaClients = "3.9.1",
+      kafkaClients = "3.9.2",
+      clientsOfOthers = "3.9.1",
       snakeyaml = "2.5",
       kubernetesClient = "7.4.1",
       kubernetesServer = "7.4.0",
@@ -53,7 +59,8 @@ object SparkLines {
       minor = "4.0",
       spark = "4.0.0",
       scala = "2.13.16",
-      kafkaClients = "3.9.0",
+      kafkaClients = "3.9.2",
+      clientsOfOthers = "3.9.0",
       snakeyaml = "2.3",
       kubernetesClient = "7.1.0",
       kubernetesServer = "7.1.0",

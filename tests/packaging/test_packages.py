@@ -21,14 +21,13 @@ from .home import COORDINATE, ROOT, conf, environment, published, run
 JOB = Path(__file__).with_name("job.py")
 BIN = Path(sys.executable).parent
 LINE = re.findall(r"spark-([\d.]+)_", COORDINATE)[0]
-# The expected dependencies, in the versions that Spark itself is built with.
-KAFKA_CLIENTS = {"4.0": "3.9.0", "4.1": "3.9.1", "4.2": "3.9.2"}
+# The expected dependencies, in the versions that Spark itself is built with, but for Kafka's client.
 COMMONS_POOL = {"4.0": "2.12.0", "4.1": "2.12.1", "4.2": "2.13.1"}
 ALONG = {
     f"dynamic-kafka-spark-{LINE}_2.13": JAR_VERSION,
     "spark-sql-kafka-0-10_2.13": pyspark.__version__,
     "spark-token-provider-kafka-0-10_2.13": "4.0.0",
-    "kafka-clients": KAFKA_CLIENTS[LINE],
+    "kafka-clients": "3.9.2",
     "commons-pool2": COMMONS_POOL[LINE],
 }
 # Why one class is in one of Spark's packages: docs/dev/decisions/0009-one-class-in-sparks-package.md.

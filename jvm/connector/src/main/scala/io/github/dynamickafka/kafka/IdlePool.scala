@@ -42,6 +42,13 @@ private[dynamickafka] final class IdlePool[C <: AnyRef](
     chosen
   }
 
+  /** Removes all of these clients. */
+  def takeAll(which: C => Boolean): Seq[C] = synchronized {
+    val (out, kept) = idle.partition(i => which(i.client))
+    idle = kept
+    out.map(_.client)
+  }
+
   def put(client: C): Unit = {
     val over = synchronized {
       val returned = Idle(client, clock.monotonicMs())

@@ -8,6 +8,8 @@ package io.github.dynamickafka.kafka
  */
 private[dynamickafka] object TransactionTimeLimits {
   private val RequestTimeout = "request.timeout.ms"
+  private val DeliveryTimeout = "delivery.timeout.ms"
+  private val Linger = "linger.ms"
   private val ConnectionSetup = "socket.connection.setup.timeout.ms"
 
   // Two of them are longer than the session of a broker, 9 s by default, and the election of a controller, so that the third
@@ -19,12 +21,17 @@ private[dynamickafka] object TransactionTimeLimits {
   private val longestMs = 30000L
 
   /** For producers of tasks, which also send the records. */
-  def ofTasks(settings: ProducerSettings): ProducerSettings =
-    settings.limitedTo(RequestTimeout -> taskMs.toString)
+  def ofTasks(settings: ProducerSettings): ProducerSettings = limited(settings, taskMs)
 
   /** For another attempt of a task: the records may be too many for the time limit and the distance of the cluster. */
-  def ofRetry(settings: ProducerSettings): ProducerSettings =
-    settings.limitedTo(RequestTimeout -> longestMs.toString)
+  def ofRetry(settings: ProducerSettings): ProducerSettings = limited(settings, longestMs)
+
+  /** Within the user's `delivery.timeout.ms`, which Kafka requires to be at least as long as a request and `linger.ms`. */
+  private def limited(settings: ProducerSettings, requestMs: Long): ProducerSettings = {
+    def chosen(name: String) = settings.properties.get(name).flatMap(_.trim.toLongOption)
+    val most = chosen(DeliveryTimeout).map(_ - chosen(Linger).getOrElse(0L)).filter(_ > 0L)
+    settings.limitedTo(RequestTimeout -> math.min(requestMs, most.getOrElse(requestMs)).toString)
+  }
 
   /**
    * For clients of the driver, which send no records.

@@ -63,13 +63,13 @@ private[sink] final case class WriterFactory(
   private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
-    val picker = new PartitionPicker(partitioner, lanes.partitions, partition)
+    val picker = new PartitionPicker(partitioner, lanes.partitions, lanes.partitionsNow, partition)
     new RowWriter(columns, ofClusters, ids, new RecordRouting(router, picker, deadLetters), lanes, open)
   }
 
   private def shared: TaskSender = {
     val waits = guarantee != DeliveryGuarantee.None
-    new SharedSender(producers, SharedProducers.shared, waits)
+    new SharedSender(producers, SharedProducers.shared, waits, Clock.System)
   }
 
   private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {

@@ -1,5 +1,8 @@
 package io.github.dynamickafka.kafka
 
+import java.time.Duration
+
+import org.apache.kafka.clients.producer.KafkaProducer
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
@@ -7,7 +10,8 @@ import io.github.dynamickafka.testkit.TimeLimit
 class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
   import TransactionTimeLimits._
 
-  private def settings(chosen: (String, String)*) = new ProducerSettings("blue", chosen.toMap)
+  private def settings(chosen: (String, String)*) =
+    new ProducerSettings("blue", chosen.toMap + ("bootstrap.servers" -> "127.0.0.1:1"))
 
   private def request(failures: Int, mostMs: Long = 60000L): Long =
     ofDriver(Map.empty, failures, mostMs)("request.timeout.ms").toLong
@@ -27,6 +31,15 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
     Seq("20000", "6000").foreach(mine => assert(limit("request.timeout.ms" -> mine).contains(mine)))
   }
 
+  test("a request is not longer than the delivery.timeout.ms of the user, in any attempt, or Kafka would refuse both") {
+    Seq("3000", "6000", "20000", "30000").foreach { delivery =>
+      val mine = settings("delivery.timeout.ms" -> delivery, "linger.ms" -> "5")
+      Seq(ofTasks(mine), ofRetry(ofTasks(mine))).foreach(attempt =>
+        new KafkaProducer(attempt.forProducer).close(Duration.ZERO)
+      )
+    }
+  }
+
   test(
     "after a failure the driver waits longer, up to Kafka's default, and never longer than a call may take"
   ) {
@@ -37,7 +50,7 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
 
   test("a property of the user is kept, for each client") {
     val chosen = Map("request.timeout.ms" -> "20000", "socket.connection.setup.timeout.ms" -> "3000")
-    assert(ofTasks(settings(chosen.toSeq: _*)).properties == chosen && ofDriver(chosen, 0, 60000L).isEmpty)
+    assert(ofTasks(settings(chosen.toSeq: _*)).properties == settings(chosen.toSeq: _*).properties && ofDriver(chosen, 0, 60000L).isEmpty)
     assert(ofDriver(chosen.take(1), 0, 60000L).keySet == Set("socket.connection.setup.timeout.ms"))
   }
 }

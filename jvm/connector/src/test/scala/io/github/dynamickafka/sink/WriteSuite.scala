@@ -77,6 +77,29 @@ class WriteSuite extends SinkTest {
     }
   }
 
+  // In Kafka clients up to 3.9.1 and 4.1.0, `flush` does not wait for the parts.
+  guarantees.tail.foreach { guarantee =>
+    test(s"$guarantee: all parts of a batch that is split are written before the job ends") {
+      target { t =>
+        val topic = newTopic("split")
+        blue.createTopic(topic, 1, Map("max.message.bytes" -> "3000"))
+        t.out(Entry("blue", blue, topic))
+        // Rows that compress well, until the producer puts more rows into a batch than the topic takes of the last rows.
+        val all = spark.range(0L, 4020L, 1L, 1).selectExpr(
+          "concat(id, if(id < 4000, repeat('a', 200), concat(sha2(string(id), 512), sha2(string(-id), 512)))) as value"
+        )
+        t.save(
+          all,
+          "deliveryGuarantee" -> guarantee,
+          "kafka.compression.type" -> "lz4",
+          "kafka.batch.size" -> "1000",
+          "kafka.linger.ms" -> "1000"
+        )
+        assert(values(blue, topic).toSet == all.collect().map(_.getString(0)).toSet)
+      }
+    }
+  }
+
   guarantees.foreach { guarantee =>
     test(s"$guarantee: a job writes each record once, and equal keys to the same cluster") {
       target { t =>

@@ -16,6 +16,7 @@ import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, Record}
  */
 object Smoke {
   private val Topic = "orders"
+  private val Small = "small"
   private val written = (1 to 40).map(i => s"record-$i")
 
   def main(args: Array[String]): Unit = {
@@ -23,6 +24,7 @@ object Smoke {
     val clusters = KafkaClusters.start("blue", "green")
     try {
       clusters.foreach(_.createTopic(Topic, partitions = 2))
+      clusters.foreach(_.createTopic(Small, partitions = 1, Map("max.message.bytes" -> "3000")))
       val metadata = Files.writeString(folder.resolve("streams.json"), document(clusters))
       val session = SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false")
         .config("spark.log.level", "WARN").getOrCreate()
@@ -58,7 +60,23 @@ object Smoke {
       val found = clusters.flatMap(_.dump(Topic, committedOnly = true).map(_.value)).count(_ == guarantee)
       check(s"a write, $guarantee", Seq.fill(found)(guarantee), Seq(guarantee))
     }
+    splits(spark, options, clusters)
     println(s"Spark ${spark.version}, Kafka client ${AppInfoParser.getVersion}: read and written")
+  }
+
+  /** In Kafka clients up to 3.9.1 and 4.1.0, `flush` does not wait for the parts of a batch that is split. */
+  private def splits(spark: SparkSession, options: Map[String, String], clusters: Seq[KafkaCluster]): Unit = {
+    // Rows that compress well, until the producer puts more rows into a batch than the topic takes of the last rows.
+    val rows = spark.range(0L, 4020L, 1L, 1).selectExpr(
+      "concat(id, if(id < 4000, repeat('a', 200), concat(sha2(string(id), 512), sha2(string(-id), 512)))) as value"
+    )
+    rows.write.format("dynamic-kafka").options(options).mode("append")
+      .option("streamId", Small).option("deliveryGuarantee", "exactly-once")
+      .option("checkpointLocation", Files.createTempDirectory("dynamic-kafka-smoke-jobs-").toString)
+      .option("kafka.compression.type", "lz4").option("kafka.batch.size", "1000").option("kafka.linger.ms", "1000")
+      .save()
+    val found = clusters.flatMap(_.dump(Small, committedOnly = true).map(_.value))
+    check("a write with batches that are split", found, rows.collect().map(_.getString(0)).toSeq)
   }
 
   private def check[A](what: String, found: Seq[A], expected: Seq[A]): Unit = {
@@ -71,7 +89,8 @@ object Smoke {
     def entries(of: KafkaCluster => String) = clusters.map(of).mkString("{", ",", "}")
     val addresses =
       entries(c => s""""${c.name}":{"properties":{"bootstrap.servers":"${c.bootstrapServers}"}}""")
-    val topics = entries(c => s""""${c.name}":{"topics":["$Topic"]}""")
-    s"""{"version":1,"clusters":$addresses,"streams":{"$Topic":{"clusters":$topics}}}"""
+    def topics(topic: String) = entries(c => s""""${c.name}":{"topics":["$topic"]}""")
+    val streams = Seq(Topic, Small).map(topic => s""""$topic":{"clusters":${topics(topic)}}""").mkString("{", ",", "}")
+    s"""{"version":1,"clusters":$addresses,"streams":$streams}"""
   }
 }

@@ -55,13 +55,9 @@ private[sink] final class Clusters(
   /** Why a cluster does not respond within this time limit; None: it does. */
   def problem(id: String, timeoutMs: Long): Option[Throwable] =
     try {
-      admin(id).respond(timeoutMs)
+      ask(id)(_.respond(timeoutMs))
       None
-    } catch {
-      case NonFatal(e) =>
-        if (ClusterFailure.isRefused(e)) disconnect(id)
-        Some(ClusterFailure(id, properties(id).client, e))
-    }
+    } catch { case NonFatal(e) => Some(ClusterFailure(id, properties(id).client, e)) }
 
   def properties(id: String): ProducerProperties = synchronized(current(id))
 
@@ -84,6 +80,26 @@ private[sink] final class Clusters(
     }
   }
 
+  /**
+   * Asks a cluster. If it refuses the credentials of a client that was open before, a new client asks, which reads credentials again
+   * that are behind references.
+   */
+  def ask[A](id: String)(question: TransactionAdmin => A): A = {
+    val wasOpen = synchronized(admins.get(id).exists(_._1 == current(id)))
+    try question(admin(id))
+    catch {
+      case NonFatal(e) if ClusterFailure.isRefused(e) =>
+        disconnect(id)
+        if (!wasOpen) throw e
+        try question(admin(id))
+        catch {
+          case NonFatal(again) =>
+            if (ClusterFailure.isRefused(again)) disconnect(id)
+            throw again
+        }
+    }
+  }
+
   /** Closes the client of a cluster: the next one reads credentials again that are behind references. */
   def disconnect(id: String): Unit = {
     val gone = synchronized {
@@ -103,7 +119,7 @@ private[sink] final class Clusters(
   def responded(id: String): Unit = synchronized(slow -= id)
 
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
-  def maxTransactionTimeoutMs(id: String): Option[Long] = admin(id).maxTimeoutMs()
+  def maxTransactionTimeoutMs(id: String): Option[Long] = ask(id)(_.maxTimeoutMs())
 
   /**
    * The settings of producers that only commit, so that `max.block.ms` limits an attempt to commit.

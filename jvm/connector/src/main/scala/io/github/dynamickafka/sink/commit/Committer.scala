@@ -72,19 +72,23 @@ private[sink] final class Committer(
   ): Outcomes = {
     val settings = this.settings(lot.head.cluster, 0)
     var producer: Option[ResumableProducer] = None
+    @annotation.tailrec
     def attempt(transaction: Prepared, failures: Int): Unit = {
       // After a failure another producer, which waits longer.
       val settings = this.settings(lot.head.cluster, failures)
       val used = producer.getOrElse(pool.acquire(settings))
       producer = None
       // A producer is not reused after an error.
-      try how.run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
-      catch {
-        case NonFatal(e) =>
-          pool.discard(settings, used)
-          throw e
+      val failure =
+        try {
+          how.run(used, transaction.transactionalId, Handle(transaction.producerId, transaction.epoch))
+          None
+        } catch { case NonFatal(e) => Some(e) }
+      failure match {
+        case Some(e) =>
+          if (pool.discard(settings, used, e)) attempt(transaction, failures) else throw e
+        case None => if (failures == 0) producer = Some(used) else pool.release(settings, used)
       }
-      if (failures == 0) producer = Some(used) else pool.release(settings, used)
     }
     def judge(transaction: Prepared, e: Throwable): Outcome = {
       val failure =

@@ -53,12 +53,11 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
     try {
       val seen =
-        clusters.admin(id).look(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet)
+        clusters.ask(id)(_.look(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet))
       clusters.responded(id)
       Right(seen)
     } catch {
       case NonFatal(e) if ClusterFailure.isRefused(e) =>
-        clusters.disconnect(id)
         Left(ClusterFailure(id, clusters.properties(id).client, e))
       case e @ (_: TimeoutException | _: ju.concurrent.TimeoutException) =>
         clusters.tooSlow(id)

@@ -45,14 +45,14 @@ private[commit] final class Leftovers(
       guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
         // Read again for each cluster: what is decided meanwhile must be kept.
         val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
-        val admin = clusters.admin(cluster)
-        val left = admin.open(id => name.generationOf(id).exists(generations) && !kept(id))
+        val left =
+          clusters.ask(cluster)(_.open(id => name.generationOf(id).exists(generations) && !kept(id)))
         if (left.nonEmpty) {
           check()
           log.info(
             s"Aborting transactions that are left open on Kafka cluster '$cluster': ${left.mkString(", ")}"
           )
-          admin.fence(left)
+          clusters.admin(cluster).fence(left)
         }
       }
   }

@@ -78,7 +78,8 @@ private[sink] final class Markers(
       before: Set[TopicPartition]
   ): (Set[TopicPartition], Option[Throwable]) =
     try {
-      val seen = clusters.admin(id).look(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet)
+      val seen =
+        clusters.ask(id)(_.look(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet))
       val doubtful = before ++ (seen.leaderless & fragile)
       val waiting = seen.known.values.filter(_.state == PREPARE_COMMIT)
       val problem =

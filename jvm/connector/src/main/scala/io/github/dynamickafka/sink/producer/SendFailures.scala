@@ -2,7 +2,7 @@ package io.github.dynamickafka.sink.producer
 
 import java.util.concurrent.atomic.AtomicReference
 
-import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
+import org.apache.kafka.clients.producer.RecordMetadata
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.InterruptException
 
@@ -12,18 +12,18 @@ import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
 /**
  * The first failure of a task to write a record. Callbacks run on the threads of the producers.
  *
- * @param told called with the first failure, for tasks that do not call [[check]]
+ * @param onFirst called with the first failure, for tasks that do not call [[check]]
  */
-private[sink] final class SendFailures(told: Throwable => Unit = _ => ()) {
+private[sink] final class SendFailures(onFirst: Throwable => Unit = _ => ()) {
   private val first = new AtomicReference[SendFailures.Failure]
 
-  /** The callback for all records of a cluster. */
-  def callback(settings: ProducerSettings): Callback = (metadata, e) =>
-    if (e != null) {
-      // Recorded as it is: the producer catches what a callback throws, so that a failure to describe it would lose it.
-      val failure = new SendFailures.Failure(settings, metadata, e)
-      if (first.compareAndSet(null, failure)) told(failure.error)
-    }
+  def add(settings: ProducerSettings, metadata: RecordMetadata, e: Exception): Unit = {
+    // Recorded as it is: the producer catches what a callback throws, so that a failure to describe it would lose it.
+    val failure = new SendFailures.Failure(settings, metadata, e)
+    if (first.compareAndSet(null, failure)) onFirst(failure.error)
+  }
+
+  def exist: Boolean = first.get != null
 
   def check(): Unit = {
     val failure = first.get

@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.kafka.common.KafkaException
-import org.apache.kafka.common.errors.{ClusterAuthorizationException, ProducerFencedException}
+import org.apache.kafka.common.errors.{ClusterAuthorizationException, ProducerFencedException, TimeoutException}
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
@@ -77,6 +77,13 @@ private[dynamickafka] final class SharedProducers(
     if (used.get(shared.settings).exists(_ eq shared)) used -= shared.settings
   }
 
+  /** Uses a new producer, which knows nothing of the cluster yet, and closes it. */
+  def withNew[A](settings: ProducerSettings)(use: Producer[Array[Byte], Array[Byte]] => A): A = {
+    val shared = new Shared(settings, () => create(settings))
+    try use(shared.producer)
+    finally close(shared)
+  }
+
   def size: Int = synchronized(used.size + idle.size)
 
   def sweep(): Unit = idle.sweep()
@@ -103,11 +110,12 @@ private[dynamickafka] object SharedProducers {
   }
 
   /**
-   * Whether a producer fails with each record from now on: its credentials are refused, or it is in an error state, which
-   * Kafka's client reports with this class and no other.
+   * Whether a producer may fail with each record from now on: its credentials are refused, or it is in an error state, which
+   * Kafka's client reports with this class and no other. A time-out too: a producer whose credentials are outdated cannot connect to
+   * brokers again, and its records wait until then.
    */
   def isFatal(error: Throwable): Boolean =
-    ClusterFailure.isRefused(error) || error.getClass == classOf[KafkaException] ||
+    ClusterFailure.isRefused(error) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
       error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
 
   private def close(shared: Shared): Unit =

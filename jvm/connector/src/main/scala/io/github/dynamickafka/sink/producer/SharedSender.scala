@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.time.Clock
 
 /**
  * For `none` and `at-least-once`: uses producers that all tasks of an executor share.
@@ -18,26 +19,30 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
 private[dynamickafka] final class SharedSender(
     settings: String => ProducerSettings,
     producers: SharedProducers,
-    waits: Boolean
+    waits: Boolean,
+    clock: Clock
 ) extends TaskSender {
   private val failures =
     new SendFailures(e =>
       if (!waits)
         SharedSender.log.warn(s"A record was not written and is lost ('deliveryGuarantee' is 'none'): $e")
     )
-  private val open = mutable.HashMap.empty[String, SharedSender.Lane]
+  private val open = mutable.HashMap.empty[String, SharedSender.Used]
 
   override def send(cluster: String, record: Record): Unit = {
     if (waits) failures.check()
-    val lane = this.lane(cluster, record.topic)
-    onLease(lane.lease, record.topic) {
-      val _ = lane.lease.producer.send(record, lane.callback)
-    }
+    val used = this.used(cluster, record.topic)
+    onLease(used.lease, record.topic)(used.sent.send(record)(used.send))
   }
 
   override def partitions(cluster: String, topic: String): Int = {
-    val lease = lane(cluster, topic).lease
+    val lease = used(cluster, topic).lease
     onLease(lease, topic)(lease.producer.partitionsFor(topic).size)
+  }
+
+  override def partitionsNow(cluster: String, topic: String): Int = {
+    val wanted = settings(cluster)
+    SendFailures.guarded(wanted, topic)(producers.withNew(wanted)(_.partitionsFor(topic).size))
   }
 
   private def onLease[A](lease: SharedProducers.Lease, topic: String)(body: => A): A =
@@ -55,7 +60,11 @@ private[dynamickafka] final class SharedSender(
 
   override def commit(): WriterCommitMessage = {
     if (waits) {
-      open.values.foreach(_.lease.producer.flush())
+      open.values.foreach { used =>
+        onLease(used.lease, "of records that are not answered")(
+          used.sent.awaitAnswers(() => used.lease.producer.flush())
+        )
+      }
       failures.check()
     }
     SharedSender.Done
@@ -65,22 +74,15 @@ private[dynamickafka] final class SharedSender(
   override def abort(): Unit = ()
 
   override def close(): Unit = {
-    open.values.foreach(lane => producers.release(lane.lease))
+    open.values.foreach(used => producers.release(used.lease))
     open.clear()
   }
 
-  private def lane(cluster: String, topic: String) = open.getOrElseUpdate(
+  private def used(cluster: String, topic: String) = open.getOrElseUpdate(
     cluster, {
       val wanted = settings(cluster)
       val lease = SendFailures.guarded(wanted, topic)(producers.acquire(wanted))
-      val noted = failures.callback(wanted)
-      new SharedSender.Lane(
-        lease,
-        (metadata, e) => {
-          if (e != null) dropIfFatal(lease, e)
-          noted.onCompletion(metadata, e)
-        }
-      )
+      new SharedSender.Used(lease, new SentRecords(wanted, failures, clock, dropIfFatal(lease, _)))
     }
   )
 }
@@ -88,7 +90,12 @@ private[dynamickafka] final class SharedSender(
 private[sink] object SharedSender {
   private val log = LoggerFactory.getLogger(classOf[SharedSender])
 
-  private final class Lane(val lease: SharedProducers.Lease, val callback: Callback)
+  /** A producer with what the task has sent with it. */
+  private final class Used(val lease: SharedProducers.Lease, val sent: SentRecords) {
+    val send: (Record, Callback) => Unit = (record, answer) => {
+      val _ = lease.producer.send(record, answer)
+    }
+  }
 
   case object Done extends WriterCommitMessage
 }

@@ -10,8 +10,11 @@ private[sink] trait TaskSender {
   /** May block until the producer has free buffer space. Throws the error of an earlier record of the task. */
   def send(cluster: String, record: Record): Unit
 
-  /** The number of partitions of the topic. May send a request to the cluster. */
+  /** The number of partitions of the topic, as known for up to `metadata.max.age.ms`. May send a request to the cluster. */
   def partitions(cluster: String, topic: String): Int
+
+  /** The number of partitions of the topic now, with a request to the cluster. */
+  def partitionsNow(cluster: String, topic: String): Int
 
   def commit(): WriterCommitMessage
 

@@ -10,15 +10,18 @@ import io.github.dynamickafka.sink.row.OutputRow
 /**
  * Chooses the partitions of one task's records. Not thread-safe.
  *
- * @param count returns the number of partitions of a (cluster, topic); may send a request to the cluster
+ * @param count returns the number of partitions of a (cluster, topic), which may be outdated
+ * @param countNow the same, with a request to the cluster
  * @param task the number of the task in its batch
  */
 private[sink] final class PartitionPicker(
     choice: PartitionerChoice,
     count: (String, String) => Int,
+    countNow: (String, String) => Int,
     task: Int
 ) {
   private val counts = mutable.HashMap.empty[(String, String), Int]
+  private val requested = mutable.HashSet.empty[(String, String)]
   private val turns = mutable.HashMap.empty[(String, String), Int]
 
   /** Right(None): the partitioner of the producer chooses. Left: the partition of the row is invalid. */
@@ -55,9 +58,13 @@ private[sink] final class PartitionPicker(
       Left(s"partition $partition does not exist: the topic has ${known(to)} partitions")
     else Right(partition)
 
-  /** Requests the number again before a partition counts as missing, because partitions may have been added. */
+  /**
+   * Requests the number again before a partition counts as missing, because partitions may have been added. Once, because the rows of a
+   * task are older than the answer.
+   */
   private def atLeast(partition: Int, to: Destination): Int = {
-    if (known(to) <= partition) counts.update((to.cluster, to.topic), count(to.cluster, to.topic))
+    if (known(to) <= partition && requested.add((to.cluster, to.topic)))
+      counts.update((to.cluster, to.topic), countNow(to.cluster, to.topic))
     known(to)
   }
 

@@ -20,10 +20,10 @@ private[sink] trait ResumableProducer {
   def send(record: Record, callback: Callback): Unit
   def partitions(topic: String): Int
 
-  /** Returns when all records are acknowledged or have failed. The callbacks receive the failures. */
+  /** Returns when all batches are acknowledged or have failed, except for parts of a batch that is split meanwhile. */
   def flush(): Unit
 
-  /** Detaches the producer from the transaction, which stays open. Call after [[flush]]. */
+  /** Detaches the producer from the transaction, which stays open. Call when the callbacks of all records were called. */
   def prepare(): ResumableProducer.Handle
   def abort(): Unit
 

@@ -3,12 +3,11 @@ package io.github.dynamickafka.sink.transaction
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.producer.Callback
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.producer.{SendFailures, TaskSender}
+import io.github.dynamickafka.sink.producer.{SendFailures, SentRecords, TaskSender}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.time.Clock
 
@@ -42,7 +41,7 @@ private[sink] final class TransactionalSender(
       SendFailures.guarded(
         lane.settings,
         record.topic
-      )(lane.producer.send(record, lane.callback))
+      )(lane.sent.send(record)(lane.producer.send))
       lane.rows += 1
       lane.topics += record.topic
     }
@@ -52,23 +51,23 @@ private[sink] final class TransactionalSender(
     case None => borrowed(settings(cluster), topic)
   }
 
+  override def partitionsNow(cluster: String, topic: String): Int = {
+    val settings = this.settings(cluster)
+    SendFailures.guarded(settings, topic)(pool.withNew(settings)(_.partitions(topic)))
+  }
+
   private def borrowed(settings: ProducerSettings, topic: String): Int =
     SendFailures.guarded(settings, topic) {
-      val producer = pool.acquire(settings)
-      try {
-        val count = producer.partitions(topic)
-        pool.release(settings, producer)
-        count
-      } catch {
-        case NonFatal(e) =>
-          pool.discard(settings, producer)
-          throw e
-      }
+      var count = 0
+      pool.release(settings, pool.acquire(settings, p => count = p.partitions(topic)))
+      count
     }
 
   override def commit(): WriterCommitMessage = {
     open.values.foreach { lane =>
-      SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(lane.producer.flush())
+      SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(
+        lane.sent.awaitAnswers(() => lane.producer.flush())
+      )
     }
     failures.check()
     val ages = Ages(
@@ -120,7 +119,7 @@ private[sink] final class TransactionalSender(
       pool.release(lane.settings, lane.producer)
     } catch {
       case NonFatal(e) =>
-        pool.discard(lane.settings, lane.producer)
+        val _ = pool.discard(lane.settings, lane.producer, e)
         // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
         log.warn(
           s"Transaction '${attempt.transactionalId(lane.settings.cluster)}' on Kafka cluster '${lane.settings.cluster}' could not be " +
@@ -147,15 +146,15 @@ private[sink] final class TransactionalSender(
     val settings = this.settings(cluster)
     val id = attempt.transactionalId(cluster)
     SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
-      val producer = pool.acquire(settings)
-      val now = clock.monotonicMs()
-      try producer.begin(id)
-      catch {
-        case NonFatal(e) =>
-          pool.discard(settings, producer)
-          throw e
-      }
-      new Lane(settings, producer, failures.callback(settings), now)
+      var now = 0L
+      val producer = pool.acquire(
+        settings,
+        p => {
+          now = clock.monotonicMs()
+          p.begin(id)
+        }
+      )
+      new Lane(settings, producer, new SentRecords(settings, failures, clock), now)
     }
   }
 }
@@ -166,7 +165,7 @@ private[sink] object TransactionalSender {
   private final class Lane(
       val settings: ProducerSettings,
       val producer: ResumableProducer,
-      val callback: Callback,
+      val sent: SentRecords,
       val beganMs: Long
   ) {
     var rows = 0L

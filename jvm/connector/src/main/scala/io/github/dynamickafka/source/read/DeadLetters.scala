@@ -10,6 +10,7 @@ import org.apache.spark.TaskContext
 import io.github.dynamickafka.error.RecordPlace
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender}
+import io.github.dynamickafka.time.Clock
 
 /**
  * Where bad records are written. Sent to executors.
@@ -52,7 +53,7 @@ private[source] final class DeadLetters(targets: DeadLetterTargets) {
   }
 
   private def begin(): SharedSender = {
-    val made = new SharedSender(targets.producers, SharedProducers.shared, waits = true)
+    val made = new SharedSender(targets.producers, SharedProducers.shared, waits = true, Clock.System)
     sender = Some(made)
     // Spark may stop reading before the end of a batch: its offsets count as read all the same.
     Option(TaskContext.get()).foreach(_.addTaskCompletionListener[Unit] { task =>

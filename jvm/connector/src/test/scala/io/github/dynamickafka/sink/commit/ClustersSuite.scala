@@ -1,5 +1,6 @@
 package io.github.dynamickafka.sink.commit
 
+import org.apache.kafka.common.errors.SaslAuthenticationException
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.sink.journal.{BatchInput, JournalCluster, JournalEntry}
@@ -90,6 +91,20 @@ class ClustersSuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.requests.last == "blue close")
     scene.kafka.setRefusing()
     assert(problem.isEmpty)
+  }
+
+  test("credentials that were rotated: a client that was open is replaced once, which reads them again") {
+    val scene = new Scene()
+    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    scene.kafka.rotateCredentials("blue")
+    assert(scene.clusters.maxTransactionTimeoutMs("blue").isDefined)
+    def connects = scene.kafka.requests.count(_.contains("connect"))
+    assert(connects == 2)
+    scene.kafka.setRefusing("blue")
+    Seq(3, 4).foreach { n =>
+      intercept[SaslAuthenticationException](scene.clusters.ask("blue")(_.open(_ => true)))
+      assert(connects == n && scene.kafka.requests.last == "blue close")
+    }
   }
 
   test("a request takes as long as the option says, and at most 15 seconds") {

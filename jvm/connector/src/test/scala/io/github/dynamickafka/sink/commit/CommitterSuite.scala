@@ -141,6 +141,14 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     assert(scene.requests(one) == Seq("commit", "look") && scene.requests(two).isEmpty)
   }
 
+  test("credentials that were rotated: producers that were idle are replaced, and the commit succeeds at once") {
+    val scene = new Scene(one, two)
+    assert(scene.commit(one).map(_._2) == Seq(Outcome.Committed))
+    scene.all.kafka.rotateCredentials("blue")
+    assert(scene.commit(two).map(_._2) == Seq(Outcome.Committed))
+    assert(scene.requests(two) == Seq("commit", "commit") && scene.all.kafka.producers == (2 -> 1))
+  }
+
   test("the pauses between attempts grow") {
     val scene = new Scene(one)
     scene.all.kafka.failEnds(one, times = 2)

@@ -31,6 +31,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   private var failures = Map.empty[String, Int].withDefaultValue(0)
   private var down = Set.empty[String]
   private var refusing = Set.empty[String]
+  private var rotations = Map.empty[String, Int].withDefaultValue(0)
   private var unreadable = Set.empty[String]
   private var replaced = Map.empty[String, Option[String]]
   private var asked = Vector.empty[String]
@@ -88,6 +89,10 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   /** The clusters that refuse the credentials, at once. */
   def setRefusing(clusters: String*): Unit = synchronized { refusing = clusters.toSet }
 
+  /** From now on, a cluster refuses the clients that it has already. */
+  def rotateCredentials(cluster: String): Unit =
+    synchronized(rotations += cluster -> (rotations(cluster) + 1))
+
   /** The clusters on which the user must not read topics. */
   def setUnreadable(clusters: String*): Unit = synchronized { unreadable = clusters.toSet }
 
@@ -104,9 +109,10 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   def connect(properties: ProducerProperties, timeoutMs: Long): TransactionAdmin =
     new Asking(properties.clusterId, timeoutMs)
 
-  private def request(cluster: String, what: String): Unit = {
+  /** @param credentials what a client has read when it was opened */
+  private def request(cluster: String, what: String, credentials: Int): Unit = {
     note(s"$cluster $what")
-    if (refusing(cluster)) throw new SaslAuthenticationException(s"'$cluster' refuses")
+    if (refusing(cluster) || credentials < rotations(cluster)) throw new SaslAuthenticationException(s"'$cluster' refuses")
     if (down(cluster)) refuse(s"'$cluster' does not respond")
   }
 
@@ -136,7 +142,10 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
     }
 
   private final class Committing(settings: ProducerSettings) extends ResumableProducer {
-    ScriptedKafka.this.synchronized(created += 1)
+    private val credentials = ScriptedKafka.this.synchronized {
+      created += 1
+      rotations(settings.cluster)
+    }
 
     override def commit(id: String, handle: ResumableProducer.Handle): Unit =
       ended("commit", id, handle, TransactionState.COMPLETE_COMMIT)
@@ -146,7 +155,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
     private def ended(how: String, id: String, handle: ResumableProducer.Handle, as: TransactionState): Unit =
       ScriptedKafka.this.synchronized {
-        request(settings.cluster, s"$how $id")
+        request(settings.cluster, s"$how $id", credentials)
         failIfAsked(id)
         val told = states.get((settings.cluster, id))
           .filter(t => t.producerId == handle.producerId && t.producerEpoch == handle.epoch.toInt)
@@ -159,7 +168,7 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
     override def complete(id: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
       ScriptedKafka.this.synchronized {
-        request(settings.cluster, s"complete $id")
+        request(settings.cluster, s"complete $id", credentials)
         failIfAsked(id)
         partitions.foreach(p =>
           hidden += (settings.cluster -> p) -> (hidden((settings.cluster, p)) - producerId)
@@ -179,21 +188,22 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
   private final class Asking(cluster: String, timeoutMs: Long) extends TransactionAdmin {
     note(s"$cluster connect $timeoutMs")
+    private val credentials = ScriptedKafka.this.synchronized(rotations(cluster))
 
     override def maxTimeoutMs(): Option[Long] = ScriptedKafka.this.synchronized {
-      request(cluster, "settings")
+      request(cluster, "settings", credentials)
       Some(timeoutMs)
     }
 
     override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] =
       ScriptedKafka.this.synchronized {
-        request(cluster, partitions.toSeq.map(_.toString).sorted.mkString("producers ", " ", ""))
+        request(cluster, partitions.toSeq.map(_.toString).sorted.mkString("producers ", " ", ""), credentials)
         if (unreadable(cluster)) throw new TopicAuthorizationException(s"READ on '$cluster'")
         partitions.map(p => p -> hidden.getOrElse((cluster, p), Set.empty)).toMap
       }
 
     override def look(ids: Seq[String], topics: Set[String]): Seen = ScriptedKafka.this.synchronized {
-      request(cluster, ids.mkString("look ", " ", ""))
+      request(cluster, ids.mkString("look ", " ", ""), credentials)
       // Whoever waits for a leader must come to an end.
       if (inSync.exists(_._2 == 0)) clock.advanceMs(patienceMs)
       Seen(
@@ -204,14 +214,14 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
     }
 
     override def open(matching: String => Boolean): Seq[String] = ScriptedKafka.this.synchronized {
-      request(cluster, "list")
+      request(cluster, "list", credentials)
       states.collect {
         case ((`cluster`, id), told) if told.state == TransactionState.ONGOING && matching(id) => id
       }.toSeq.sorted
     }
 
     override def fence(ids: Seq[String]): Unit = ScriptedKafka.this.synchronized {
-      if (ids.nonEmpty) request(cluster, ids.mkString("fence ", " ", ""))
+      if (ids.nonEmpty) request(cluster, ids.mkString("fence ", " ", ""), credentials)
       ids.foreach(end(cluster, _, TransactionState.COMPLETE_ABORT))
     }
 

@@ -57,8 +57,10 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     private final class Counting extends ResumableProducer {
       private val written = mutable.HashSet.empty[(String, Int)]
       override def begin(transactionalId: String): Unit = written.clear()
-      override def send(record: Record, callback: Callback): Unit =
+      override def send(record: Record, callback: Callback): Unit = {
         written += record.topic -> record.partition
+        callback.onCompletion(null, null)
+      }
       override def flush(): Unit = ()
       override def prepare(): ResumableProducer.Handle = {
         // The coordinator writes one to each partition of the transaction.

@@ -8,6 +8,7 @@ import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{
   RecordTooLargeException,
   SaslAuthenticationException,
+  TimeoutException,
   TopicAuthorizationException
 }
 import org.apache.kafka.common.serialization.ByteArraySerializer
@@ -27,15 +28,21 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
   private val blue = new ProducerSettings("blue", Map("bootstrap.servers" -> "x:1"))
   private val green = new ProducerSettings("green", Map("bootstrap.servers" -> "y:1"))
 
-  private final class Scene(opens: ProducerSettings => Unit = _ => ()) {
+  /** A client that splits batches: `flush` does not wait for the parts, and answers one record. */
+  private final class Splitting
+      extends Mock(false, null, new ByteArraySerializer, new ByteArraySerializer) {
+    override def flush(): Unit = { val _ = completeNext() }
+  }
+
+  private final class Scene(opens: ProducerSettings => Unit = _ => (), mock: () => Mock = () => newMock()) {
     val clock = new ManualClock
     val opened = new AtomicReference(Vector.empty[Mock])
     val producers = new SharedProducers(
       settings => {
         opens(settings)
-        val mock = newMock()
-        val _ = opened.updateAndGet(_ :+ mock)
-        mock
+        val opening = mock()
+        val _ = opened.updateAndGet(_ :+ opening)
+        opening
       },
       60000L,
       clock
@@ -44,7 +51,7 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     def send(sender: SharedSender): Unit =
       sender.send("blue", new ProducerRecord("t", Array[Byte](1), Array[Byte](2)))
 
-    def sender(waits: Boolean = true): SharedSender = new SharedSender(_ => blue, producers, waits)
+    def sender(waits: Boolean = true): SharedSender = new SharedSender(_ => blue, producers, waits, clock)
   }
 
   private def failing(error: RuntimeException): Scene = {
@@ -58,10 +65,12 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
   }
 
   test(
-    "a producer whose credentials are refused, or in an error state, is closed, and the next task opens another one"
+    "a producer whose credentials are refused, that times out, or in an error state, is closed, and the next task opens another one"
   ) {
     Seq(
       new SaslAuthenticationException("refused"),
+      // What a producer with outdated credentials reports.
+      new TimeoutException("Expiring 1 record(s) for t-0: 120000 ms has passed since batch creation"),
       new KafkaException("Cannot execute transactional method because we are in an error state")
     ).foreach { error =>
       val scene = failing(error)
@@ -97,6 +106,15 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
       sender.commit()
     }
     assert(logged.exists(line => line.contains("is lost") && line.contains("large")), logged)
+  }
+
+  test("a task is done when each of its records is answered, not when flush() returns") {
+    val scene = new Scene(mock = () => new Splitting)
+    val sender = scene.sender()
+    (1 to 5).foreach(_ => scene.send(sender))
+    val _ = sender.commit()
+    val producer = scene.opened.get.head
+    assert(producer.history.size == 5 && !producer.completeNext())
   }
 
   test("a producer that no task has used for a while is closed") {

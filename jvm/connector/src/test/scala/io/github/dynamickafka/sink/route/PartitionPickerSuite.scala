@@ -14,7 +14,7 @@ class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
     OutputRow(key, null, Nil, null, partition, None, None, None, None)
 
   private def picker(choice: PartitionerChoice, task: Int = 0, count: Int = 3) =
-    new PartitionPicker(choice, (_, _) => count, task)
+    new PartitionPicker(choice, (_, _) => count, (_, _) => count, task)
 
   test("default and classes leave the choice to the producer") {
     Seq(PartitionerChoice.Default, PartitionerChoice.OfClass("x")).foreach { choice =>
@@ -36,11 +36,21 @@ class PartitionPickerSuite extends AnyFunSuite with TimeLimit {
   test("the partition of the row takes precedence if it exists, also if it was added meanwhile") {
     assert(picker(PartitionerChoice.Fixed).pick(row(Some(2)), whole) == Right(Some(2)))
     Seq(-1, 3).foreach(p => assert(picker(PartitionerChoice.Fixed).pick(row(Some(p)), whole).isLeft))
-    var count = 3
-    val growing = new PartitionPicker(PartitionerChoice.Fixed, (_, _) => count, 0)
-    assert(growing.pick(row(Some(3)), whole).isLeft)
-    count = 4
+    // What a producer knows is outdated.
+    var requests = 0
+    val growing = new PartitionPicker(
+      PartitionerChoice.Fixed,
+      (_, _) => 3,
+      (_, _) => {
+        requests += 1
+        4
+      },
+      0
+    )
+    assert(growing.pick(row(Some(2)), whole) == Right(Some(2)) && requests == 0)
     assert(growing.pick(row(Some(3)), whole) == Right(Some(3)))
+    (4 until 9).foreach(p => assert(growing.pick(row(Some(p)), whole).isLeft))
+    assert(requests == 1)
   }
 
   test("if only some partitions belong to the stream, only these are used") {

@@ -34,7 +34,7 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
       deadLetters: Option[DeadLetterOptions]
   ): Seq[(String, RecordRouting.Record)] = {
     val router = new Router(streams, ClusterRouting.Key, Some("s"), turn = 0L)
-    val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, 0)
+    val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, (_, _) => 1, 0)
     var all = Vector.empty[(String, RecordRouting.Record)]
     new RecordRouting(router, picker, deadLetters).send(row)((cluster, record) => all :+= cluster -> record)
     all

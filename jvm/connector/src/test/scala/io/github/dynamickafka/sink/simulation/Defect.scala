@@ -18,6 +18,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** The cluster in transactional ids. */
   def id(cluster: String): String = cluster
   def changesIdSets: Boolean = true
+
+  /** Whether a task takes the return of `flush` for the answer to all of its records. */
+  def believesFlush: Boolean = false
   def comparesKafkaIds: Boolean = true
 
   /** Whether the sink takes the deferrals in the checkpoint for those with which the source has planned the tasks. */
@@ -99,6 +102,11 @@ private[simulation] object Defect {
       )
   }
 
+  case object FlushIsBelieved extends Defect("a task does not wait for the parts of a batch that is split") {
+    override def believesFlush = true
+    override def favours(p: Profile): Profile = Defect.calm(p).copy(splits = 300)
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -121,6 +129,7 @@ private[simulation] object Defect {
     RunsShareIds,
     IdsAreReused,
     ClustersShareIds,
-    MarksAreOrphaned
+    MarksAreOrphaned,
+    FlushIsBelieved
   )
 }

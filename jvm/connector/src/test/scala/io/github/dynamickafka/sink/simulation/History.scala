@@ -16,7 +16,9 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
   import History._
 
   private val random = new Random(seed)
-  private val profile = defect.favours(Profile.of(random))
+  // Not drawn, so that the other histories stay as they are.
+  private val splits = if (seed % 3 == 0) 300 else 0
+  private val profile = defect.favours(Profile.of(random).copy(splits = splits))
   private val choices = new RandomChoices(random, profile)
   private val world =
     new World(s"w${numbers.incrementAndGet()}", choices, profile.isExclusive, defect, isRecording)
@@ -30,6 +32,7 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
     world.leads += "b" ->
       (if (profile.isAlias) world.leads("a") else world.newKafka(300000L, random.nextBoolean()))
     world.faults = profile.faults
+    world.splits = profile.splits
     while (world.steps < Steps && world.violations.isEmpty) turn()
     val end = settled()
     // Their producers are closed in real time.

@@ -61,7 +61,7 @@ private[simulation] final class ModelProducer(world: World, driver: Driver, clus
   private var id = ""
   private var producerId = 0L
   private var epoch = 0
-  private var records = Vector.empty[String]
+  private var records = Vector.empty[(String, Callback)]
 
   override def begin(transactionalId: String): Unit = {
     val opener = Opener(driver, driver.opening, cluster)
@@ -75,15 +75,22 @@ private[simulation] final class ModelProducer(world: World, driver: Driver, clus
     }
   }
 
-  override def send(record: Record, callback: Callback): Unit = records :+= new String(record.value, UTF_8)
+  override def send(record: Record, callback: Callback): Unit = {
+    records :+= (new String(record.value, UTF_8) -> callback)
+    if (world.defect.believesFlush) callback.onCompletion(null, null)
+  }
   override def partitions(topic: String): Int = 1
 
   override def complete(transactionalId: String, producerId: Long, partitions: Set[TopicPartition]): Unit =
     throw new IllegalStateException("no marker is missing")
 
+  /** Does not wait for the parts of a batch that is split. */
   override def flush(): Unit = world.kafka(cluster, s"write $id") { k =>
-    if (!k.append(id, producerId, epoch, records, world.nowMs)) throw new ProducerFencedException(id)
-    records = Vector.empty
+    val isSplit = records.size > 1 && world.splits > 0 && world.choices.chance(world.splits)
+    val (now, later) = records.splitAt(if (isSplit) records.size / 2 else records.size)
+    if (!k.append(id, producerId, epoch, now.map(_._1), world.nowMs)) throw new ProducerFencedException(id)
+    records = later
+    if (!world.defect.believesFlush) now.foreach(_._2.onCompletion(null, null))
   }
 
   override def prepare(): ResumableProducer.Handle = ResumableProducer.Handle(producerId, epoch.toShort)

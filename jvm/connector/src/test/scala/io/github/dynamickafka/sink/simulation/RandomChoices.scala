@@ -90,7 +90,8 @@ private[simulation] final case class Profile(
     mostAlive: Int,
     copies: Int,
     restores: Int,
-    replayLost: Boolean
+    replayLost: Boolean,
+    splits: Int
 )
 
 private[simulation] object Profile {
@@ -114,7 +115,8 @@ private[simulation] object Profile {
       mostAlive = if (isExclusive) 1 + random.nextInt(2) else 1,
       copies = any(0, 0, 200),
       restores = any(0, 0, 300),
-      replayLost = random.nextInt(4) == 0
+      replayLost = random.nextInt(4) == 0,
+      splits = 0
     )
   }
 }

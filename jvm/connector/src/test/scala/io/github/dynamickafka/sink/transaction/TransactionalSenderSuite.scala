@@ -2,8 +2,10 @@ package io.github.dynamickafka.sink.transaction
 
 import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.errors.SaslAuthenticationException
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.testkit.TimeLimit
@@ -20,9 +22,27 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     var ended = Vector.empty[String]
     var failsAt = Set.empty[String]
 
-    val pool = new TransactionPool(settings => new Silent(settings.cluster), 60000L, clock)
+    /** Whether producers split batches, and `flush` does not wait for the parts. */
+    var splits = false
 
-    val sender = new TransactionalSender(
+    /** The number of records that were answered when a transaction was prepared. */
+    var answered = Vector.empty[Int]
+
+    /** Producers that are older than this one have outdated credentials. */
+    var stale = 0
+    var created = 0
+    var killed = 0
+    val pool = new TransactionPool(
+      settings => {
+        created += 1
+        new Silent(settings.cluster, created)
+      },
+      60000L,
+      clock
+    )
+
+    val sender: TransactionalSender = newSender()
+    def newSender() = new TransactionalSender(
       id => new ProducerSettings(id, Map("bootstrap.servers" -> "x:1")),
       pool,
       TaskAttempt(4, cluster => s"id-$cluster", retried = false),
@@ -35,24 +55,35 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
 
     def commit(): TaskTransactions = sender.commit().asInstanceOf[TaskTransactions]
 
-    private final class Silent(cluster: String) extends ResumableProducer {
+    private final class Silent(cluster: String, number: Int) extends ResumableProducer {
+      private var sent = Vector.empty[Callback]
+      private var written = 0
       override def complete(id: String, producerId: Long, partitions: Set[TopicPartition]): Unit = ()
       override def begin(transactionalId: String): Unit = {
+        if (number < stale) throw new SaslAuthenticationException("refused")
         begun :+= transactionalId
         // A coordinator that is slow to answer may have begun the transaction before.
         clock.advanceMs(if (cluster == "slow") 500L else 0L)
       }
-      override def send(record: Record, callback: Callback): Unit = ()
-      override def flush(): Unit = clock.advanceMs(20L)
-      override def prepare(): ResumableProducer.Handle =
+      override def send(record: Record, callback: Callback): Unit = sent :+= callback
+      override def flush(): Unit = {
+        clock.advanceMs(20L)
+        val done = if (splits) sent.take(math.max(1, sent.size / 2)) else sent
+        sent = sent.drop(done.size)
+        written += done.size
+        done.foreach(_.onCompletion(null, null))
+      }
+      override def prepare(): ResumableProducer.Handle = {
+        answered :+= written
         if (failsAt(cluster)) throw new IllegalStateException("no transaction is open")
         else ResumableProducer.Handle(7L, 3)
+      }
       override def partitions(topic: String): Int = 1
       override def abort(): Unit = ended :+= s"abort of $cluster"
       override def commit(id: String, handle: ResumableProducer.Handle): Unit = ()
       override def abort(id: String, handle: ResumableProducer.Handle): Unit =
         ended :+= s"abort of prepared $id"
-      override def kill(): Unit = ()
+      override def kill(): Unit = killed += 1
     }
   }
 
@@ -78,6 +109,32 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     assert(scene.pool.size == 3)
     scene.sender.close()
     assert(scene.ended.size == 3)
+  }
+
+  test("a transaction is prepared when each of its records is answered, not when flush() returns") {
+    val scene = new Scene
+    scene.splits = true
+    (1 to 9).foreach(_ => scene.send("blue"))
+    (1 to 3).foreach(_ => scene.send("green"))
+    val told = scene.commit()
+    assert(scene.answered == Seq(9, 3) && told.prepared.map(_.rows) == Seq(9L, 3L))
+  }
+
+  test("if the credentials of an idle producer are refused, all idle ones are closed, and a new one begins the transaction") {
+    val scene = new Scene
+    val senders = (1 to 3).map(_ => scene.newSender())
+    senders.foreach(_.send("blue", new Record("t", Array[Byte](1))))
+    senders.foreach(_.commit())
+    assert(scene.pool.size == 3)
+    scene.stale = 4
+    scene.send("blue")
+    assert(scene.created == 4 && scene.killed == 3 && scene.pool.size == 0)
+    assert(scene.commit().prepared.map(_.rows) == Seq(1L))
+    // The credentials are wrong: each attempt is another log-in.
+    scene.stale = 100
+    val refused = scene.newSender()
+    intercept[DynamicKafkaRuntimeException](refused.send("blue", new Record("t", Array[Byte](1))))
+    assert(scene.created == 5 && scene.killed == 5)
   }
 
   test("an executor with an untested version of Kafka's client refuses to open a transaction") {
