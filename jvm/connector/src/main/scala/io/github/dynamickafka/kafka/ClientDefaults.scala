@@ -43,9 +43,11 @@ private[dynamickafka] object ClientDefaults {
     "receive.buffer.bytes" -> "-1"
   )
 
+  val batchSize: Int = 256 * 1024
+
   /** With Kafka's defaults of 16 KiB and 0 ms, the records of a task result in many small requests. */
   val producerBatches: Seq[(String, String)] = Seq(
-    "batch.size" -> (256 * 1024).toString,
+    "batch.size" -> batchSize.toString,
     "linger.ms" -> "5"
   )
 

@@ -27,7 +27,7 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TwoPhaseCommit}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TopicLimits, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{Claim, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
@@ -99,6 +99,7 @@ private[sink] final class SinkRun(
     clock,
     PlannedDeferrals.ofDriver
   )
+  private val topics = new WrittenTopics(clusters)
   private val timeouts = new TransactionTimeouts(clusters)
   private val failover = Option.when(options.failover)(
     new WriteFailover(
@@ -160,6 +161,7 @@ private[sink] final class SinkRun(
       options.streamId,
       options.partitioner,
       options.deadLetters,
+      options.deadLetters.flatMap(_.cluster).flatMap(known.problem),
       options.guarantee,
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
@@ -167,7 +169,8 @@ private[sink] final class SinkRun(
           idSets.current,
           commits.lastCommitted,
           commits.replay,
-          journal.fold("-")(_.path)
+          journal.fold("-")(_.path),
+          if (options.deadLetters.isDefined) next.limits else Map.empty
         )
       ),
       open
@@ -264,12 +267,10 @@ private[sink] final class SinkRun(
     if (connected.isEmpty && exactlyOnce)
       ResumableProducer.problem.foreach(why => throw Errors.exactlyOnceRefused(why))
     val known = topology.clusters.keySet.toSet
-    for (d <- options.deadLetters; id <- d.cluster if !known(id))
-      throw Errors.invalidOption(
-        SinkOptionSpecs.DeadLetterCluster.name,
-        id,
-        s"the cluster is not in the metadata, which has ${known.toSeq.sorted.mkString(", ")}."
-      )
+    // Later it is a reason to refuse dead letters, and not to end a query that may have none.
+    if (connected.isEmpty)
+      for (d <- options.deadLetters; id <- d.cluster; why <- topology.problem(id))
+        throw Errors.invalidOption(SinkOptionSpecs.DeadLetterCluster.name, id, s"$why.")
     val scope = new ClusterScope(options.clusters, known)
     val properties = topology.clusters.map { case (id, cluster) =>
       id -> scope.producer(id, cluster.properties)
@@ -285,6 +286,7 @@ private[sink] final class SinkRun(
   private def newPlan(topology: WriteTopology, properties: Map[String, ProducerProperties]): SinkPlan = {
     val written = topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
     val timeout = if (exactlyOnce) timeouts.of(properties, written) else Map.empty[String, Long]
+    val limits = topics.limits(topology)
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)
       case _ => Nil
@@ -292,11 +294,17 @@ private[sink] final class SinkRun(
     SinkPlan(
       topology,
       properties.map { case (id, p) =>
-        val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++ partitioner
+        val more = timeout.get(id).map(ms => TransactionTimeouts.Property -> ms.toString).toSeq ++
+          WrittenTopics.batchSize(
+            p.client.get(WrittenTopics.BatchSize),
+            limits.get(id).toSeq.flatMap(_.values)
+          )
+            .map(WrittenTopics.BatchSize -> _.toString) ++ partitioner
         val settings = new ProducerSettings(id, p.client).and(more: _*)
         id -> (if (exactlyOnce) TransactionTimeLimits.ofTasks(settings) else settings)
       },
-      timeout.getOrElse(_, Long.MaxValue)
+      timeout.getOrElse(_, Long.MaxValue),
+      limits
     )
   }
 }
@@ -304,11 +312,13 @@ private[sink] final class SinkRun(
 /**
  * @param producers by cluster id
  * @param timeoutMs `transaction.timeout.ms` of a cluster
+ * @param limits by cluster id and topic, as far as they are known
  */
 private[sink] final case class SinkPlan(
     topology: WriteTopology,
     producers: Map[String, ProducerSettings],
-    timeoutMs: String => Long
+    timeoutMs: String => Long,
+    limits: Map[String, Map[String, TopicLimits]]
 ) {
   def leftOut: Set[String] = topology.leftOut
 }

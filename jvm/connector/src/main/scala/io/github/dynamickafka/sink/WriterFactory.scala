@@ -9,6 +9,7 @@ import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, Deliver
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.schemaregistry.Frame
+import io.github.dynamickafka.sink.commit.TopicLimits
 import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
@@ -33,6 +34,7 @@ import io.github.dynamickafka.topology.WriteStream
  * @param ofClusters by cluster id, where records have another format or registry
  * @param ids those of the schemas that the driver has asked registries for
  * @param producers by cluster id
+ * @param deadLettersRefused why none can be written to the chosen cluster
  * @param exactlyOnce settings of exactly-once delivery
  * @param open receives the transactions of each task that has finished
  */
@@ -46,6 +48,7 @@ private[sink] final case class WriterFactory(
     defaultStream: Option[String],
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
+    deadLettersRefused: Option[String],
     guarantee: DeliveryGuarantee,
     exactlyOnce: Option[WriterFactory.Transactions],
     open: Option[OpenTransactions]
@@ -64,12 +67,33 @@ private[sink] final case class WriterFactory(
     val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
     val picker = new PartitionPicker(partitioner, lanes.partitions, lanes.partitionsNow, partition)
-    new RowWriter(columns, ofClusters, ids, new RecordRouting(router, picker, deadLetters), lanes, open)
+    new RowWriter(
+      columns,
+      ofClusters,
+      ids,
+      new RecordRouting(router, picker, deadLetters, deadLettersRefused),
+      lanes,
+      open,
+      replacement
+    )
   }
+
+  /** The dead letter for a record that brokers would refuse. */
+  private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
+    letters <- deadLetters
+    limits <- exactlyOnce.flatMap(_.limits.get(cluster)).flatMap(_.get(record.topic))
+    reason <- limits.refuses(
+      record.key != null,
+      Option(record.timestamp).map(_.longValue),
+      Clock.System.currentTimeMillis()
+    )
+    letter <- RecordRouting.letter(letters.topic)(cluster, record, reason)
+  } yield letter
 
   private def shared: TaskSender = {
     val waits = guarantee != DeliveryGuarantee.None
-    new SharedSender(producers, SharedProducers.shared, waits, Clock.System)
+    val letter = deadLetters.filter(_ => waits).map(d => RecordRouting.letter(d.topic) _)
+    new SharedSender(producers, SharedProducers.shared, waits, Clock.System, letter)
   }
 
   private def transactions(t: WriterFactory.Transactions, partition: Int, epoch: Long): TaskSender = {
@@ -98,13 +122,16 @@ private[sink] object WriterFactory {
    * @param lastCommitted the last batch that is already written
    * @param replay the parts of a batch that must be written again
    * @param journal the path of the journal, for error messages
+   * @param limits of topics by cluster, to recognize records that brokers would refuse: Kafka's client refuses to continue a transaction
+   *               with such a record
    */
   final case class Transactions(
       name: TransactionName,
       idSet: Int,
       lastCommitted: Option[Long],
       replay: Option[LostParts],
-      journal: String
+      journal: String,
+      limits: Map[String, Map[String, TopicLimits]] = Map.empty
   ) {
 
     /** Whether the batch is written already. */
@@ -121,14 +148,19 @@ private[sink] object WriterFactory {
   }
 }
 
-/** Writes the rows of one task. */
+/**
+ * Writes the rows of one task.
+ *
+ * @param replacement what is written in place of a record; None: the record itself
+ */
 private[sink] final class RowWriter(
     columns: InputColumns,
     ofClusters: Map[String, ClusterColumns],
     ids: Map[Frame.Place, Int],
     routing: RecordRouting,
     lanes: TaskSender,
-    open: Option[OpenTransactions]
+    open: Option[OpenTransactions],
+    replacement: (String, Record) => Option[(String, Record)]
 ) extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
   private val read = columns.reader()
@@ -140,8 +172,9 @@ private[sink] final class RowWriter(
   private val send: (String, Record) => Unit = (cluster, routed) => {
     val record =
       (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed, current)
-    lanes.send(cluster, record)
-    counter.add(cluster, record)
+    val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
+    lanes.send(to, sent)
+    counter.add(to, sent)
   }
 
   override def write(row: InternalRow): Unit = {

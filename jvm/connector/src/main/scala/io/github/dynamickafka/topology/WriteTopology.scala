@@ -17,6 +17,15 @@ private[dynamickafka] final case class WriteTopology(
   /** The clusters that at least one stream leaves out. */
   def leftOut: Set[String] = streams.values.flatMap(_.leftOut).toSet
 
+  /** Why nothing can be written to a cluster; None: at least one stream takes writes on it. */
+  def problem(cluster: String): Option[String] = {
+    val entries = streams.values.flatMap(_.entry(cluster)).toSeq
+    if (entries.isEmpty)
+      Some(s"the cluster is not in the metadata, which has ${clusters.keys.mkString(", ")}")
+    else if (entries.exists(_.closed.isEmpty)) None
+    else entries.head.closed.map(why => s"the cluster takes no writes: $why")
+  }
+
   /** Routes to none of these clusters where a stream has others; see [[WriteStream.without]]. */
   def without(ids: Set[String]): WriteTopology =
     if (ids.isEmpty) this else copy(streams = streams.map { case (id, s) => id -> s.without(ids) })

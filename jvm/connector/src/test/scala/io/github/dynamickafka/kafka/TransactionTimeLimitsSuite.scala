@@ -31,7 +31,9 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
     Seq("20000", "6000").foreach(mine => assert(limit("request.timeout.ms" -> mine).contains(mine)))
   }
 
-  test("a request is not longer than the delivery.timeout.ms of the user, in any attempt, or Kafka would refuse both") {
+  test(
+    "a request is not longer than the delivery.timeout.ms of the user, in any attempt, or Kafka would refuse both"
+  ) {
     Seq("3000", "6000", "20000", "30000").foreach { delivery =>
       val mine = settings("delivery.timeout.ms" -> delivery, "linger.ms" -> "5")
       Seq(ofTasks(mine), ofRetry(ofTasks(mine))).foreach(attempt =>
@@ -50,7 +52,9 @@ class TransactionTimeLimitsSuite extends AnyFunSuite with TimeLimit {
 
   test("a property of the user is kept, for each client") {
     val chosen = Map("request.timeout.ms" -> "20000", "socket.connection.setup.timeout.ms" -> "3000")
-    assert(ofTasks(settings(chosen.toSeq: _*)).properties == settings(chosen.toSeq: _*).properties && ofDriver(chosen, 0, 60000L).isEmpty)
+    assert(ofTasks(settings(chosen.toSeq: _*)).properties == settings(
+      chosen.toSeq: _*
+    ).properties && ofDriver(chosen, 0, 60000L).isEmpty)
     assert(ofDriver(chosen.take(1), 0, 60000L).keySet == Set("socket.connection.setup.timeout.ms"))
   }
 }

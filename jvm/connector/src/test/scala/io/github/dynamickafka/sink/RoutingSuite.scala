@@ -105,6 +105,30 @@ class RoutingSuite extends SinkTest {
     }
   }
 
+  for (guarantee <- Seq("at-least-once", "exactly-once"))
+    test(
+      s"$guarantee: rows that brokers refuse are dead letters, and the other rows of their batches are written"
+    ) {
+      target { t =>
+        val (topic, dead) = (newTopic("compacted"), newTopicOn(1, blue))
+        blue.createTopic(topic, 1, Map("cleanup.policy" -> "compact"))
+        t.out(Entry("blue", blue, topic))
+        val all = spark.range(0L, 30L, 1L, 1).selectExpr(
+          "if(id = 7, null, concat('k', id)) as key",
+          "cast(id as string) as value",
+          "if(id = 11, current_timestamp() + interval 3 hours, current_timestamp()) as timestamp"
+        )
+        val options = Seq("deliveryGuarantee" -> guarantee, "kafka.linger.ms" -> "1000")
+        assert(failure(t.save(all, options: _*)).getMessage.contains("WRITE_FAILED"))
+        t.save(all, options :+ ("deadLetterTopic" -> dead): _*)
+        assert(values(blue, topic).map(_.toInt).toSet == (0 until 30).toSet - 7 - 11)
+        assert(values(blue, dead) == Seq("11", "7"))
+        assert(headers(blue, dead).forall(h =>
+          h("dynamic-kafka-topic") == topic && h("dynamic-kafka-cluster") == "blue"
+        ))
+      }
+    }
+
   Seq("at-least-once", "exactly-once").foreach { guarantee =>
     test(s"$guarantee: a row that cannot be routed fails the job with the reason") {
       target { t =>

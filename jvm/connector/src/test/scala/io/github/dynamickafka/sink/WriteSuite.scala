@@ -100,6 +100,19 @@ class WriteSuite extends SinkTest {
     }
   }
 
+  guarantees.tail.foreach { guarantee =>
+    test(s"$guarantee: a topic that takes less than a batch of the default size") {
+      target { t =>
+        val topic = newTopic("limited")
+        blue.createTopic(topic, 1, Map("max.message.bytes" -> "20000"))
+        t.out(Entry("blue", blue, topic))
+        val all = spark.range(0L, 400L, 1L, 1).selectExpr("concat(id, repeat('a', 1000)) as value")
+        t.save(all, "deliveryGuarantee" -> guarantee, "kafka.linger.ms" -> "1000")
+        assert(values(blue, topic).size == 400)
+      }
+    }
+  }
+
   guarantees.foreach { guarantee =>
     test(s"$guarantee: a job writes each record once, and equal keys to the same cluster") {
       target { t =>

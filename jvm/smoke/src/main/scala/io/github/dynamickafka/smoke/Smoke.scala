@@ -73,7 +73,10 @@ object Smoke {
     rows.write.format("dynamic-kafka").options(options).mode("append")
       .option("streamId", Small).option("deliveryGuarantee", "exactly-once")
       .option("checkpointLocation", Files.createTempDirectory("dynamic-kafka-smoke-jobs-").toString)
-      .option("kafka.compression.type", "lz4").option("kafka.batch.size", "1000").option("kafka.linger.ms", "1000")
+      .option(
+        "kafka.compression.type",
+        "lz4"
+      ).option("kafka.batch.size", "1000").option("kafka.linger.ms", "1000")
       .save()
     val found = clusters.flatMap(_.dump(Small, committedOnly = true).map(_.value))
     check("a write with batches that are split", found, rows.collect().map(_.getString(0)).toSeq)
@@ -90,7 +93,8 @@ object Smoke {
     val addresses =
       entries(c => s""""${c.name}":{"properties":{"bootstrap.servers":"${c.bootstrapServers}"}}""")
     def topics(topic: String) = entries(c => s""""${c.name}":{"topics":["$topic"]}""")
-    val streams = Seq(Topic, Small).map(topic => s""""$topic":{"clusters":${topics(topic)}}""").mkString("{", ",", "}")
+    val streams =
+      Seq(Topic, Small).map(topic => s""""$topic":{"clusters":${topics(topic)}}""").mkString("{", ",", "}")
     s"""{"version":1,"clusters":$addresses,"streams":$streams}"""
   }
 }

@@ -57,6 +57,16 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     catch { case _: AuthorizationException => None }
   }
 
+  override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
+    val of = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
+    admin.describeConfigs(of.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
+      try {
+        val config = get(asked, math.min(timeoutMs, LongestLimitsMs))
+        Some(of(resource) -> TopicLimits(name => Option(config.get(name)).flatMap(c => Option(c.value))))
+      } catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
+    }
+  }
+
   /** Twice, because after the first time the client asks another broker: one of them may be frozen. */
   override def respond(timeoutMs: Long): Unit = {
     def ask(): Unit = {
@@ -139,6 +149,9 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
 }
 
 private[commit] object KafkaTransactionAdmin {
+
+  /** A batch can do without the limits of topics, and a cluster that does not respond delays it anyway. */
+  private val LongestLimitsMs = 5000L
   private val log = LoggerFactory.getLogger(classOf[KafkaTransactionAdmin])
 
   /** The answers of the brokers, in the order of their ids, and the failures of those that have none. */

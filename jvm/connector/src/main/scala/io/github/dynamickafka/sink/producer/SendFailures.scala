@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicReference
 
 import org.apache.kafka.clients.producer.RecordMetadata
 import org.apache.kafka.common.KafkaException
-import org.apache.kafka.common.errors.InterruptException
+import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
@@ -47,13 +47,21 @@ private[sink] object SendFailures {
       case e: KafkaException => throw error(settings, topic, e)
     }
 
+  /** Kafka's client does not say that brokers refuse its batches as too large again and again. */
+  private def hint(e: Throwable, settings: ProducerSettings): String = e match {
+    case _: TimeoutException =>
+      ". If 'max.message.bytes' of the topic is lower than 'batch.size' of the producer, " +
+        s"${settings.properties.getOrElse("batch.size", "16384")} bytes, lower 'kafka.batch.size'"
+    case _ => ""
+  }
+
   def error(settings: ProducerSettings, topic: String, e: Throwable): Throwable = {
     val cause = Redaction.scrub(e, settings.properties)
     Errors.writeFailed(
       settings.cluster,
       settings.bootstrapServers,
       s"topic $topic",
-      s"${cause.getClass.getSimpleName}: ${cause.getMessage}",
+      s"${cause.getClass.getSimpleName}: ${cause.getMessage}${hint(e, settings)}",
       cause
     )
   }

@@ -6,7 +6,11 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.producer.{KafkaProducer, Producer}
 import org.apache.kafka.common.KafkaException
-import org.apache.kafka.common.errors.{ClusterAuthorizationException, ProducerFencedException, TimeoutException}
+import org.apache.kafka.common.errors.{
+  ClusterAuthorizationException,
+  ProducerFencedException,
+  TimeoutException
+}
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
@@ -115,7 +119,9 @@ private[dynamickafka] object SharedProducers {
    * brokers again, and its records wait until then.
    */
   def isFatal(error: Throwable): Boolean =
-    ClusterFailure.isRefused(error) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
+    ClusterFailure.isRefused(
+      error
+    ) || error.isInstanceOf[TimeoutException] || error.getClass == classOf[KafkaException] ||
       error.isInstanceOf[ClusterAuthorizationException] || error.isInstanceOf[ProducerFencedException]
 
   private def close(shared: Shared): Unit =

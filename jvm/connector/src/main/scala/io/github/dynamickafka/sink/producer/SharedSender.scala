@@ -3,7 +3,6 @@ package io.github.dynamickafka.sink.producer
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.producer.Callback
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
@@ -15,24 +14,38 @@ import io.github.dynamickafka.time.Clock
  * For `none` and `at-least-once`: uses producers that all tasks of an executor share.
  *
  * @param waits whether a task waits until all its records are acknowledged
+ * @param letter the dead letter for a record of a cluster that brokers refuse, given the reason; None: there are no dead letters
  */
 private[dynamickafka] final class SharedSender(
     settings: String => ProducerSettings,
     producers: SharedProducers,
     waits: Boolean,
-    clock: Clock
+    clock: Clock,
+    letter: Option[(String, Record, String) => Option[(String, Record)]] = None
 ) extends TaskSender {
   private val failures =
     new SendFailures(e =>
       if (!waits)
         SharedSender.log.warn(s"A record was not written and is lost ('deliveryGuarantee' is 'none'): $e")
     )
+  private val refused = letter.map(new RefusedRecords(_))
   private val open = mutable.HashMap.empty[String, SharedSender.Used]
 
   override def send(cluster: String, record: Record): Unit = {
-    if (waits) failures.check()
+    if (waits) {
+      failures.check()
+      // Kept in memory no longer than necessary.
+      refused.filterNot(_.isEmpty).foreach(_.replace(sendNow))
+    }
+    sendNow(cluster, record)
+  }
+
+  private def sendNow(cluster: String, record: Record): Unit = {
     val used = this.used(cluster, record.topic)
-    onLease(used.lease, record.topic)(used.sent.send(record)(used.send))
+    onLease(used.lease, record.topic)(used.sent.send(record) { (record, answer) =>
+      val callback = refused.fold(answer)(_.callback(cluster, record, answer))
+      val _ = used.lease.producer.send(record, callback)
+    })
   }
 
   override def partitions(cluster: String, topic: String): Int = {
@@ -60,14 +73,22 @@ private[dynamickafka] final class SharedSender(
 
   override def commit(): WriterCommitMessage = {
     if (waits) {
-      open.values.foreach { used =>
-        onLease(used.lease, "of records that are not answered")(
-          used.sent.awaitAnswers(() => used.lease.producer.flush())
-        )
+      awaitAnswers()
+      while (refused.exists(!_.isEmpty)) {
+        refused.foreach(_.replace(sendNow))
+        awaitAnswers()
       }
-      failures.check()
     }
     SharedSender.Done
+  }
+
+  private def awaitAnswers(): Unit = {
+    open.values.foreach { used =>
+      onLease(used.lease, "of records that are not answered")(
+        used.sent.awaitAnswers(() => used.lease.producer.flush())
+      )
+    }
+    failures.check()
   }
 
   /** Does nothing: records that were sent stay, as at-least-once allows. */
@@ -91,11 +112,7 @@ private[sink] object SharedSender {
   private val log = LoggerFactory.getLogger(classOf[SharedSender])
 
   /** A producer with what the task has sent with it. */
-  private final class Used(val lease: SharedProducers.Lease, val sent: SentRecords) {
-    val send: (Record, Callback) => Unit = (record, answer) => {
-      val _ = lease.producer.send(record, answer)
-    }
-  }
+  private final class Used(val lease: SharedProducers.Lease, val sent: SentRecords)
 
   case object Done extends WriterCommitMessage
 }

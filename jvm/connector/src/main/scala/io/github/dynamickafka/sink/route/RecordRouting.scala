@@ -13,11 +13,14 @@ import io.github.dynamickafka.sink.row.OutputRow
 
 /**
  * Converts rows to Kafka records and routes them to clusters. A row that cannot be routed is a dead letter or an error.
+ *
+ * @param refused why no dead letters can be written to the chosen cluster
  */
 private[sink] final class RecordRouting(
     router: Router,
     picker: PartitionPicker,
-    deadLetters: Option[DeadLetterOptions]
+    deadLetters: Option[DeadLetterOptions],
+    refused: Option[String] = None
 ) {
   import RecordRouting._
 
@@ -40,6 +43,10 @@ private[sink] final class RecordRouting(
 
   private def letter(row: OutputRow, why: Unroutable, send: (String, Record) => Unit): Unit =
     deadLetters.flatMap(d => why.ownCluster.orElse(d.cluster).map(_ -> d.topic)) match {
+      case Some((cluster, _)) if why.ownCluster.isEmpty && refused.isDefined =>
+        throw why.copy(reason =
+          s"${why.reason}; 'deadLetterCluster' is '$cluster', but ${refused.mkString}"
+        ).error
       case Some((cluster, topic)) =>
         send(cluster, record(row, topic, None, row.headers ++ RecordRouting.reasons(why)))
       case None => throw why.error
@@ -58,6 +65,14 @@ private[sink] final class RecordRouting(
 
 private[sink] object RecordRouting {
   type Record = ProducerRecord[Array[Byte], Array[Byte]]
+
+  /** The dead letter for a record that brokers of its cluster refuse; None if it is one already. Without its timestamp. */
+  def letter(topic: String)(cluster: String, record: Record, reason: String): Option[(String, Record)] =
+    Option.when(record.topic != topic) {
+      val why = Unroutable(None, Some(cluster), Some(record.topic), reason, knownCluster = true)
+      val headers = record.headers.asScala.toSeq ++ reasons(why)
+      cluster -> new Record(topic, null, record.key, record.value, headers.asJava)
+    }
 
   /** The additional headers of a dead letter. */
   private def reasons(why: Unroutable): Seq[Header] =

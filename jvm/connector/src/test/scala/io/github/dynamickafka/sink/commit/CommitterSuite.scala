@@ -141,7 +141,9 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     assert(scene.requests(one) == Seq("commit", "look") && scene.requests(two).isEmpty)
   }
 
-  test("credentials that were rotated: producers that were idle are replaced, and the commit succeeds at once") {
+  test(
+    "credentials that were rotated: producers that were idle are replaced, and the commit succeeds at once"
+  ) {
     val scene = new Scene(one, two)
     assert(scene.commit(one).map(_._2) == Seq(Outcome.Committed))
     scene.all.kafka.rotateCredentials("blue")

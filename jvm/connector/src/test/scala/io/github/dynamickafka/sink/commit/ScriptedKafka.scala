@@ -112,7 +112,8 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   /** @param credentials what a client has read when it was opened */
   private def request(cluster: String, what: String, credentials: Int): Unit = {
     note(s"$cluster $what")
-    if (refusing(cluster) || credentials < rotations(cluster)) throw new SaslAuthenticationException(s"'$cluster' refuses")
+    if (refusing(cluster) || credentials < rotations(cluster))
+      throw new SaslAuthenticationException(s"'$cluster' refuses")
     if (down(cluster)) refuse(s"'$cluster' does not respond")
   }
 

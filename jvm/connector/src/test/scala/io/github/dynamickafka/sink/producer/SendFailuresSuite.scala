@@ -25,6 +25,7 @@ class SendFailuresSuite extends AnyFunSuite with TimeLimit {
     callback.onCompletion(metadata, new TimeoutException("a secret is too slow"))
     callback.onCompletion(metadata, new TimeoutException("another one"))
     val text = intercept[Exception](failures.check()).getMessage
+    assert(text.contains("lower 'kafka.batch.size'"))
     assert(text.contains("'blue'") && text.contains("topic orders") && text.contains("is too slow"))
     assert(!text.contains("a secret"))
   }

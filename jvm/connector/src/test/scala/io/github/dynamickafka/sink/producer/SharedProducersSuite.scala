@@ -3,18 +3,23 @@ package io.github.dynamickafka.sink.producer
 import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.producer.{MockProducer, ProducerRecord}
-import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{
+  InvalidTimestampException,
   RecordTooLargeException,
   SaslAuthenticationException,
   TimeoutException,
   TopicAuthorizationException
 }
 import org.apache.kafka.common.serialization.ByteArraySerializer
+import org.apache.kafka.common.{InvalidRecordException, KafkaException}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.sink.route.RecordRouting
 import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
@@ -115,6 +120,31 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
     val _ = sender.commit()
     val producer = scene.opened.get.head
     assert(producer.history.size == 5 && !producer.completeNext())
+  }
+
+  test("a record that brokers refuse becomes a dead letter, and the rest of its batch is sent again") {
+    val scene = new Scene
+    def letter(to: String, record: RecordRouting.Record, reason: String) =
+      RecordRouting.letter("dead")(to, record, reason)
+    val sender = new SharedSender(_ => blue, scene.producers, waits = true, scene.clock, Some(letter _))
+    (1 to 3).foreach(_ => scene.send(sender))
+    val producer = scene.opened.get.head
+    val others =
+      "Failed to append record because it was part of a batch which had one more more invalid records"
+    producer.errorNext(new KafkaException(others))
+    producer.errorNext(new InvalidTimestampException("Timestamp 7 is out of range"))
+    val _ = sender.commit()
+    assert(producer.history.asScala.map(_.topic).toSeq == Seq("t", "t", "t", "t", "dead"))
+    val headers = producer.history.asScala.last.headers.asScala.map(h => h.key -> new String(h.value)).toMap
+    assert(headers("dynamic-kafka-reason").contains("out of range") && headers("dynamic-kafka-topic") == "t")
+    // A dead letter that is refused fails the task.
+    scene.send(sender)
+    producer.errorNext(new InvalidRecordException("no key"))
+    sender.send("blue", new ProducerRecord("t", Array[Byte](1), Array[Byte](2)))
+    assert(producer.history.asScala.map(_.topic).drop(5).toSeq == Seq("t", "dead", "t"))
+    producer.errorNext(new InvalidRecordException("no key"))
+    val e = intercept[DynamicKafkaRuntimeException](sender.commit())
+    assert(e.getMessage.contains("topic dead"))
   }
 
   test("a producer that no task has used for a while is closed") {

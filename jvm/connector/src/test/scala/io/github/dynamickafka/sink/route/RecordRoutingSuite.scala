@@ -10,7 +10,7 @@ import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, Partiti
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{WriteEntry, WriteStream}
+import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
 
 /** Rows that have a destination, but that Kafka does not accept. */
 class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
@@ -31,12 +31,15 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
 
   private def sent(
       row: OutputRow,
-      deadLetters: Option[DeadLetterOptions]
+      deadLetters: Option[DeadLetterOptions],
+      refused: Option[String] = None
   ): Seq[(String, RecordRouting.Record)] = {
     val router = new Router(streams, ClusterRouting.Key, Some("s"), turn = 0L)
     val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, (_, _) => 1, 0)
     var all = Vector.empty[(String, RecordRouting.Record)]
-    new RecordRouting(router, picker, deadLetters).send(row)((cluster, record) => all :+= cluster -> record)
+    new RecordRouting(router, picker, deadLetters, refused).send(row)((cluster, record) =>
+      all :+= cluster -> record
+    )
     all
   }
 
@@ -53,6 +56,37 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
     assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW" && e.getMessage.contains("'x'"))
     val Seq((cluster, record)) = sent(lost, Some(DeadLetterOptions("dead", Some("b"))))
     assert(cluster == "b" && record.topic == "dead" && record.partition == null)
+  }
+
+  test(
+    "no dead letter is written to a deadLetterCluster that takes no writes; rows with a cluster of their own have theirs"
+  ) {
+    val lost = row.copy(cluster = Some("x"), invalid = None)
+    val to = Some(DeadLetterOptions("dead", Some("b")))
+    val closed = Some("the cluster takes no writes: it is draining")
+    val e = intercept[DynamicKafkaRuntimeException](sent(lost, to, closed))
+    assert(e.getCondition == "DYNAMIC_KAFKA.UNROUTABLE_ROW")
+    assert(
+      Seq("'x'", "'deadLetterCluster' is 'b'", "it is draining").forall(e.getMessage.contains(_)),
+      e.getMessage
+    )
+    assert(sent(row, to, closed).map(s => s._1 -> s._2.topic) == Seq("a" -> "dead"))
+  }
+
+  test("a cluster takes writes if a stream takes them on it") {
+    def entry(cluster: String, closed: Option[String]) =
+      WriteEntry(cluster, SortedMap("t" -> None), None, closed)
+    val draining = Some("it is draining")
+    val topology = WriteTopology(
+      SortedMap(
+        "s" -> WriteStream("s", Seq(entry("a", None), entry("b", draining), entry("c", draining))),
+        "u" -> WriteStream("u", Seq(entry("b", None)))
+      ),
+      SortedMap.from(Seq("a", "b", "c").map(id => id -> WriteCluster(id, Map.empty)))
+    )
+    assert(Seq("a", "b").flatMap(topology.problem).isEmpty)
+    assert(topology.problem("c").exists(_.contains("takes no writes: it is draining")))
+    assert(topology.problem("d").exists(_.contains("not in the metadata, which has a, b, c")))
   }
 
   test("with a dead letter topic it is written there, on its own cluster, with the rest of its headers") {

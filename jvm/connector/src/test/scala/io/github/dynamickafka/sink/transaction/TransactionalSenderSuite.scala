@@ -120,7 +120,9 @@ class TransactionalSenderSuite extends AnyFunSuite with TimeLimit {
     assert(scene.answered == Seq(9, 3) && told.prepared.map(_.rows) == Seq(9L, 3L))
   }
 
-  test("if the credentials of an idle producer are refused, all idle ones are closed, and a new one begins the transaction") {
+  test(
+    "if the credentials of an idle producer are refused, all idle ones are closed, and a new one begins the transaction"
+  ) {
     val scene = new Scene
     val senders = (1 to 3).map(_ => scene.newSender())
     senders.foreach(_.send("blue", new Record("t", Array[Byte](1))))
