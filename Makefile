@@ -74,7 +74,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
-	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) TESTS=all SEED=$$seed &&) \
+	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
 	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-lineage simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
@@ -101,7 +101,7 @@ smoke-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## A read and 
 
 # Suites that depend on the version of Kafka's client; compiled with it, in a directory of their own.
 CLIENTS ?= 4.3.1
-# Those of `make test-all`: one whose `flush` does not wait for the parts of a batch, and the newest of later minors.
+# Those of `make test-all`: one whose `flush` does not wait for the parts of a batch, and later ones.
 ALL_CLIENTS := 3.9.1 4.1.1 4.3.1
 CLIENT_SUITES := *.sink.* *.kafka.* *ClusterPropertiesSuite *ClientNamesSuite *.source.read.*
 test-clients: $(VENV)/ready ## The sink and the reader with another Kafka client: CLIENTS=4.1.1
