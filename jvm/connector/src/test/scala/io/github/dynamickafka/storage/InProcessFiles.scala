@@ -23,7 +23,8 @@ class InProcessFiles extends LocalFileSystem(new RawInProcessFiles)
 
 class RawInProcessFiles extends RawLocalFileSystem {
   override def setPermission(path: Path, permission: FsPermission): Unit = {
-    val text = permission.getUserAction.SYMBOL + permission.getGroupAction.SYMBOL + permission.getOtherAction.SYMBOL
+    val text =
+      permission.getUserAction.SYMBOL + permission.getGroupAction.SYMBOL + permission.getOtherAction.SYMBOL
     val _ = Files.setPosixFilePermissions(pathToFile(path).toPath, PosixFilePermissions.fromString(text))
   }
 }

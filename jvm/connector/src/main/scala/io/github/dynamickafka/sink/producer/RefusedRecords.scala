@@ -3,9 +3,9 @@ package io.github.dynamickafka.sink.producer
 import java.util.concurrent.ConcurrentLinkedQueue
 
 import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.InvalidRecordException
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException}
-import org.apache.kafka.common.InvalidRecordException
 
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 
@@ -52,5 +52,7 @@ private[sink] object RefusedRecords {
 
   /** What Kafka's client reports for the other records of the batch; it has no class of its own. */
   private def isInnocent(e: Exception): Boolean =
-    e.getClass == classOf[KafkaException] && e.getMessage != null && e.getMessage.contains("part of a batch which had")
+    e.getClass == classOf[KafkaException] && e.getMessage != null && e.getMessage.contains(
+      "part of a batch which had"
+    )
 }

@@ -21,7 +21,9 @@ class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
     assert(refused(limits()).forall(!_))
   }
 
-  test("the batches of a producer fit into the smallest of its topics, unless the user has chosen their size") {
+  test(
+    "the batches of a producer fit into the smallest of its topics, unless the user has chosen their size"
+  ) {
     val some = Seq("1048588", "20000", "100000").map(n => limits("max.message.bytes" -> n))
     assert(WrittenTopics.batchSize(Some("262144"), some).contains(19488))
     assert(WrittenTopics.batchSize(Some("16384"), some).isEmpty)
