@@ -106,7 +106,7 @@ private final class OffsetBenchmark(clusters: Int, partitions: Int) {
     "decode" -> (() => CompositeOffsetJson.read(text)),
     "reconcile" -> (() => Reconcile(start, topology, 0L, rules)),
     "advance" -> { () =>
-      val advance = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail)
+      val advance = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
       advance.offset(BudgetShare(advance.spans.map(_.lag), size.toLong * 5))
     },
     "between" -> (() => OffsetRange.between(start, end))
