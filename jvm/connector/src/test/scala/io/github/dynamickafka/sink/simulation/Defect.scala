@@ -19,6 +19,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def id(cluster: String): String = cluster
   def changesIdSets: Boolean = true
 
+  /** Whether a task takes the answer to a record that was refused for a success. */
+  def ignoresRefusals: Boolean = false
+
   /** Whether a task takes the return of `flush` for the answer to all of its records. */
   def believesFlush: Boolean = false
   def comparesKafkaIds: Boolean = true
@@ -107,6 +110,11 @@ private[simulation] object Defect {
     override def favours(p: Profile): Profile = Defect.calm(p).copy(splits = 300)
   }
 
+  case object RefusalsAreIgnored extends Defect("a task ignores that a broker has refused a record") {
+    override def ignoresRefusals = true
+    override def favours(p: Profile): Profile = Defect.calm(p).copy(refusals = 30)
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -130,6 +138,7 @@ private[simulation] object Defect {
     IdsAreReused,
     ClustersShareIds,
     MarksAreOrphaned,
-    FlushIsBelieved
+    FlushIsBelieved,
+    RefusalsAreIgnored
   )
 }

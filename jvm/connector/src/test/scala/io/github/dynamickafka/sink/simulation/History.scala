@@ -18,7 +18,9 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
   private val random = new Random(seed)
   // Not drawn, so that the other histories stay as they are.
   private val splits = if (seed % 3 == 0) 300 else 0
-  private val profile = defect.favours(Profile.of(random).copy(splits = splits))
+  private val refusals = if (seed % 7 == 1) 30 else 0
+  private val profile =
+    defect.favours(Profile.of(random).copy(splits = splits, refusals = refusals))
   private val choices = new RandomChoices(random, profile)
   private val world =
     new World(s"w${numbers.incrementAndGet()}", choices, profile.isExclusive, defect, isRecording)
@@ -33,6 +35,7 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
       (if (profile.isAlias) world.leads("a") else world.newKafka(300000L, random.nextBoolean()))
     world.faults = profile.faults
     world.splits = profile.splits
+    world.refusals = profile.refusals
     while (world.steps < Steps && world.violations.isEmpty) turn()
     val end = settled()
     // Their producers are closed in real time.
@@ -77,6 +80,7 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
     alive.foreach(world.kill)
     world.down = Set.empty
     world.faults = 0
+    world.refusals = 0
     val ends = Iterator.continually {
       world.advanceMs(1000L)
       val last = start(Main)

@@ -7,7 +7,11 @@ import org.apache.kafka.clients.admin.TransactionState._
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.TopicPartition
-import org.apache.kafka.common.errors.{InvalidProducerEpochException, ProducerFencedException}
+import org.apache.kafka.common.errors.{
+  InvalidProducerEpochException,
+  InvalidTimestampException,
+  ProducerFencedException
+}
 
 import io.github.dynamickafka.sink.commit.{Seen, TransactionAdmin}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
@@ -88,9 +92,14 @@ private[simulation] final class ModelProducer(world: World, driver: Driver, clus
   override def flush(): Unit = world.kafka(cluster, s"write $id") { k =>
     val isSplit = records.size > 1 && world.splits > 0 && world.choices.chance(world.splits)
     val (now, later) = records.splitAt(if (isSplit) records.size / 2 else records.size)
-    if (!k.append(id, producerId, epoch, now.map(_._1), world.nowMs)) throw new ProducerFencedException(id)
+    val (refused, taken) =
+      if (world.refusals == 0) (Vector.empty, now)
+      else now.partition(_ => world.choices.chance(world.refusals))
+    if (!k.append(id, producerId, epoch, taken.map(_._1), world.nowMs)) throw new ProducerFencedException(id)
     records = later
-    if (!world.defect.believesFlush) now.foreach(_._2.onCompletion(null, null))
+    val error = if (world.defect.ignoresRefusals) null else new InvalidTimestampException("too late")
+    refused.foreach(_._2.onCompletion(null, error))
+    if (!world.defect.believesFlush) taken.foreach(_._2.onCompletion(null, null))
   }
 
   override def prepare(): ResumableProducer.Handle = ResumableProducer.Handle(producerId, epoch.toShort)

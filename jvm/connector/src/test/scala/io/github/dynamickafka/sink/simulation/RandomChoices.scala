@@ -91,7 +91,8 @@ private[simulation] final case class Profile(
     copies: Int,
     restores: Int,
     replayLost: Boolean,
-    splits: Int
+    splits: Int,
+    refusals: Int
 )
 
 private[simulation] object Profile {
@@ -116,7 +117,8 @@ private[simulation] object Profile {
       copies = any(0, 0, 200),
       restores = any(0, 0, 300),
       replayLost = random.nextInt(4) == 0,
-      splits = 0
+      splits = 0,
+      refusals = 0
     )
   }
 }

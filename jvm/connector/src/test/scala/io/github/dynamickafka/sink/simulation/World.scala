@@ -47,6 +47,9 @@ private[simulation] final class World(
   /** Failures of requests, out of a thousand. */
   var faults = 0
 
+  /** Records that brokers refuse, out of a thousand. */
+  var refusals = 0
+
   /** Batches that producers split, out of a thousand. */
   var splits = 0
 
