@@ -34,7 +34,8 @@ private[ahead] final class Agent[Q, A](
   /** The time of the request whose response is the newest, in monotonic milliseconds. */
   def askedAt: Long = newest.sentAt
 
-  def takes(question: Q): Boolean = rules.isSame(newest.question, question)
+  def takes(question: Q): Boolean =
+    rules.isSame(newest.question, question) && rules.suffices(question, newest.answer)
 
   /** Whether the newest response, however old, has something to read. */
   def hasNews(question: Q): Boolean =
@@ -88,9 +89,11 @@ private[ahead] final class Agent[Q, A](
 
   /**
    * The newest response, if a trigger may use it. One that took longer than its age may be is used once, whatever its
-   * age: otherwise a slow cluster would never be read.
+   * age: otherwise a slow cluster would never be read. One that is old because the last batch was long is not used.
    */
-  def usable(): Option[A] = Option.when(isYoung || !isUsed)(newest.answer)
+  def usable(): Option[A] = Option.when(isYoung || (!isUsed && tookMs > maxAgeMs))(newest.answer)
+
+  private def tookMs: Long = newest.receivedAt - newest.sentAt
 
   def use(): Option[A] = {
     val found = usable()
@@ -111,8 +114,10 @@ private[ahead] final class Agent[Q, A](
    */
   def awaited(isIdle: Boolean): Option[(CompletableFuture[_], Long)] =
     pending.filterNot(_.answer.isDone).flatMap { p =>
-      val isNear = newest.receivedAt - newest.sentAt <= NearMs
-      val waitMs = if (!isYoung) math.min(maxAgeMs, FreshMs) else if (isIdle || isNear) NearMs else 0L
+      val isNear = tookMs <= NearMs
+      // Twice as long as the last one took: otherwise a distant cluster would not be read between long batches.
+      val waitMs = if (!isYoung) math.min(maxAgeMs, math.max(FreshMs, 2 * tookMs))
+      else if (isIdle || isNear) NearMs else 0L
       Option.when(waitMs > 0L)((p.answer, p.sentAt + waitMs))
     }
 }

@@ -109,6 +109,9 @@ private[source] object Agents {
     /** Whether a response from before is as good as one that is requested now. */
     def isSteady(question: Q): Boolean
 
+    /** Whether a response that was requested before decides nothing for good. */
+    def suffices(question: Q, answer: A): Boolean
+
     /** Whether a response to the one is a response to the other. */
     def isSame(one: Q, other: Q): Boolean
 

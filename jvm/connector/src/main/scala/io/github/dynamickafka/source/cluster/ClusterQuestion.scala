@@ -36,10 +36,15 @@ private[source] object ClusterQuestion {
   /** Which questions can be asked ahead of the triggers: those that no response decides anything for but the next batch. */
   object Ahead extends Agents.Rules[ClusterQuestion, ClusterView.Reachable] {
 
-    /** Start positions, and stopping positions other than times, can be the latest offset of this moment. */
+    /** Stopping positions other than times can be the latest offset of this moment. */
     override def isSteady(question: ClusterQuestion): Boolean =
-      !question.complete && !question.afterwards && question.entering.isEmpty &&
-        question.ending.valuesIterator.forall(_.policy.forall(PolicyOffsets.isByTime))
+      !question.complete && !question.afterwards && question.ending.valuesIterator.forall(
+        _.policy.forall(PolicyOffsets.isByTime)
+      )
+
+    /** Start positions can be the latest offset of this moment, but a topic that does not exist has none. */
+    override def suffices(question: ClusterQuestion, answer: ClusterView.Reachable): Boolean =
+      question.entering.keySet.subsetOf(answer.missing)
 
     override def isSame(one: ClusterQuestion, other: ClusterQuestion): Boolean =
       one.topics == other.topics && one.only == other.only && one.ending == other.ending

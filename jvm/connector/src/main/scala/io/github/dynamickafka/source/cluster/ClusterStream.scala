@@ -37,9 +37,8 @@ private[source] final class ClusterStream(
 ) {
   import ClusterStream._
 
-  // Created by the first request, on another thread than the query's, because it resolves addresses, which may block or
-  // fail.
-  private var admin: Option[ClusterAdmin] = None
+  // Opened by the first request.
+  private var admin: Option[CompletableFuture[ClusterAdmin]] = None
   private var stream: Option[MicroBatchStream] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
   @volatile private var lane: Option[GroupCommitQueue] = None
@@ -47,14 +46,11 @@ private[source] final class ClusterStream(
   private val silent =
     new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
 
-  /** Whether a request would not open a client, which can block. */
-  def isOpen: Boolean = synchronized(admin.isDefined) && !silent.isProbing
-
   /**
    * Several attempts within the request timeout of the cluster, each with a new client: a client may wait for a broker
    * that is gone until its own timeout.
    *
-   * @param executor runs the attempts, because opening a client can block
+   * @param executor runs the attempts
    */
   def ask(question: ClusterQuestion, executor: Executor): CompletableFuture[ClusterView.Reachable] = {
     // An incomplete response has to arrive before the timeout of the cluster.
@@ -141,12 +137,15 @@ private[source] final class ClusterStream(
     silent.close()
     val last = synchronized {
       isClosed = true
-      val open = admin
+      val opened = admin
       admin = None
-      open
+      opened
     }
-    // Without the lock: Kafka's client waits for the thread that reports to pending requests that it is closed.
-    last.foreach(_.close())
+    last.foreach { opened =>
+      if (opened.isDone) Futures.outcome(opened).foreach(_.close())
+      // Not waited for: it may never be open.
+      else opened.thenAccept(late => ClientCloser.close(() => late.close()))
+    }
     stream.foreach(_.stop())
   }
 
@@ -176,21 +175,43 @@ private[source] final class ClusterStream(
     made
   }
 
+  /**
+   * Never waits. Who has waited for the client for as long as a request may take gets an error, and its request is not sent
+   * later: by then, it may be outdated.
+   */
   private def using[A](f: ClusterAdmin => CompletableFuture[A]): CompletableFuture[A] =
-    try {
-      val current = synchronized {
-        // Otherwise a pending request would try again, and open another client.
-        if (isClosed) throw new IllegalStateException(s"the clients of cluster '$id' are closed")
-        if (admin.isEmpty) admin = Some(new ClusterAdmin(id, config, connect(config), clock))
-        admin
-      }
-      f(current.get)
-    } catch { case NonFatal(e) => CompletableFuture.failedFuture(e) }
+    opened().copy().orTimeout(config.requestTimeoutMs, TimeUnit.MILLISECONDS).thenCompose[A] { admin =>
+      try f(admin)
+      catch { case NonFatal(e) => CompletableFuture.failedFuture(e) }
+    }
+
+  private def opened(): CompletableFuture[ClusterAdmin] = {
+    val (current, isNew) = synchronized {
+      // Otherwise a pending request would try again, and open another client.
+      if (isClosed)
+        (
+          CompletableFuture.failedFuture[ClusterAdmin](
+            new IllegalStateException(s"the clients of cluster '$id' are closed")
+          ),
+          false
+        )
+      else
+        admin.fold {
+          val opening = ClientOpener.open(new ClusterAdmin(id, config, connect(config), clock))
+          admin = Some(opening)
+          (opening, true)
+        }((_, false))
+    }
+    // The next request tries again.
+    if (isNew)
+      current.whenComplete((_, e) => synchronized { if (e != null && admin.contains(current)) admin = None })
+    current
+  }
 
   /** Later requests use a new client. */
   private def renew(used: ClusterAdmin): Unit = {
     val isReplaced = synchronized {
-      val isCurrent = admin.contains(used)
+      val isCurrent = admin.exists(opened => opened.isDone && Futures.outcome(opened).contains(used))
       if (isCurrent) {
         admin = None
         kafkaId = None

@@ -53,9 +53,10 @@ private[source] final class ClusterStreams(
   )
   private var toldLate = Set.empty[String]
   private var closing = Iterable.empty[CompletableFuture[Void]]
-  // Requests to clusters whose clients are open do not block: a thread for each of a thousand clusters would only cost.
-  private lazy val few: ExecutorService = Executors.newFixedThreadPool(FewThreads, named)
-  private lazy val pool: ExecutorService = Executors.newCachedThreadPool(named)
+  // Requests do not block: a thread for each of a thousand clusters would only cost.
+  private lazy val nonBlockingThreads: ExecutorService =
+    Executors.newFixedThreadPool(NonBlockingThreads, named)
+  private lazy val closingThreads: ExecutorService = Executors.newCachedThreadPool(named)
 
   def unreachable: Set[String] = outages.ids
 
@@ -126,7 +127,11 @@ private[source] final class ClusterStreams(
       answers <- askNow(now, superseded)
       found = agents.take(ahead) ++ late.map { case (id, _) => id -> agents.failure(id).toLeft(None) }
       if !superseded(found.collect { case (id, Left(_)) => id }.toSet)
-    } yield answers ++ found.map { case (id, answer) => id -> viewOf(id, answer, begun) }
+      (decides, enters) = found.partition { case (id, answer) =>
+        answer.forall(_.forall(ClusterQuestion.Ahead.suffices(questions(id), _)))
+      }
+      entered <- askNow(questions.filter { case (id, _) => enters.contains(id) }, superseded)
+    } yield answers ++ entered ++ decides.map { case (id, answer) => id -> viewOf(id, answer, begun) }
   }
 
   /** Waits for the responses of all of these clusters. */
@@ -160,7 +165,7 @@ private[source] final class ClusterStreams(
     // Concurrently, so that one time limit applies to both.
     val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
       .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-    stream.ask(question, pool).thenCombine[String, ClusterView.Reachable](
+    stream.ask(question, nonBlockingThreads).thenCombine[String, ClusterView.Reachable](
       kafkaId,
       (view, found) => view.copy(kafkaId = known(found))
     )
@@ -170,7 +175,8 @@ private[source] final class ClusterStreams(
       stream: ClusterStream,
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] =
-    limited(stream)(request(stream, question.copy(ahead = true)))
+    // Start positions are resolved when a topic enters.
+    limited(stream)(request(stream, question.copy(ahead = true, entering = Map.empty)))
 
   /** @param begun when the trigger began */
   private def viewOf(
@@ -272,7 +278,7 @@ private[source] final class ClusterStreams(
   def ends(id: String, topics: Set[String]): Positions = {
     val stream = streams(id)
     val question = ClusterQuestion(topics, Positions.empty, Map.empty)
-    val answer = limited(stream)(stream.ask(question, pool))
+    val answer = limited(stream)(stream.ask(question, nonBlockingThreads))
     Futures.await(Map(id -> answer), _ => false)
     Futures.outcome(answer).fold(_ => Positions.empty, _.ends)
   }
@@ -293,16 +299,14 @@ private[source] final class ClusterStreams(
     awaitClosed(closed, waitMs)
     // Not earlier, because a queued commit may still be sent.
     val _ = closed.whenComplete { (_, _) =>
-      few.shutdown()
-      pool.shutdown()
+      nonBlockingThreads.shutdown()
+      closingThreads.shutdown()
     }
   }
 
-  /**
-   * Asks within the time limit of the cluster, on another thread than the query's, because opening a client can block.
-   */
+  /** Asks within the time limit of the cluster. Never blocks. */
   private def limited[A](stream: ClusterStream)(ask: => CompletableFuture[A]): CompletableFuture[A] =
-    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, if (stream.isOpen) few else pool)
+    CompletableFuture.supplyAsync[CompletableFuture[A]](() => ask, nonBlockingThreads)
       .thenCompose[A](answer => answer)
       .orTimeout(stream.config.requestTimeoutMs, TimeUnit.MILLISECONDS)
 
@@ -326,7 +330,7 @@ private[source] final class ClusterStreams(
           catch {
             case NonFatal(e) => log.warn(s"Failed to close the clients of Kafka cluster '${stream.id}'", e)
           },
-        pool
+        closingThreads
       )
     }
 
@@ -342,7 +346,7 @@ private[source] final class ClusterStreams(
 private[source] object ClusterStreams {
   private val log = LoggerFactory.getLogger(classOf[ClusterStreams])
 
-  private val FewThreads = 4
+  private val NonBlockingThreads = 4
 
   private def named: ThreadFactory = task => {
     val thread = new Thread(task, "dynamic-kafka-cluster")

@@ -2,8 +2,6 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.CompletableFuture
 
-import scala.util.control.NonFatal
-
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.{RetriableException, UnknownTopicOrPartitionException}
@@ -26,11 +24,13 @@ private[source] final class SilentLeaders(
 
   private var silent = Map.empty[TopicPartition, SilentLeader]
   private var probe: Option[Probe] = None
+  // One at a time, also if it takes longer than a probe.
+  private var opening: CompletableFuture[_] = CompletableFuture.completedFuture(())
   private var failures = 0
   private var nextAt = 0L
   private var isClosed = false
 
-  /** The partitions that are still silent. Called by each request; may open a client. */
+  /** The partitions that are still silent. Called by each request; never waits. */
   def look(): Map[TopicPartition, SilentLeader] = synchronized {
     val now = clock.monotonicMs()
     probe.foreach { running =>
@@ -42,9 +42,6 @@ private[source] final class SilentLeaders(
     silent
   }
 
-  /** Whether [[look]] may open a client. */
-  def isProbing: Boolean = synchronized(silent.nonEmpty)
-
   /** Sets the silent partitions after the response to a trigger. */
   def found(now: Map[TopicPartition, SilentLeader]): Unit = synchronized { silent = now }
 
@@ -55,18 +52,18 @@ private[source] final class SilentLeaders(
       probe = None
       running
     }
-    last.foreach(_.client.close())
+    last.foreach(_.close())
   }
 
-  private def begin(now: Long): Unit =
-    try {
-      val client = connect()
-      val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
-      probe = Some(Probe(client, client.offsets(asked, config.isolation), now + attemptMs))
-    } catch { case NonFatal(_) => pause(now) }
+  private def begin(now: Long): Unit = if (opening.isDone) {
+    val asked = silent.keysIterator.map(_ -> OffsetSpec.latest).toMap
+    val client = ClientOpener.open(connect())
+    opening = client
+    probe = Some(Probe(client, client.thenApply(_.offsets(asked, config.isolation)), now + attemptMs))
+  }
 
   private def end(running: Probe, now: Long): Unit = {
-    ClientCloser.close(running.client)
+    running.close()
     probe = None
     pause(now)
   }
@@ -80,16 +77,22 @@ private[source] final class SilentLeaders(
 private[source] object SilentLeaders {
 
   private final case class Probe(
-      client: ClusterClient,
-      answers: Map[TopicPartition, CompletableFuture[ListedOffset]],
+      client: CompletableFuture[ClusterClient],
+      answers: CompletableFuture[Map[TopicPartition, CompletableFuture[ListedOffset]]],
       until: Long
   ) {
-    def isDone: Boolean = answers.values.forall(_.isDone)
+    private def sent: Map[TopicPartition, CompletableFuture[ListedOffset]] =
+      if (answers.isDone) Futures.outcome(answers).getOrElse(Map.empty) else Map.empty
+
+    def isDone: Boolean = answers.isDone && sent.values.forall(_.isDone)
 
     /** Any final answer counts: the next trigger gets it too, and decides. */
-    def answered: Set[TopicPartition] = answers.collect {
+    def answered: Set[TopicPartition] = sent.collect {
       case (tp, answer) if answer.isDone && !Futures.failure(answer).exists(isTransient) => tp
     }.toSet
+
+    /** Does not wait, also if the client is still being opened. */
+    def close(): Unit = { val _ = client.thenAccept(ClientCloser.close(_)) }
   }
 
   private def isTransient(e: Throwable): Boolean =

@@ -10,8 +10,12 @@ import io.github.dynamickafka.time.ManualClock
 /** Clusters whose questions are positions, and whose responses are ends of logs. */
 class AgentsSuite extends AnyFunSuite with TimeLimit {
 
+  /** A position that an older response must not decide. */
+  private val Entering = 77L
+
   private object ByPosition extends Agents.Rules[Long, Long] {
     override def isSteady(position: Long): Boolean = position >= 0
+    override def suffices(position: Long, end: Long): Boolean = position != Entering
     override def isSame(one: Long, other: Long): Boolean = true
     override def hasNews(position: Long, end: Long): Boolean = position < end
   }
@@ -68,8 +72,8 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
   test("without a response, a cluster is waited for once, and then left out until it responds") {
     val q = new Query(Seq("a", "b"), tookMs = 40)
     assert(q.trigger("a" -> 0L, "b" -> 0L).values.forall(_ == Right(Some(10L))))
-    q.clusters("b").respond(20L)
     q.clock.advanceMs(MaxAgeMs + 1)
+    q.clusters("b").respond(20L)
     assert(q.agents.isLate("a") && !q.agents.isLate("b"))
     assert(q.trigger("a" -> 10L, "b" -> 10L) == Map("a" -> Right(None), "b" -> Right(Some(20L))))
     assert(q.a.requests.size == 1 && q.clusters("b").requests.size == 2)
@@ -88,13 +92,23 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test(
-    "the response with the start positions of a query is used by its first trigger, also if starting it took long"
-  ) {
+  test("a response that was requested before a long batch is not used after it: a new one is waited for") {
+    val q = new Query(tookMs = 40)
+    assert(q.one(0L).contains(10L))
+    q.clock.advanceMs(600)
+    q.a.respond(20L)
+    q.clock.advanceMs(MaxAgeMs)
+    assert(q.one(10L).isEmpty && q.a.requests.size == 2)
+    q.a.respond(30L)
+    assert(q.one(10L).contains(30L))
+  }
+
+  test("after a long start, the response with the start positions of a query is not used either") {
     val q = new Query(tookMs = 40)
     q.clock.advanceMs(MaxAgeMs + 1)
-    assert(q.one(0L).contains(10L) && q.a.requests.size == 1)
-    assert(q.one(10L).isEmpty, "only once")
+    assert(q.one(0L).isEmpty && q.a.requests.size == 1)
+    q.a.respond(20L)
+    assert(q.one(0L).contains(20L))
   }
 
   test("a cluster without news is asked with growing pauses, at once again when there is something to read") {
@@ -175,6 +189,7 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     val q = new Query(tookMs = 40)
     val rules = new Agents.Rules[Long, String] {
       override def isSteady(position: Long): Boolean = true
+      override def suffices(position: Long, answer: String): Boolean = true
       override def isSame(one: Long, other: Long): Boolean = true
       override def hasNews(position: Long, answer: String): Boolean = false
     }
@@ -198,6 +213,7 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
   test("a question that decides something for good is not asked ahead, nor anything with an age of 0") {
     val q = new Query()
     assert(q.agents.takes("a", 0L) && !q.agents.takes("a", -1L) && !q.agents.takes("unknown", 0L))
+    assert(!q.agents.takes("a", Entering))
     assert(!new Query(maxAgeMs = 0).agents.takes("a", 0L))
   }
 }

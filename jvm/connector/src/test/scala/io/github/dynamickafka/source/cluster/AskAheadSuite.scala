@@ -185,6 +185,28 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
+  test("a topic that does not exist is asked for ahead, and enters by a response that is waited for") {
+    world(limitMs = 600000, skip = false, maxAgeMs = 600000) { w =>
+      val question =
+        reads(4L).copy(topics = Set("t", "later"), entering = Map("later" -> OffsetsPolicy.Latest))
+      w.trigger(question)
+      w.blue.delayMs = 1000L
+      w.trigger(question)
+      assert(w.streams.times.earlier.contains("blue"), "the trigger has waited for a topic that is missing")
+      w.blue.delayMs = 0L
+      w.blue.ends += ("later", 0) -> 7L
+      w.blue.leaders += ("later", 0) -> Some(1)
+      eventually {
+        w.trigger(question)("blue") match {
+          case view: ClusterView.Reachable if !view.missing("later") =>
+            assert(!w.streams.times.earlier("blue"), "an older response has decided where it enters")
+            assert(view.entering.get("later", 0).contains(7L))
+          case other => fail(other.toString)
+        }
+      }
+    }
+  }
+
   test("with an age of 0 each trigger asks, and waits for all clusters") {
     world(limitMs = 600000, skip = false, maxAgeMs = 0) { w =>
       (1 to 20).foreach { i =>
