@@ -46,6 +46,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
         val attempt = Attempt(question, silent, patience, responsive, first)
         look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
           val led = described.leaders
+          recent.filterInPlace((tp, _) => led.contains(tp))
           unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
           listed(described, listings, silent).thenApply[Listed](remember(question.topics, _))
         }

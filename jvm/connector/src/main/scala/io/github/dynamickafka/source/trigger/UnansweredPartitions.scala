@@ -21,13 +21,14 @@ private[source] final class UnansweredPartitions(fails: Boolean, limitMs: Long, 
   private var since = Map.empty[Key, Long]
 
   /**
-   * @param views the responses of the clusters; nothing changes for an unreachable cluster
+   * @param views the responses of the clusters; nothing changes for an unreachable cluster, and a cluster without one has left
    * @param streamOf the stream of a topic of a cluster
    * @param waits whether a later trigger asks again
    * @throws DynamicKafkaRuntimeException `PARTITION_UNAVAILABLE`
    */
   def judge(views: Map[String, ClusterView], streamOf: (String, String) => String, waits: Boolean): Unit = {
     val now = clock.monotonicMs()
+    since = since.filter { case (k, _) => views.contains(k.cluster) }
     val found = views.iterator.collect { case (id, view: ClusterView.Reachable) =>
       view.unanswered.map { case ((topic, p), reason) => Key(id, topic, p) -> reason }
     }.flatten.toMap

@@ -53,6 +53,19 @@ class UnansweredPartitionsSuite extends AnyFunSuite {
     refused(judge(all, leaderless))
   }
 
+  test("a cluster that has left and returns has its whole time again") {
+    val all = partitions("clusterRequestTimeoutMs" -> "60000")
+    judge(all, leaderless)
+    clock.advanceMs(100000)
+    all.judge(Map("green" -> answered), (_, _) => "", waits = true)
+    clock.advanceMs(100000)
+    judge(all, leaderless)
+    clock.advanceMs(119999)
+    judge(all, leaderless)
+    clock.advanceMs(1)
+    refused(judge(all, leaderless))
+  }
+
   test("fail: where no later trigger asks again, the query fails at once; skip continues") {
     refused(judge(partitions(), leaderless, waits = false))
     judge(partitions("clusterFailurePolicy" -> "skip"), leaderless, waits = false)
