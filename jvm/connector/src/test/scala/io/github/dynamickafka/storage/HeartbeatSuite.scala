@@ -1,6 +1,7 @@
 package io.github.dynamickafka.storage
 
 import java.io.IOException
+import java.util.concurrent.Semaphore
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.scalatest.funsuite.AnyFunSuite
@@ -11,9 +12,16 @@ class HeartbeatSuite extends AnyFunSuite with TimeLimit {
 
   private final class Counted(fails: Boolean) {
     val beats, ends = new AtomicInteger
+    private val beaten = new Semaphore(0)
+
+    def awaitBeats(count: Int): Unit = beaten.acquire(count)
 
     def during[A](everyMs: Long)(body: => A): A =
-      Heartbeat.during(everyMs, () => count(beats), () => count(ends))(body)
+      Heartbeat.during(everyMs, () => beat(), () => count(ends))(body)
+
+    private def beat(): Unit =
+      try count(beats)
+      finally beaten.release()
 
     private def count(what: AtomicInteger): Unit = {
       val _ = what.incrementAndGet()
@@ -32,13 +40,15 @@ class HeartbeatSuite extends AnyFunSuite with TimeLimit {
       val counted = new Counted(fails)
       val thrown = intercept[IllegalStateException] {
         counted.during(5L) {
-          while (counted.beats.get < 3) Thread.sleep(5L)
+          counted.awaitBeats(3)
           throw new IllegalStateException("body")
         }
       }
       assert(thrown.getMessage == "body" && counted.ends.get == 1)
       val beats = counted.beats.get
-      Thread.sleep(50L)
+      // Heartbeats share a thread: the ended one would have had as many turns as this one.
+      val other = new Counted(fails = false)
+      other.during(5L)(other.awaitBeats(5))
       assert(counted.beats.get == beats)
     }
   }
