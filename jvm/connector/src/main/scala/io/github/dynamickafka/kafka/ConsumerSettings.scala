@@ -9,6 +9,13 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer
 private[dynamickafka] final class ConsumerSettings(cluster: String, properties: Map[String, String])
     extends ClientSettings(cluster, properties) {
 
+  /** Whether the latest offset of a partition is its last stable offset, instead of the end of the log. */
+  def readsCommitted: Boolean =
+    properties.get(ConsumerConfig.ISOLATION_LEVEL_CONFIG).exists(_.trim.equalsIgnoreCase("read_committed"))
+
+  def readingUncommitted: ConsumerSettings =
+    new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
+
   /** For a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
   def forConsumer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka",

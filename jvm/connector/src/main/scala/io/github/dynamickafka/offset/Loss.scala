@@ -2,11 +2,16 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.error.Errors
+
 /** Records that are no longer available. `failOnDataLoss` determines whether the query fails. */
 private[dynamickafka] sealed trait Loss extends Product with Serializable {
   def cluster: String
   def topic: String
   def text: String
+
+  /** The error that fails the query. */
+  def error: Errors.Runtime = Errors.dataLoss(cluster, topic, text)
 }
 
 private[dynamickafka] object Loss {
@@ -33,6 +38,8 @@ private[dynamickafka] object Loss {
   ) extends Loss {
     def text: String =
       s"the topic was deleted and recreated (topic id $newId instead of $oldId): $partitions; it is read from its beginning"
+
+    override def error: Errors.Runtime = Errors.topicRecreated(cluster, topic, oldId, newId, partitions)
 
     /** For each partition the position in the former topic and the end of the new one. */
     def partitions: String = known.map { case (p, at) =>

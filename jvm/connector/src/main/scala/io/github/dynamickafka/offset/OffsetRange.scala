@@ -5,17 +5,36 @@ import scala.collection.immutable.SortedMap
 import io.github.dynamickafka.error.Errors
 
 /**
+ * Which log offsets are about, as far as this is known: after a recreation of the topic, or a truncation, other records have
+ * the same offsets.
+ *
+ * @param topicId Kafka's id of the topic (KIP-516)
+ * @param epoch the leader epoch of the response with the end of the log: a leader does not truncate its own log. None for a
+ *              logged batch, because leaders may have been elected since
+ */
+private[dynamickafka] final case class LogIdentity(
+    topicId: Option[String] = None,
+    epoch: Option[Long] = None
+)
+
+private[dynamickafka] object LogIdentity {
+  val unknown: LogIdentity = LogIdentity()
+}
+
+/**
  * The records of one partition from offset `from` (inclusive) to `until` (exclusive).
  *
  * @param epoch the leader epoch of `from`, if the log has to be compared with it before it is read: it may have been
  *              truncated below `from`, and have grown past it
+ * @param log the log that contains the records
  */
 private[dynamickafka] final case class OffsetRange(
     topic: String,
     partition: Int,
     from: Long,
     until: Long,
-    epoch: Option[Long] = None
+    epoch: Option[Long] = None,
+    log: LogIdentity = LogIdentity.unknown
 ) {
   def size: Long = until - from
   override def toString: String = s"$topic-$partition [$from, $until)"
@@ -31,7 +50,7 @@ private[dynamickafka] object OffsetRange {
    * @throws DynamicKafkaRuntimeException `INVALID_OFFSET`
    */
   def between(start: CompositeOffset, end: CompositeOffset): SortedMap[String, Seq[OffsetRange]] =
-    ranges(start, end, Errors.invalidOffset(_), (known, _) => known)
+    ranges(start, end, Errors.invalidOffset(_), (known, _) => known, isLogged = true)
 
   /**
    * The same for an offset that is not logged yet. An offset that could not be planned would fail each later start of the
@@ -45,14 +64,16 @@ private[dynamickafka] object OffsetRange {
       start,
       end,
       Errors.invalidNextOffset,
-      (known, newest) => known.filter(epoch => newest.exists(_ != epoch))
+      (known, newest) => known.filter(epoch => newest.exists(_ != epoch)),
+      isLogged = false
     )
 
   private def ranges(
       start: CompositeOffset,
       end: CompositeOffset,
       invalid: String => Throwable,
-      compared: (Option[Long], Option[Long]) => Option[Long]
+      compared: (Option[Long], Option[Long]) => Option[Long],
+      isLogged: Boolean
   ): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
     if (start == end) SortedMap.empty
@@ -77,7 +98,11 @@ private[dynamickafka] object OffsetRange {
           partition,
           first,
           last,
-          compared(known.get(topic, partition), newest.get(topic, partition))
+          compared(known.get(topic, partition), newest.get(topic, partition)),
+          LogIdentity(
+            end.identity(cluster).topics.get(topic),
+            newest.get(topic, partition).filterNot(_ => isLogged)
+          )
         )
       }.filter(_.size > 0).toSeq
     }.filter(_._2.nonEmpty)

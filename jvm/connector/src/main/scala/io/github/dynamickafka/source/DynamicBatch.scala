@@ -13,10 +13,12 @@ import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
   CompositeOffset,
+  LogIdentity,
   NextOffset,
   OffsetRange,
   Positions,
   Reconcile,
+  Span,
   Transition
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
@@ -91,7 +93,8 @@ private[source] final class DynamicBatch(
       }
     )
     val ranges = advance.spans.groupBy(_.cluster).map { case (id, spans) =>
-      id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end)).filter(_.size > 0)
+      def log(s: Span) = LogIdentity(advance.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
+      id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end, log = log(s))).filter(_.size > 0)
     }.filter(_._2.nonEmpty)
     planner.partitions(
       SortedMap.from(ranges),

@@ -12,9 +12,9 @@ import io.github.dynamickafka.source.read.{
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
-  RecordDecoder,
   SharedTask,
-  SharedTaskReader
+  SharedTaskReader,
+  TaskDecoder
 }
 import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 
@@ -25,7 +25,7 @@ import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
  */
 private[source] final class ReaderFactory(decoding: Option[Decoding]) extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
-    val decoder = decoding.map(new RecordDecoder(_))
+    val decoder = decoding.map(new TaskDecoder(_))
     partition match {
       case bundle: RangeBundle =>
         new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder)

@@ -6,7 +6,14 @@ import java.util.HexFormat
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, NextOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{
+  ClusterIdentity,
+  CompositeOffset,
+  LogIdentity,
+  NextOffset,
+  OffsetRange,
+  Positions
+}
 
 /**
  * Ranges of a logged batch that are left out of this batch, because their clusters are unreachable when the query is
@@ -119,7 +126,9 @@ private[dynamickafka] object Deferral {
       val known = end.identity(id)
       id -> ClusterIdentity(known.kafkaId, known.topics.filter { case (topic, _) => topics(topic) })
     }.filterNot(_._2.isEmpty)
-    Deferral(digest(start), digest(end), ranges, identities)
+    // The identities have the topic ids, and the leader at that time means nothing when the ranges are read.
+    val logged = ranges.map { case (id, of) => id -> of.map(_.copy(log = LogIdentity.unknown)) }
+    Deferral(digest(start), digest(end), logged, identities)
   }
 
   /** Of the text, which is what Spark has logged. */

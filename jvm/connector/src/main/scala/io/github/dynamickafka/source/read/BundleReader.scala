@@ -15,8 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.{TaskContext, TaskKilledException}
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.ClusterFailure
+import io.github.dynamickafka.offset.Loss
 
 /**
  * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions
@@ -33,7 +33,7 @@ private[source] final class BundleReader(
     pool: ConsumerPool,
     ahead: ReadAhead,
     metrics: ReaderMetrics,
-    decoder: Option[RecordDecoder] = None
+    decoder: Option[TaskDecoder] = None
 ) extends PartitionReader[InternalRow] {
   import BundleReader._
 
@@ -148,7 +148,7 @@ private[source] final class BundleReader(
     check()
     // After this task has its own consumer, and before it waits for records. What follows a retried task may have been read.
     if (!retried) ahead.begin(bundle.next)
-    made.begin(bundle.bounds, bundle.epochs)
+    made.begin(bundle.byPartition)
     made
   }
 
@@ -163,7 +163,7 @@ private[source] final class BundleReader(
         if (retried) pool.create(settings)
         else {
           ahead.handOver(bundle, () => check())
-          pool.acquire(settings, bundle.starts)
+          pool.acquire(settings, bundle.byPartition)
         }
       )
     } finally opening = false
@@ -177,9 +177,8 @@ private[source] final class BundleReader(
   /** Spark interrupts the thread of a cancelled task only if configured to; otherwise the task must check. */
   private def check(): Unit = if (closed || task.exists(_.isInterrupted())) throw new TaskKilledException
 
-  private def lost(what: Lost): Unit = {
-    val loss = what.in(bundle.cluster)
-    if (bundle.settings.failOnDataLoss) throw Errors.dataLoss(loss.cluster, loss.topic, loss.text)
+  private def lost(loss: Loss): Unit = {
+    if (bundle.settings.failOnDataLoss) throw loss.error
     log.warn(
       "Kafka cluster '{}', topic '{}': {}; the query continues because 'failOnDataLoss' is false",
       loss.cluster,

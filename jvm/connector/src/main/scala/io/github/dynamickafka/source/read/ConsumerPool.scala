@@ -2,8 +2,6 @@ package io.github.dynamickafka.source.read
 
 import scala.util.control.NonFatal
 
-import org.apache.kafka.clients.consumer.KafkaConsumer
-import org.apache.kafka.common.TopicPartition
 import org.apache.spark.SparkEnv
 import org.slf4j.LoggerFactory
 
@@ -32,14 +30,14 @@ private[source] final class ConsumerPool(
   /**
    * A consumer for the caller alone, until it is given back with [[release]] or [[discard]].
    *
-   * @param starts the partitions to read, with their first offsets: if several consumers have read a partition, because its
-   *               ranges were divided, the one that has prefetched from this offset is chosen
+   * @param ranges what it is to read: if several consumers have read a partition, because its ranges were divided, the one
+   *               that has prefetched from the start is chosen. None that has read another log of these partitions is
    */
-  def acquire(settings: ConsumerSettings, starts: Map[TopicPartition, Long]): RangeConsumer =
+  def acquire(settings: ConsumerSettings, ranges: RangeConsumer.Ranges): RangeConsumer =
     idle.take { consumers =>
-      val same = consumers.filter(_.settings == settings)
-      val own = same.filter(_.partitions.exists(starts.contains))
-      own.maxByOption(c => (c.prefetched(starts), c.partitions.count(starts.contains)))
+      val same = consumers.filter(c => c.settings == settings && c.fits(ranges))
+      val own = same.filter(_.partitions.exists(ranges.contains))
+      own.maxByOption(c => (c.prefetched(ranges), c.partitions.count(ranges.contains)))
         .orElse(same.find(!_.holdsRecords))
     }.getOrElse(create(settings))
 
@@ -76,12 +74,7 @@ private[source] object ConsumerPool {
   lazy val shared: ConsumerPool = {
     val conf = SparkEnv.get.conf
     new ConsumerPool(
-      settings =>
-        new RangeConsumer(
-          settings,
-          new KafkaConsumer[Array[Byte], Array[Byte]](settings.forConsumer),
-          Clock.System
-        ),
+      RangeConsumers.open(_),
       conf.getInt("spark.kafka.consumer.cache.capacity", 64),
       conf.getTimeAsMs("spark.kafka.consumer.cache.timeout", "5m"),
       Clock.System,

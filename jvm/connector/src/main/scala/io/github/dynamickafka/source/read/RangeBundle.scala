@@ -38,18 +38,8 @@ private[source] final case class RangeBundle(
 
   def cluster: String = consumer.cluster
 
-  /** The partitions to read, with their first offsets. */
-  def starts: Map[TopicPartition, Long] = bounds.map { case (tp, (from, _)) => tp -> from }
-
-  /** The partitions to read, with their start offsets (inclusive) and end offsets (exclusive). */
-  def bounds: Map[TopicPartition, (Long, Long)] = ranges.map { case StreamRange(_, r) =>
-    new TopicPartition(r.topic, r.partition) -> (r.from -> r.until)
-  }.toMap
-
-  /** The leader epochs that the logs of these partitions have to be compared with. */
-  def epochs: Map[TopicPartition, Int] = ranges.flatMap { case StreamRange(_, r) =>
-    r.epoch.map(epoch => new TopicPartition(r.topic, r.partition) -> epoch.toInt)
-  }.toMap
+  def byPartition: RangeConsumer.Ranges =
+    ranges.map { case StreamRange(_, r) => new TopicPartition(r.topic, r.partition) -> r }.toMap
 
   /** The number of records, calculated from offsets. */
   def size: Long = ranges.iterator.map(_.range.size).sum

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.read
 import java.time.Duration
 import java.{util => ju}
 
+import scala.collection.immutable.SortedMap
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
@@ -19,6 +20,7 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
 import io.github.dynamickafka.time.Clock
 
 /** The first `size` of these records, which belong to one partition. */
@@ -34,19 +36,31 @@ private[source] final case class Slice(
  *
  * A range is complete when the position of the consumer reaches its end. The last offsets of a range need not have
  * records, for example in compacted topics and at transaction markers.
+ *
+ * A consumer never reads two logs of one partition ([[fits]]): what it has fetched, or has on its way, may be of the former
+ * one. Records of another topic than that of the range are never returned.
+ *
+ * @param topicIds the id of the topic with this name that the consumer fetches from, if it is known
+ * @param uncommitted opens another consumer of the cluster, which reads the end of the log instead of the last stable offset
  */
 private[source] final class RangeConsumer(
     val settings: ConsumerSettings,
     consumer: Consumer[Array[Byte], Array[Byte]],
-    clock: Clock = Clock.System
+    clock: Clock = Clock.System,
+    topicIds: String => Option[String] = _ => None,
+    uncommitted: Option[() => Consumer[Array[Byte], Array[Byte]]] = None
 ) {
   import RangeConsumer._
 
   // The positions of the client in its assigned partitions, updated after each poll.
   private val positions = mutable.Map.empty[TopicPartition, Long]
   private val rests = mutable.Map.empty[TopicPartition, Rest]
-  // The end offsets of ranges that are not completely fetched yet.
-  private val open = mutable.Map.empty[TopicPartition, Long]
+  // The logs of all partitions that were read.
+  private val logs = mutable.Map.empty[TopicPartition, LogIdentity]
+  // The ranges that are not completely fetched yet.
+  private val open = mutable.Map.empty[TopicPartition, OffsetRange]
+  // Opened at the first question.
+  private var ofLogEnds = Option.empty[Consumer[Array[Byte], Array[Byte]]]
   private val ready = mutable.Queue.empty[Slice]
   // The size of one record of a partition in bytes, of the last poll that returned any.
   private val sizes = mutable.Map.empty[TopicPartition, Long]
@@ -57,9 +71,14 @@ private[source] final class RangeConsumer(
   /** Whether there are prefetched records for a later batch. */
   def holdsRecords: Boolean = rests.nonEmpty
 
-  /** The number of partitions of which there are prefetched records from these offsets on. */
-  def prefetched(starts: Map[TopicPartition, Long]): Int =
-    rests.count { case (tp, rest) => starts.get(tp).contains(rest.at) }
+  /** Whether this consumer has read no other log of any of these partitions. */
+  def fits(ranges: Ranges): Boolean = ranges.forall { case (tp, range) =>
+    logs.get(tp).forall(_ == range.log)
+  }
+
+  /** The number of these ranges from whose start on there are prefetched records. */
+  def prefetched(ranges: Ranges): Int =
+    rests.count { case (tp, rest) => ranges.get(tp).exists(_.from == rest.at) }
 
   /** The result of the last [[measure]], in bytes. Thread-safe. */
   def heldBytes: Long = measured
@@ -96,27 +115,30 @@ private[source] final class RangeConsumer(
     settings.properties.get(property).flatMap(_.trim.toLongOption).getOrElse(FetchLimits(property))
 
   /**
-   * @param ranges the start offset (inclusive) and end offset (exclusive) by partition
-   * @param epochs the leader epochs of start offsets that are compared with the log before it is read (KIP-320): records that
-   *               were fetched before are from the log as it was, and are dropped
+   * Where a range has a leader epoch, its start is compared with the log before it is read (KIP-320): records that were fetched
+   * before are from the log as it was, and are dropped.
+   *
+   * @param ranges ranges that this consumer [[fits]]
    */
-  def begin(ranges: Map[TopicPartition, (Long, Long)], epochs: Map[TopicPartition, Int] = Map.empty): Unit = {
+  def begin(ranges: Ranges): Unit = {
     end()
+    val compared = ranges.filter(_._2.epoch.isDefined)
     consumer.resume(consumer.paused)
-    rests.filterInPlace((tp, rest) => ranges.get(tp).exists(_._1 == rest.at) && !epochs.contains(tp))
+    rests.filterInPlace((tp, rest) => ranges.get(tp).exists(_.from == rest.at) && !compared.contains(tp))
     // The client drops what it has fetched of partitions that it is no longer assigned.
-    if (partitions.exists(epochs.contains)) consumer.assign((partitions -- epochs.keySet).asJava)
+    if (partitions.exists(compared.contains)) consumer.assign((partitions -- compared.keySet).asJava)
     if (partitions != ranges.keySet) {
       consumer.assign(ranges.keySet.asJava)
       positions.filterInPlace((tp, _) => ranges.contains(tp))
       sizes.filterInPlace((tp, _) => ranges.contains(tp))
     }
-    ranges.foreach { case (tp, (from, until)) =>
-      open += tp -> until
+    ranges.foreach { case (tp, range) =>
+      open += tp -> range
+      logs += tp -> range.log
       rests.remove(tp) match {
         case Some(rest) => take(tp, rest.records)
-        case None if epochs.contains(tp) => seek(tp, from, Some(epochs(tp)))
-        case None => if (!positions.get(tp).contains(from)) seek(tp, from)
+        case None if range.epoch.isDefined => seek(tp, range.from, range.epoch.map(_.toInt))
+        case None => if (!positions.get(tp).contains(range.from)) seek(tp, range.from)
       }
       closeIfRead(tp)
     }
@@ -127,16 +149,11 @@ private[source] final class RangeConsumer(
    *
    * @param goOn called between waits of at most `waitMs`; false ends them
    */
-  def prefetch(
-      ranges: Map[TopicPartition, (Long, Long)],
-      epochs: Map[TopicPartition, Int],
-      waitMs: Long,
-      goOn: () => Boolean
-  ): Unit = {
-    begin(ranges, epochs)
-    while (ready.isEmpty && open.nonEmpty && goOn()) poll(waitMs)
+  def prefetch(ranges: Ranges, waitMs: Long, goOn: () => Boolean): Unit = {
+    begin(ranges)
+    while (ready.isEmpty && open.nonEmpty && recreated.isEmpty && goOn()) poll(waitMs)
     // The whole list, of which the slice is the part within the range; until now, nothing of the range was returned.
-    ready.foreach(slice => rests(slice.partition) = Rest(ranges(slice.partition)._1, slice.records))
+    ready.foreach(slice => rests(slice.partition) = Rest(ranges(slice.partition).from, slice.records))
     end()
   }
 
@@ -144,6 +161,7 @@ private[source] final class RangeConsumer(
   def end(): Unit = {
     ready.clear()
     open.clear()
+    closeOfLogEnds()
   }
 
   /**
@@ -154,31 +172,25 @@ private[source] final class RangeConsumer(
    * @param check called between waits; throws if the task must end
    * @throws java.util.concurrent.TimeoutException if the cluster returns no data for `silenceMs`
    */
-  def next(silenceMs: Long, lost: Lost => Unit, check: () => Unit): Option[Slice] = {
+  def next(silenceMs: Long, lost: Loss => Unit, check: () => Unit): Option[Slice] = {
     val silence = new Silence(clock)
     while (ready.isEmpty && open.nonEmpty) {
       val before = positions.toMap
       try poll(WaitMs)
       catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
       check()
-      if (ready.nonEmpty || positions != before) silence.broken()
+      val others = recreated
+      others.groupBy(_.topic).foreach { case (topic, of) => otherTopic(topic, of, lost) }
+      if (ready.nonEmpty || others.nonEmpty || positions != before) silence.broken()
       else if (silence.lasts(silenceMs)) {
         val waiting =
-          open.toSeq.map { case (tp, until) => s"$tp at offset ${positions(tp)} of $until" }.sorted
+          open.toSeq.map { case (tp, range) => s"$tp at offset ${positions(tp)} of ${range.until}" }.sorted
         throw new ju.concurrent.TimeoutException(
           s"no data within $silenceMs ms from ${waiting.mkString(", ")}"
         )
-      } else if (silence.isTimeToLook) {
-        val present = there()
-        val short = beyondEnd(present)
-        silence.again(short.toSet ++ (open.keySet.toSet -- present).map(LostPartition(_, 0L))).foreach {
-          what =>
-            lost(what match {
-              case gone: LostPartition => gone.copy(at = positions(gone.partition))
-              case other => other
-            })
-            close(what.partition)
-        }
+      } else if (silence.isTimeToLook) silence.again(missing()).foreach { case (tp, loss) =>
+        lost(loss)
+        close(tp)
       }
     }
     if (ready.isEmpty) None else Some(ready.dequeue())
@@ -188,20 +200,23 @@ private[source] final class RangeConsumer(
   def wakeUp(): Unit = consumer.wakeup()
 
   /** Does not wait. */
-  def close(): Unit = consumer.close(Duration.ZERO)
+  def close(): Unit = {
+    closeOfLogEnds()
+    consumer.close(Duration.ZERO)
+  }
 
   private def poll(waitMs: Long): Unit = {
     val records = consumer.poll(Duration.ofMillis(waitMs))
     open.keys.toSeq.foreach { tp =>
       val found = records.records(tp)
-      if (!found.isEmpty) {
+      if (!found.isEmpty && !isOther(tp)) {
         positions(tp) = found.get(found.size - 1).offset + 1
         sizes(tp) = sizeOf(found.get(0))
         take(tp, found)
       }
     }
     // After all records are taken, because this can throw for any partition (KIP-320), which must not lose records.
-    open.keys.toSeq.foreach { tp =>
+    open.keys.toSeq.filterNot(isOther).foreach { tp =>
       try positions(tp) = math.max(positions(tp), consumer.position(tp, Duration.ZERO))
       catch { case _: TimeoutException => () }
       closeIfRead(tp)
@@ -209,7 +224,7 @@ private[source] final class RangeConsumer(
   }
 
   private def take(tp: TopicPartition, records: Records): Unit = {
-    val until = open(tp)
+    val until = open(tp).until
     val size = firstAt(records, until)
     if (size > 0) ready += Slice(tp, records, size)
     // Copied, because a view would keep the records that the task has read in memory.
@@ -218,7 +233,7 @@ private[source] final class RangeConsumer(
   }
 
   private def closeIfRead(tp: TopicPartition): Unit =
-    if (open.get(tp).exists(_ <= positions(tp))) close(tp)
+    if (open.get(tp).exists(_.until <= positions(tp))) close(tp)
 
   /** Stops fetching from the partition. The client keeps data of a pending fetch. */
   private def close(tp: TopicPartition): Unit = {
@@ -232,46 +247,85 @@ private[source] final class RangeConsumer(
     positions(tp) = offset
   }
 
-  private def outOfRange(e: OffsetOutOfRangeException, lost: Lost => Unit): Unit = {
-    val asked = e.offsetOutOfRangePartitions.keySet.asScala.toSet.filter(open.contains)
+  private def outOfRange(e: OffsetOutOfRangeException, lost: Loss => Unit): Unit = {
+    val asked =
+      e.offsetOutOfRangePartitions.keySet.asScala.toSet.filter(tp => open.contains(tp) && !isOther(tp))
     if (asked.nonEmpty) {
       val earliest = consumer.beginningOffsets(asked.asJava)
-      val ends = consumer.endOffsets(asked.asJava)
-      val diverges = e match {
-        case cut: LogTruncationException => cut.divergentOffsets.asScala.map { case (tp, at) =>
-            tp -> at.offset
-          }
-        case _ => Map.empty[TopicPartition, Long]
+      val ends = logEnds(asked, None)
+      val (isCut, diverges) = e match {
+        case cut: LogTruncationException => (true, cut.divergentOffsets.asScala.toMap)
+        case _ => (false, Map.empty[TopicPartition, OffsetAndMetadata])
       }
       asked.foreach { tp =>
-        val loss = LostOffsets(
-          tp,
-          positions(tp),
-          open(tp),
-          earliest.get(tp),
-          ends.get(tp),
-          e.isInstanceOf[LogTruncationException],
-          diverges.get(tp)
-        )
-        if (!loss.isBack) lost(loss)
-        // Also to the same offset: a seek resets the validation against the truncated log.
-        seek(tp, loss.resumeAt)
+        val (at, until) = (positions(tp), open(tp).until)
+        val (first, end) = (earliest.get(tp).longValue, ends(tp))
+        val (id, topic, p) = (settings.cluster, tp.topic, tp.partition)
+        if (at < first) lost(Loss.Expired(id, topic, p, at, first))
+        else if (isCut) lost(Loss.Truncated(id, topic, p, at, diverges.get(tp).map(_.offset)))
+        // Otherwise the offset is available again.
+        else if (at >= end) lost(Loss.Recreated(id, topic, p, at, end))
+        // Also to the same offset: a seek resets the validation against the truncated log. Never below the range, also where
+        // the log diverges below it: the next range would find the same divergence again if the leader was elected after this
+        // range was logged, and repeat what this one has read.
+        seek(tp, if (at < first) math.min(first, until) else if (at < end) at else until)
         closeIfRead(tp)
       }
     }
   }
 
+  /** Whether the consumer reads another topic with the name of that of the range: the topic was recreated since. */
+  private def isOther(tp: TopicPartition): Boolean = open.get(tp).flatMap(_.log.topicId).exists(id =>
+    topicIds(tp.topic).exists(_ != id)
+  )
+
+  /** The incomplete ranges of topics that were recreated. */
+  private def recreated: Seq[TopicPartition] = open.keysIterator.filter(isOther).toSeq
+
+  private def otherTopic(topic: String, of: Seq[TopicPartition], lost: Loss => Unit): Unit = {
+    val ids = (open(of.head).log.topicId.getOrElse(""), topicIds(topic).getOrElse(""))
+    val known = SortedMap.from(of.map(tp => tp.partition -> positions(tp)))
+    val ends = logEnds(of.toSet, Some(WaitMs)).map { case (tp, end) => tp.partition -> end }
+    lost(Loss.TopicRecreated(settings.cluster, topic, ids._1, ids._2, known, SortedMap.from(ends)))
+    of.foreach(close)
+  }
+
+  /** What keeps ranges from being completed, by partition. */
+  private def missing(): Map[TopicPartition, Loss] = {
+    val present = there()
+    val gone = (open.keySet.toSet -- present).iterator.map(tp =>
+      tp -> Loss.PartitionGone(settings.cluster, tp.topic, tp.partition, positions(tp))
+    )
+    (beyondEnd(present) ++ gone).toMap
+  }
+
   /**
    * The ranges that end beyond the log, and are read up to its end: no record would complete them until the log has grown,
-   * by records that were written later.
+   * by records that were written later. Records above the last stable offset are in the log, and come when their transaction
+   * ends.
    */
-  private def beyondEnd(present: Set[TopicPartition]): Iterable[Lost] = {
-    val asked = open.keySet.toSet.intersect(present)
-    val ends =
-      try consumer.endOffsets(asked.asJava, Duration.ofMillis(WaitMs)).asScala
-      catch { case _: TimeoutException => Map.empty[TopicPartition, java.lang.Long] }
-    for ((tp, end) <- ends; until <- open.get(tp) if end < until && positions(tp) >= end)
-      yield LostEnd(tp, positions(tp), until, end)
+  private def beyondEnd(present: Set[TopicPartition]): Iterable[(TopicPartition, Loss)] =
+    for {
+      (tp, end) <- logEnds(open.keySet.toSet.intersect(present), Some(WaitMs))
+      range <- open.get(tp) if end < range.until && positions(tp) >= end
+    } yield tp -> Loss.BeyondEnd(settings.cluster, tp.topic, tp.partition, positions(tp), range.until, end)
+
+  /**
+   * The offsets after the last records of the logs, whether transactions are open or not.
+   *
+   * @param waitMs how long to wait; if the cluster does not respond, the result is empty
+   */
+  private def logEnds(asked: Set[TopicPartition], waitMs: Option[Long]): Map[TopicPartition, Long] = {
+    if (ofLogEnds.isEmpty) ofLogEnds = uncommitted.map(_())
+    val of = ofLogEnds.getOrElse(consumer)
+    try waitMs.fold(of.endOffsets(asked.asJava))(ms => of.endOffsets(asked.asJava, Duration.ofMillis(ms)))
+        .asScala.map { case (tp, end) => tp -> end.longValue }.toMap
+    catch { case _: TimeoutException if waitMs.isDefined => Map.empty }
+  }
+
+  private def closeOfLogEnds(): Unit = {
+    ofLogEnds.foreach(_.close(Duration.ZERO))
+    ofLogEnds = None
   }
 
   /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
@@ -285,6 +339,10 @@ private[source] final class RangeConsumer(
 }
 
 private[source] object RangeConsumer {
+
+  /** What to read, by partition. */
+  type Ranges = Map[TopicPartition, OffsetRange]
+
   private type Records = ju.List[ConsumerRecord[Array[Byte], Array[Byte]]]
 
   /** Records from offset `at` that were fetched beyond the end of a range. */
@@ -324,12 +382,12 @@ private[source] object RangeConsumer {
   private final class Silence(clock: Clock) {
     private var from = clock.monotonicMs()
     private var looked = from
-    private var suspected = Set.empty[Lost]
+    private var suspected = Map.empty[TopicPartition, Loss]
 
     def broken(): Unit = {
       from = clock.monotonicMs()
       looked = from
-      suspected = Set.empty
+      suspected = Map.empty
     }
     def lasts(ms: Long): Boolean = clock.monotonicMs() - from >= ms
     def isTimeToLook: Boolean = clock.monotonicMs() - looked >= LookEveryMs
@@ -338,9 +396,9 @@ private[source] object RangeConsumer {
      * What is missing in two consecutive checks: a broker that just started may not know all partitions, and a new leader
      * not yet the end of the log.
      */
-    def again(missing: Set[Lost]): Set[Lost] = {
+    def again(missing: Map[TopicPartition, Loss]): Map[TopicPartition, Loss] = {
       looked = clock.monotonicMs()
-      val sure = missing.intersect(suspected)
+      val sure = missing.filter { case (tp, loss) => suspected.get(tp).contains(loss) }
       suspected = missing
       sure
     }

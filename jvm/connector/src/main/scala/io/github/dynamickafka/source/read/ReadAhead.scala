@@ -59,15 +59,10 @@ private[source] final class ReadAhead(pool: ConsumerPool, threads: Executor, clo
     }
 
     private def prefetch(): Unit = {
-      val consumer = pool.acquire(bundle.consumer, bundle.starts)
+      val consumer = pool.acquire(bundle.consumer, bundle.byPartition)
       var sound = false
       try {
-        consumer.prefetch(
-          bundle.bounds,
-          bundle.epochs,
-          PollMs,
-          () => !wanted && clock.monotonicMs() < untilMs
-        )
+        consumer.prefetch(bundle.byPartition, PollMs, () => !wanted && clock.monotonicMs() < untilMs)
         sound = true
       } finally if (sound) pool.release(consumer) else pool.discard(consumer)
     }

@@ -10,13 +10,12 @@ import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decod
 import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
 
 /**
- * Decodes the records of one task, and decides what happens to bad ones. The thread of the task creates and uses it, for all
- * its partitions.
+ * Decodes the records of one task that have one layout, and decides what happens to bad ones. The thread of the task creates
+ * and uses it.
  */
-private[source] final class RecordDecoder(val decoding: Decoding) {
+private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   import RecordDecoder._
 
-  private val layout = decoding.layout
   private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
   private val value = new Side(layout.value, "value")
   private val key = layout.key.map(new Side(_, "key")).orNull
@@ -31,9 +30,6 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   val lazyValues: LazyDecoder = value.onAccess
   val lazyKeys: LazyDecoder = if (key eq null) null else key.onAccess
 
-  /** Whether a record may have several rows. */
-  def several: Boolean = change ne null
-
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
@@ -42,23 +38,6 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
     value.from(cluster)
     if (key ne null) key.from(cluster)
   }
-
-  /** Decoders of clusters with another format. */
-  private var others = Map.empty[Layout, RecordDecoder]
-
-  def rows(cluster: String, stream: String): RecordRows =
-    decoding.ofClusters.get((cluster, stream)) match {
-      case Some(own) => other(own).rows(cluster, stream)
-      case None => new DecodedRow(this, layout, cluster, stream)
-    }
-
-  private def other(own: Layout): RecordDecoder = others.getOrElse(
-    own, {
-      val decoder = new RecordDecoder(decoding.copy(layout = own, ofClusters = Map.empty))
-      others += own -> decoder
-      decoder
-    }
-  )
 
   /** Shows the next row of the record; false if there is none. */
   def more(): Boolean = (change ne null) && change.next(values)
@@ -146,10 +125,7 @@ private[source] final class RecordDecoder(val decoding: Decoding) {
   private var hasLetters = false
 
   /** At the end of the records: waits until all dead letters are stored. */
-  def finish(): Unit = {
-    if (hasLetters) letters.finish()
-    others.valuesIterator.foreach(_.finish())
-  }
+  def finish(): Unit = if (hasLetters) letters.finish()
 
   private def isLetter(side: SideLayout, bad: DecodeFailure) =
     (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter

@@ -6,6 +6,16 @@ import org.apache.spark.sql.catalyst.expressions.{BaseGenericInternalRow, Generi
 import org.apache.spark.sql.catalyst.util.{ArrayData, DateTimeUtils, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 
+/** How the records of one partition become rows. Used by the thread of the task. */
+private[source] trait RecordRows {
+
+  /** The first row of a record, valid until the next call; null if the record yields no row. */
+  def of(record: ConsumerRecord[Array[Byte], Array[Byte]]): InternalRow
+
+  /** The next row of the same record; null if there is none. */
+  def more(): InternalRow = null
+}
+
 /**
  * A Kafka record as a row: the columns of Spark's Kafka source, then `cluster` and `stream`. It is a view, so that
  * Spark copies the values once, directly from the record. One object is reused for all records of a partition, as in

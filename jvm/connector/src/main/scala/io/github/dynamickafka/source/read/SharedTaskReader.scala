@@ -22,7 +22,7 @@ private[source] final class SharedTaskReader(
     pool: ConsumerPool,
     ahead: ReadAhead,
     threads: Executor,
-    decoder: Option[RecordDecoder] = None
+    decoder: Option[TaskDecoder] = None
 ) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 

@@ -2,7 +2,6 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.Loss
 
 /**
@@ -32,7 +31,7 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
   }
 
   private def decide(loss: Loss, now: Long): Unit = {
-    if (failOnDataLoss) throw LossPolicy.error(loss)
+    if (failOnDataLoss) throw loss.error
     val key = LossPolicy.key(loss)
     if (!lastLoggedMs.contains(key)) {
       log.warn(
@@ -55,10 +54,5 @@ private[source] object LossPolicy {
   private def key(loss: Loss): Key = {
     val partition = loss.productIterator.collectFirst { case partition: Int => partition }
     (loss.productPrefix, loss.cluster, loss.topic, partition.getOrElse(-1))
-  }
-
-  def error(loss: Loss): Errors.Runtime = loss match {
-    case l: Loss.TopicRecreated => Errors.topicRecreated(l.cluster, l.topic, l.oldId, l.newId, l.partitions)
-    case other => Errors.dataLoss(other.cluster, other.topic, other.text)
   }
 }

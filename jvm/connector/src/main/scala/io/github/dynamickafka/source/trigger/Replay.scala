@@ -113,9 +113,14 @@ private[source] final class Replay(
         val (oldId, newId) = (logged.topics(topic), found.topics(topic))
         if (options.failOnDataLoss) {
           val known = SortedMap.from(of.map(r => r.partition -> r.from))
-          throw LossPolicy.error(
-            Loss.TopicRecreated(id, topic, oldId, newId, known, streams.ends(id, Set(topic)).of(topic))
-          )
+          throw Loss.TopicRecreated(
+            id,
+            topic,
+            oldId,
+            newId,
+            known,
+            streams.ends(id, Set(topic)).of(topic)
+          ).error
         }
         tellLost(id, s"topic id $newId of '$topic' instead of $oldId", of)
       }

@@ -13,7 +13,9 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.client.AdminClusterClient
 import io.github.dynamickafka.testkit.KafkaCluster
 
 /** The reader on real brokers: rows, transactions, and waits that must end. */
@@ -67,6 +69,65 @@ class BundleReaderSuite extends ReaderTest {
         assert(ours.collect().map(_.getAs[Long]("offset")).sorted.toSeq == Seq(0L, 0L, 1L, 1L))
       }
     }
+  }
+
+  /** The rows of these offsets of the topic with this id. */
+  private def rowsOf(
+      topic: String,
+      id: String,
+      from: Long,
+      until: Long,
+      pool: ConsumerPool,
+      strict: Boolean
+  ) = {
+    val whole = bundle(blue, topic, 60000L, (0, from, until))
+    val log = LogIdentity(Some(id), Some(0L))
+    val reader = readerOf(
+      whole.copy(
+        ranges = whole.ranges.map(r => r.copy(range = r.range.copy(log = log))),
+        settings = whole.settings.copy(failOnDataLoss = strict)
+      ),
+      pool
+    )
+    try Iterator.continually(reader).takeWhile(_.next()).map(r => new String(r.get().getBinary(1))).toList
+    finally reader.close()
+  }
+
+  test("a topic that was recreated since its batch was planned, or since records of it were fetched") {
+    withPool { (pool, consumers) =>
+      val topic = newTopicOn(1, blue)
+      val client = new AdminClusterClient(Map("bootstrap.servers" -> blue.bootstrapServers))
+      def id(): String = client.describe(Set(topic))(topic).get.id.get
+      produce(blue, topic, 1, Seq("a", "b", "c", "d"))
+      val former = id()
+      assert(rowsOf(topic, former, 0L, 2L, pool, strict = true) == Seq("a", "b"))
+      blue.deleteTopic(topic)
+      blue.createTopic(topic, 1)
+      produce(blue, topic, 1, Seq("e", "f", "g", "h"))
+      val now = id()
+      assert(now != former)
+      // By the time the records of the new topic arrive, the client knows its id.
+      val rows = withPoolOfOne(rowsOf(topic, former, 0L, 4L, _, strict = false))
+      assert(rows.isEmpty, "records of the new topic")
+      val e = intercept[DynamicKafkaRuntimeException](withPoolOfOne(rowsOf(
+        topic,
+        former,
+        0L,
+        4L,
+        _,
+        strict = true
+      )))
+      assert(e.getCondition.endsWith("TOPIC_RECREATED") && e.getMessage.contains(now), e.getMessage)
+      assert(rowsOf(topic, now, 2L, 4L, pool, strict = true) == Seq("g", "h"), "fetched before")
+      assert(consumers.opened == 2)
+      client.close()
+    }
+  }
+
+  private def withPoolOfOne[A](body: ConsumerPool => A): A = {
+    var found = Option.empty[A]
+    withPool((pool, _) => found = Some(body(pool)))
+    found.get
   }
 
   test("read_committed: records of aborted and open transactions are not returned, and not waited for") {

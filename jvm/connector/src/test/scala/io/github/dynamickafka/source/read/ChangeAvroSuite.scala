@@ -31,7 +31,7 @@ class ChangeAvroSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def rows(layout: Layout)(values: Array[Byte]*): Seq[Seq[Any]] =
-    read.of(new RecordDecoder(Decoding(layout, read.counts)), "blue", layout)(values: _*)
+    read.of(new TaskDecoder(Decoding(layout, read.counts)), "blue", layout)(values: _*)
 
   private def row(values: Any*): Seq[Any] = values
   private def at(text: String) = Timestamp.from(Instant.parse(text))
@@ -158,7 +158,7 @@ class ChangeAvroSuite extends AnyFunSuite with TimeLimit {
         val id = first.register("x", customers)
         assert(second.register("x", other) == id)
         val of = layout(first.url, "cluster.green.registry.url" -> second.url)
-        val decoder = new RecordDecoder(Decoding(of, read.counts))
+        val decoder = new TaskDecoder(Decoding(of, read.counts))
         val (blue, green) =
           (written(id, customers, "c", None, anne), written(id, other, "c", None, Some(Seq("G", 7))))
         (1 to 2).foreach { _ =>

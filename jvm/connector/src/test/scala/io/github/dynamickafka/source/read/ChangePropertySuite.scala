@@ -54,7 +54,7 @@ class ChangePropertySuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       forAll(changes) { changes =>
         val records = changes.flatMap(change => Seq(write(change), null))
         def of(layout: Layout) =
-          read.of(new RecordDecoder(Decoding(layout, read.counts)), "blue", layout)(records: _*)
+          read.of(new TaskDecoder(Decoding(layout, read.counts)), "blue", layout)(records: _*)
         assert(of(layout) == changes.flatMap(_.rows))
         assert(of(layout.pruned(Seq("_change_type", "b"))) ==
           changes.flatMap(_.rows).map(row => Seq(row(Names.length), row(2))))

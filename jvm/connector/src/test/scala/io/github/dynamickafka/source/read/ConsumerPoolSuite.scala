@@ -8,6 +8,7 @@ import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -38,8 +39,8 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
       clock
     )
     def used(tp: TopicPartition, of: ConsumerSettings = settings): RangeConsumer = {
-      val c = pool.acquire(of, Map(tp -> 0L))
-      c.begin(Map(tp -> (0L -> 0L)))
+      val c = pool.acquire(of, ranges(tp -> (0L -> 0L)))
+      c.begin(ranges(tp -> (0L -> 0L)))
       c
     }
     val first = used(p0)
@@ -49,7 +50,7 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
     assert(opened == 2 && (second ne first))
     pool.release(first)
     pool.release(second)
-    assert(pool.acquire(settings, Map(p1 -> 0L)) eq first)
+    assert(pool.acquire(settings, ranges(p1 -> (0L -> 10L))) eq first)
     assert(used(p0, new ConsumerSettings("blue", Map("bootstrap.servers" -> "elsewhere:1"))) ne second)
     assert(used(p0, new ConsumerSettings("green", settings.properties)) ne second)
     pool.release(first)
@@ -75,15 +76,31 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
       val client = new Client
       val c = new RangeConsumer(settings, client)
       bounds(client, p0, 0L, 10L)
-      c.begin(Map(p0 -> (from -> (from + 2L))))
+      c.begin(ranges(p0 -> (from -> (from + 2L))))
       add(client, p0, (from until 10L): _*)
       assert(drain(c).size == 2)
       c
     }
     readers.foreach(pool.release)
-    assert(pool.acquire(settings, Map(p0 -> 6L)) eq readers(2))
-    assert(pool.acquire(settings, Map(p0 -> 2L)) eq readers(0))
-    assert(pool.acquire(settings, Map(p0 -> 9L)) eq readers(1))
+    assert(pool.acquire(settings, ranges(p0 -> (6L -> 10L))) eq readers(2))
+    assert(pool.acquire(settings, ranges(p0 -> (2L -> 10L))) eq readers(0))
+    assert(pool.acquire(settings, ranges(p0 -> (9L -> 10L))) eq readers(1))
+  }
+
+  test("a consumer that has read another log of a partition is not chosen, whatever it reads now") {
+    val pool =
+      new ConsumerPool(s => new RangeConsumer(s, new Client), capacity = 9, idleMs = 100L, new ManualClock)
+    def of(tp: TopicPartition, id: String, epoch: Long) = ranges(tp -> (0L -> 1L)).map { case (tp, range) =>
+      tp -> range.copy(log = LogIdentity(Some(id), Some(epoch)))
+    }
+    val first = pool.create(settings)
+    first.begin(of(p0, "former", 0L))
+    first.begin(of(p1, "former", 0L))
+    pool.release(first)
+    Seq(of(p0, "new", 0L), of(p0, "former", 1L), ranges(p0 -> (0L -> 1L))).foreach(other =>
+      assert(pool.acquire(settings, other) ne first)
+    )
+    assert(pool.acquire(settings, of(p0, "former", 0L)) eq first)
   }
 
   test(
@@ -96,7 +113,7 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
         client
       )
       bounds(client, p0, 0L, end)
-      c.begin(Map(p0 -> (0L -> 1L)))
+      c.begin(ranges(p0 -> (0L -> 1L)))
       (0 until 3).foreach(i => client.addRecord(sized(p0, i.toLong, size)))
       assert(drain(c) == Seq(0 -> 0L))
       c
@@ -126,7 +143,7 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
       val client = new Client
       val c = new RangeConsumer(settings, client)
       bounds(client, tp, 0L, 3L)
-      c.begin(Map(tp -> (0L -> 1L)))
+      c.begin(ranges(tp -> (0L -> 1L)))
       (0 until 3).foreach(i => client.addRecord(sized(tp, i.toLong, 10000)))
       assert(drain(c).size == 1 && c.holdsRecords)
       pool.release(c)
@@ -134,8 +151,8 @@ class ConsumerPoolSuite extends MockClients with TimeLimit {
     }
     assert(pool.size == 2 && used.map(_._1.holdsRecords) == Seq(true, false))
     val (again, client) = used(1)
-    assert(pool.acquire(settings, Map(p1 -> 1L)) eq again)
-    again.begin(Map(p1 -> (1L -> 3L)))
+    assert(pool.acquire(settings, ranges(p1 -> (1L -> 10L))) eq again)
+    again.begin(ranges(p1 -> (1L -> 3L)))
     (1 until 3).foreach(i => client.addRecord(sized(p1, i.toLong, 10000)))
     assert(drain(again) == Seq(1 -> 1L, 1 -> 2L))
   }

@@ -1,9 +1,9 @@
 package io.github.dynamickafka.source.read
 
-import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings}
+import io.github.dynamickafka.offset.OffsetRange
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** A broker that does not respond, and keeps its connections. */
@@ -21,10 +21,11 @@ class FrozenLeaderSuite extends ReaderTest {
         "request.timeout.ms" -> "10000"
       )
       val settings = new ConsumerSettings("three", ClientDefaults.consumer(properties))
-      val consumer =
-        new RangeConsumer(settings, new KafkaConsumer[Array[Byte], Array[Byte]](settings.forConsumer))
+      val consumer = RangeConsumers.open(settings)
       def read(ranges: (String, (Long, Long))*): Set[String] = {
-        consumer.begin(ranges.map { case (topic, range) => new TopicPartition(topic, 0) -> range }.toMap)
+        consumer.begin(ranges.map { case (topic, (from, until)) =>
+          new TopicPartition(topic, 0) -> OffsetRange(topic, 0, from, until)
+        }.toMap)
         // Three times as long as the request to the former leader takes.
         Iterator.continually(consumer.next(30000, lost => fail(lost.toString), () => ()))
           .takeWhile(_.isDefined).flatten

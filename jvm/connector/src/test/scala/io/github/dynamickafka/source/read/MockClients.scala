@@ -7,6 +7,7 @@ import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ConsumerSettings
+import io.github.dynamickafka.offset.{Loss, OffsetRange}
 
 /** Kafka's mock consumer for suites of [[RangeConsumer]] and of its pool, with two partitions of one topic. */
 private[read] trait MockClients extends AnyFunSuite {
@@ -32,11 +33,18 @@ private[read] trait MockClients extends AnyFunSuite {
     client.updateEndOffsets(ju.Map.of(tp, Long.box(end)))
   }
 
-  protected val noLoss: Lost => Unit = lost => fail(lost.toString)
+  protected def ranges(all: (TopicPartition, (Long, Long))*): RangeConsumer.Ranges =
+    all.map { case (tp, (from, until)) => tp -> OffsetRange(tp.topic, tp.partition, from, until) }.toMap
+
+  /** Their starts are compared with the log. */
+  protected def compared(epoch: Long, all: RangeConsumer.Ranges): RangeConsumer.Ranges =
+    all.map { case (tp, range) => tp -> range.copy(epoch = Some(epoch)) }
+
+  protected val noLoss: Loss => Unit = lost => fail(lost.toString)
 
   protected def offsets(slice: Slice): Seq[(Int, Long)] =
     (0 until slice.size).map(i => slice.partition.partition -> slice.records.get(i).offset)
 
-  protected def drain(c: RangeConsumer, lost: Lost => Unit = noLoss): Seq[(Int, Long)] =
+  protected def drain(c: RangeConsumer, lost: Loss => Unit = noLoss): Seq[(Int, Long)] =
     Iterator.continually(c.next(0L, lost, () => ())).takeWhile(_.isDefined).flatten.flatMap(offsets).toSeq
 }

@@ -49,7 +49,7 @@ class ReadAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       settings => {
         val made = client
         opened.add(made)
-        made.updateBeginningOffsets(ju.Map.of(bundle.starts.keys.head, Long.box(0L)))
+        made.updateBeginningOffsets(ju.Map.of(bundle.byPartition.keys.head, Long.box(0L)))
         new RangeConsumer(settings, made)
       },
       capacity,

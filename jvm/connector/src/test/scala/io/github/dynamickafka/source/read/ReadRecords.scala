@@ -11,7 +11,7 @@ import org.apache.spark.util.LongAccumulator
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.format.{Layout, Layouts}
 
-/** Runs a [[RecordDecoder]] over values, and counts bad records. */
+/** Runs a [[TaskDecoder]] over values, and counts bad records. */
 final class ReadRecords {
   val counts: DecodeCounts = DecodeCounts(new LongAccumulator, new LongAccumulator, new LongAccumulator)
 
@@ -20,12 +20,12 @@ final class ReadRecords {
 
   /** All rows of these values, copied as Spark copies them. */
   def rows(layout: Layout)(values: String*): Seq[Seq[Any]] =
-    of(new RecordDecoder(Decoding(layout, counts)), "blue", layout)(
+    of(new TaskDecoder(Decoding(layout, counts)), "blue", layout)(
       values.map(value => if (value == null) null else value.getBytes(UTF_8)): _*
     )
 
   /** @param decoder of a task, which has read records of other clusters */
-  def of(decoder: RecordDecoder, cluster: String, layout: Layout)(values: Array[Byte]*): Seq[Seq[Any]] = {
+  def of(decoder: TaskDecoder, cluster: String, layout: Layout)(values: Array[Byte]*): Seq[Seq[Any]] = {
     val of = decoder.rows(cluster, "orders")
     val convert = CatalystTypeConverters.createToScalaConverter(layout.schema)
     val project = UnsafeProjection.create(layout.schema)

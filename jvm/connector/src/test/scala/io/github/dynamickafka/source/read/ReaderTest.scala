@@ -28,7 +28,7 @@ trait ReaderTest extends SourceTest {
           super.close(timeout)
         }
       }
-      new RangeConsumer(settings, client)
+      RangeConsumers.of(settings, client)
     }
   }
 

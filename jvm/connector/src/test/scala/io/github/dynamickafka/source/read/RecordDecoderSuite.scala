@@ -38,7 +38,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
   private def rows(decoding: Decoding)(records: Seq[ConsumerRecord[Array[Byte], Array[Byte]]])
       : Seq[Seq[Any]] = {
     val layout = decoding.layout
-    val of = new RecordDecoder(decoding).rows("blue", "orders")
+    val of = new TaskDecoder(decoding).rows("blue", "orders")
     val convert = CatalystTypeConverters.createToScalaConverter(layout.schema)
     val project = UnsafeProjection.create(layout.schema)
     // One row at a time, because it is the same object.
@@ -110,7 +110,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
     val errors = new LongAccumulator
     val nulls = layout(json ++ Seq("parseErrors" -> "null", "keyFormat" -> "csv", "keyFields" -> "id"): _*)
     val of =
-      new RecordDecoder(Decoding(nulls, counts.copy(errors = errors), onAccess = true)).rows("blue", "orders")
+      new TaskDecoder(Decoding(nulls, counts.copy(errors = errors), onAccess = true)).rows("blue", "orders")
     val good = of.of(record("{\"id\": \"x\", \"v\": \"y\"}", "x"))
     assert(good.getUTF8String(1).toString == "y" && errors.sum == 0)
     assert(good.isNullAt(0) && errors.sum == 1)
@@ -118,7 +118,7 @@ class RecordDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(unread.numFields == 2 && errors.sum == 1)
 
     val failing =
-      new RecordDecoder(Decoding(layout(json: _*), counts, onAccess = true)).rows("blue", "orders")
+      new TaskDecoder(Decoding(layout(json: _*), counts, onAccess = true)).rows("blue", "orders")
         .of(record("{\"id\": \"secret-text\", \"v\": \"y\"}"))
     assert(failing.getUTF8String(1).toString == "y")
     val error = intercept[DynamicKafkaRuntimeException](failing.isNullAt(0))

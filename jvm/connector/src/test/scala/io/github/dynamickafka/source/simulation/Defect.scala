@@ -21,6 +21,7 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def next(planned: Planned): NextOffset = planned.next
   def validates: Boolean = true
   def comparesReplays: Boolean = true
+  def comparesInTasks: Boolean = true
   def doubts: Boolean = true
   def marksDeferrals: Boolean = true
   def resumesDeferred: Boolean = true
@@ -56,6 +57,12 @@ private[simulation] object Defect {
   /** A logged batch is read again from whatever log has the name now. */
   case object ReplayByName extends Defect("a logged range is read from another log of the same name") {
     override def comparesReplays = false
+    override def comparesInTasks = false
+  }
+
+  /** A topic is recreated after its batch was planned, and read by its name. */
+  case object TasksReadByName extends Defect("tasks do not know the id of the topic") {
+    override def comparesInTasks = false
   }
 
   /** A task waits for records that its range has and the log has not. */
@@ -178,6 +185,7 @@ private[simulation] object Defect {
     MissingIsDrained,
     VanishedIsCarried,
     ReplayByName,
+    TasksReadByName,
     WaitsBeyondEnd,
     UnansweredIsGone,
     OneTurn,

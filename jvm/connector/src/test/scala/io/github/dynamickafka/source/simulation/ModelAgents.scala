@@ -6,9 +6,6 @@ import io.github.dynamickafka.source.cluster.ClusterQuestion
 /**
  * The clusters of a query that are asked ahead of the triggers, by the rules of the product. A response is used at random
  * as long as it is newer than the last one, and may have ends that are lower than those of the last one.
- *
- * A topic that is recreated while its response is not older than `clusterSnapshotMaxAgeMs` is left out: tasks read by
- * name, so a batch that was planned before it would read the new topic, with or without asking ahead.
  */
 private[simulation] final class ModelAgents(world: World) {
   private var newest = Map.empty[String, (ClusterQuestion, ClusterView.Reachable)]
@@ -29,21 +26,20 @@ private[simulation] final class ModelAgents(world: World) {
   def ask(id: String, question: ClusterQuestion, now: () => ClusterView): ClusterView = {
     earlier -= id
     newest.get(id).filter { case (before, view) =>
-      ClusterQuestion.Ahead.isSteady(question) && ClusterQuestion.Ahead.isSame(before, question) && isCurrent(
-        id,
-        view
-      )
+      ClusterQuestion.Ahead.isSteady(question) && ClusterQuestion.Ahead.isSame(before, question) &&
+      ClusterQuestion.Ahead.suffices(question, view)
     } match {
       case None => askNow(id, question, now)
       case Some(_) =>
         if (isPrompt || world.chance(70))
-          pending.get(id).filter(p => isCurrent(id, p._2)).foreach(found => newest += id -> found)
+          pending.get(id).foreach(found => newest += id -> found)
         pending -= id
         now() match {
           case view: ClusterView.Reachable => pending += id -> (question -> lagging(view))
           case _ =>
         }
         if (!isPrompt && world.chance(20)) ClusterView.Pending
+        else if (!ClusterQuestion.Ahead.suffices(question, newest(id)._2)) askNow(id, question, now)
         else {
           earlier += id
           newest(id)._2
@@ -70,7 +66,4 @@ private[simulation] final class ModelAgents(world: World) {
       view.copy(ends = Positions.from(view.ends.iterator.map { case (topic, p, end) =>
         (topic, p, math.max(view.earliest.get(topic, p).getOrElse(0L), end - 1))
       }))
-
-  private def isCurrent(id: String, view: ClusterView.Reachable): Boolean =
-    view.topicIds.forall { case (topic, was) => world.topic(id, topic).forall(_.id == was) }
 }

@@ -7,7 +7,7 @@ package io.github.dynamickafka.source.simulation
  * @param first the earliest available offset
  * @param epochs the leader epochs, each with the offset where it starts, as Kafka keeps them
  */
-private[simulation] final case class ModelLog(
+private[source] final case class ModelLog(
     first: Long = 0L,
     records: Vector[Long] = Vector.empty,
     epochs: Vector[(Long, Long)] = Vector(0L -> 0L)
@@ -38,7 +38,7 @@ private[simulation] final case class ModelLog(
 }
 
 /** @param id Kafka's topic id (KIP-516) */
-private[simulation] final case class ModelTopic(id: String, logs: Vector[ModelLog])
+private[source] final case class ModelTopic(id: String, logs: Vector[ModelLog])
 
 /** @param id Kafka's `cluster.id` (KIP-78) */
 private[simulation] final case class ModelCluster(id: String, topics: Map[String, ModelTopic])

@@ -278,10 +278,10 @@ private[simulation] final class SimulatedQuery(
       replay: Boolean
   ): (Vector[Long], Vector[Long]) =
     world.topic(id, range.topic).filter { topic =>
-      !replay || !defect.comparesReplays || (
-        !ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id)) &&
-          !ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
-      )
+      val isOther = ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
+      val isOtherCluster = ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id))
+      !(replay && defect.comparesReplays && (isOther || isOtherCluster)) &&
+      !(defect.comparesInTasks && isOther)
     }.filter(_.logs.size > range.partition)
       .fold((Vector.empty[Long], Vector.empty[Long])) { topic =>
         val log = topic.logs(range.partition)
