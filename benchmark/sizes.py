@@ -49,6 +49,8 @@ class Sizes:
     large_rounds: int = 20
     offset_partitions: int = 10_000
     offset_rounds: int = 200
+    protobuf_records: int = 100_000
+    protobuf_rounds: int = 20
     memory_clusters: int = 8
     memory_triggers: tuple[int, int] = (100, 1000)
     sink_records: int = 1_000_000
@@ -91,6 +93,8 @@ SMOKE = Sizes(
     large_rounds=2,
     offset_partitions=1_000,
     offset_rounds=5,
+    protobuf_records=100,
+    protobuf_rounds=2,
     memory_clusters=2,
     memory_triggers=(2, 5),
     sink_records=1_000,

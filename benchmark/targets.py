@@ -48,6 +48,10 @@ TARGETS: dict[str, Target] = {
     "json.wide.product": _least("JSON of 1 KB, 3 of 40 fields, against from_json over the raw source", 5.0, "x"),
     "avro.small": _least("Avro of 6 fields: with a registry, against a given schema", 0.9, "x"),
     "avro.wide": _least("Avro of 40 fields, 3 selected: with a registry, against a given schema", 0.9, "x"),
+    "protobuf.small": _least("Protobuf of 6 fields, against the DynamicMessage of Java's library", 1.0, "x"),
+    "protobuf.wide": _least(
+        "Protobuf of 40 fields, 3 selected, against the DynamicMessage of Java's library", 1.0, "x"
+    ),
     "scale.64": _most("64 cluster ids: whole AvailableNow query, warm", 7.0, "s"),
     "planning.64": _most("planning of a trigger: 64 cluster ids at 50 ms distance, one has data", 50.0, "ms"),
     "planning.64.busy": _most(

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = {
     *("offsets", "throughput", "cost", "json", "avro", "scale", "ids", "stop", "discovery", "planning"),
-    *("start", "wan", "latency", "idle", "faults", "large", "memory", "sink"),
+    *("start", "wan", "latency", "idle", "faults", "large", "memory", "sink", "protobuf"),
 }
 # They apply to the real sizes, like targets with 64 cluster ids.
 REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"}
