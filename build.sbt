@@ -149,7 +149,8 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
-      protobuf % Test
+      protobuf % Test,
+      protobufFiles % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
     // One list of harmless Kafka properties for the jar and the Python package.

@@ -60,6 +60,9 @@ object Dependencies {
   /** An implementation of Protobuf to compare with. */
   val protobuf = "com.google.protobuf" % "protobuf-java" % "4.33.5"
 
+  /** Files that are written by people, with descriptors that protoc made of them. */
+  val protobufFiles = ("com.google.api.grpc" % "proto-google-common-protos" % "2.66.0").intransitive()
+
   /** The listener with all that it has inside: 43 MB. */
   val openLineage = "io.openlineage" % "openlineage-spark_2.13" % "1.53.0"
 

@@ -14,14 +14,18 @@ private[dynamickafka] final case class FileDefinition(
     features: Map[String, String] = Map.empty
 )
 
-/** @param isMapEntry whether it stands for the entries of a map */
+/**
+ * @param isMapEntry whether it stands for the entries of a map
+ * @param isImplied whether a field in the text of a .proto file declares it: a map or a group
+ */
 private[dynamickafka] final case class MessageDefinition(
     name: String,
     fields: Seq[FieldDefinition],
     messages: Seq[MessageDefinition],
     enums: Seq[EnumDefinition],
     isMapEntry: Boolean = false,
-    features: Map[String, String] = Map.empty
+    features: Map[String, String] = Map.empty,
+    isImplied: Boolean = false
 )
 
 /**
@@ -43,6 +47,24 @@ private[dynamickafka] final case class FieldDefinition(
     default: Option[String] = None,
     features: Map[String, String] = Map.empty
 )
+
+/** What files are written in. Others are refused: what their fields mean without options is not known. */
+private[protobuf] object Syntax {
+  final val Editions = "editions"
+
+  /** By the numbers in `google.protobuf.Edition`. */
+  private val editions = Map("2023" -> 1000L, "2024" -> 1001L)
+
+  def named(name: String): String =
+    if (Set("proto2", "proto3")(name)) name
+    else throw ProtoSyntaxException(s"the syntax '$name' is not known")
+
+  def ofEdition(name: String): String =
+    if (editions.contains(name)) Editions else throw ProtoSyntaxException(s"the edition '$name' is not known")
+
+  def ofEdition(number: Long): String =
+    editions.collectFirst { case (name, `number`) => name }.fold(ofEdition(s"number $number"))(ofEdition)
+}
 
 private[dynamickafka] object FieldDefinition {
   final val Optional = 1
@@ -98,6 +120,19 @@ private[dynamickafka] object FieldKind {
 
   private val names =
     scalars.map(_.swap) ++ Map(Group -> "group", Message -> "message", Enum -> "enum", 0 -> "unknown type")
+
+  /** How a single value is encoded. */
+  def wire(kind: Int, isDelimited: Boolean): Int = kind match {
+    case Double | Fixed64 | SFixed64 => ProtoInput.Fixed64
+    case Float | Fixed32 | SFixed32 => ProtoInput.Fixed32
+    case Group => ProtoInput.StartGroup
+    case Message => if (isDelimited) ProtoInput.StartGroup else ProtoInput.Bytes
+    case Text | Bytes => ProtoInput.Bytes
+    case _ => ProtoInput.Varint
+  }
+
+  /** Whether all values of a repeated field can be encoded together. */
+  def isPackable(kind: Int): Boolean = !Set(Group, Message, Text, Bytes)(kind)
 
   def name(kind: Int): String = names.getOrElse(kind, "unknown type")
 }

@@ -18,7 +18,8 @@ private[dynamickafka] object DescriptorBytes {
     of.text(2),
     of.text(12) match {
       case "" => "proto2"
-      case name => name
+      case Syntax.Editions => Syntax.ofEdition(of.number(14))
+      case name => Syntax.named(name)
     },
     of.messages(4).map(message),
     of.messages(5).map(enumOf),

@@ -13,6 +13,7 @@ private[dynamickafka] object ProtoSchemas {
       val files = DescriptorBytes.files(set)
       if (files.forall(_.messages.isEmpty)) Left("it contains no message.") else Right(ProtoTypes.of(files))
     } catch {
+      case ProtoSyntaxException(reason) => Left(s"$reason.")
       case NonFatal(_) => Left("it is not a descriptor set, as 'protoc --descriptor_set_out' writes it.")
     }
 
@@ -24,7 +25,7 @@ private[dynamickafka] object ProtoSchemas {
   def ofRegistry(text: String, references: Seq[(String, String)]): Either[String, ProtoTypes] =
     try {
       val files = references.map { case (name, own) => file(name, own) } :+ file("", text)
-      Right(ProtoTypes.of(WellKnownTypes.files ++ files))
+      Right(ProtoTypes.of(files, WellKnownTypes.files))
     } catch {
       case ProtoSyntaxException(reason) => Left(s"the Protobuf schema cannot be parsed: $reason.")
       case NonFatal(e) => Left(s"the Protobuf schema cannot be parsed: ${e.getClass.getSimpleName}.")

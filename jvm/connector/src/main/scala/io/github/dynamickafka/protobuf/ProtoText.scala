@@ -12,9 +12,18 @@ private[dynamickafka] object ProtoText {
 
   /** @throws ProtoSyntaxException if the text is not a .proto file */
   def parse(name: String, text: String): FileDefinition = new ProtoText(name, new ProtoTokens(text)).file()
+
+  /** A field or the value of an enum, without its type. */
+  private[protobuf] final case class Numbered(
+      name: String,
+      number: Int,
+      default: Option[String],
+      features: Map[String, String]
+  )
 }
 
 private final class ProtoText(fileName: String, tokens: ProtoTokens) {
+  import ProtoText.Numbered
   import tokens._
 
   private var syntax = "proto2"
@@ -26,19 +35,33 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       case "syntax" =>
         next()
         expect("=")
-        syntax = new String(string(), UTF_8)
+        syntax = Syntax.named(new String(string(), UTF_8))
         expect(";")
       case "edition" =>
-        skipStatement()
-        syntax = "editions"
+        next()
+        expect("=")
+        syntax = Syntax.ofEdition(new String(string(), UTF_8))
+        expect(";")
       case "package" =>
         next()
         packageName = name()
         expect(";")
-      case "import" | "service" | "extend" => skipStatement()
+      case "import" => skipStatement()
+      case "service" =>
+        next()
+        val _ = name()
+        skipBlock()
+      case "extend" => extend(body)
       case _ => statement(body)
     }
-    FileDefinition(fileName, packageName, syntax, body.messages.toSeq, body.enums.toSeq, body.features.toMap)
+    FileDefinition(
+      fileName,
+      packageName,
+      syntax,
+      body.messages.toSeq,
+      body.enums.toSeq,
+      body.options.features.toMap
+    )
   }
 
   /** What a file or a message consists of. */
@@ -46,15 +69,21 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     val messages = mutable.ArrayBuffer.empty[MessageDefinition]
     val enums = mutable.ArrayBuffer.empty[EnumDefinition]
     val fields = mutable.ArrayBuffer.empty[FieldDefinition]
-    val features = mutable.Map.empty[String, String]
+    val options = new Options
     var oneofs = 0
+  }
+
+  /** The options that concern how messages are read. */
+  private final class Options {
+    val features = mutable.Map.empty[String, String]
+    var isMapEntry = false
   }
 
   /** A statement that files and messages have. */
   private def statement(body: Body): Unit = peek() match {
     case ";" =>
       val _ = next()
-    case "option" => option(body.features)
+    case "option" => option(body.options)
     case "message" =>
       next()
       body.messages += message(name())
@@ -76,7 +105,8 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       body.fields.toSeq,
       body.messages.toSeq,
       body.enums.toSeq,
-      features = body.features.toMap
+      body.options.isMapEntry,
+      body.options.features.toMap
     )
   }
 
@@ -87,10 +117,20 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       case ";" | "option" => statement(body)
       case "message" | "enum" | "export" | "local" if begins || peek(3) == "{" => statement(body)
       case "reserved" | "extensions" => skipStatement()
-      case "extend" if begins => skipStatement()
+      case "extend" if begins => extend(body)
       case "oneof" if begins => oneof(body)
       case _ => field(body, -1)
     }
+  }
+
+  /** The fields belong to another message. Groups among them are messages of this one. */
+  private def extend(body: Body): Unit = {
+    next()
+    val _ = name()
+    expect("{")
+    val extensions = new Body
+    while (!accept("}")) if (!accept(";")) field(extensions, -1)
+    body.messages ++= extensions.messages
   }
 
   private def oneof(body: Body): Unit = {
@@ -99,11 +139,11 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     expect("{")
     val index = body.oneofs
     body.oneofs += 1
-    val features = mutable.Map.empty[String, String]
+    val own = new Options
     val first = body.fields.size
-    while (!accept("}")) if (peek() == "option") option(features) else if (!accept(";")) field(body, index)
+    while (!accept("}")) if (peek() == "option") option(own) else if (!accept(";")) field(body, index)
     (first until body.fields.size).foreach { i =>
-      body.fields(i) = body.fields(i).copy(features = features.toMap ++ body.fields(i).features)
+      body.fields(i) = body.fields(i).copy(features = own.features.toMap ++ body.fields(i).features)
     }
   }
 
@@ -119,17 +159,17 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     else {
       val typeName = name()
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
-      val (own, number, options) = numbered(kind)
+      val of = numbered(kind)
       body.fields += FieldDefinition(
-        own,
-        number,
+        of.name,
+        of.number,
         label.getOrElse(FieldDefinition.Optional),
         kind,
         if (kind == 0) typeName else "",
         oneof,
         isOptional && syntax == "proto3",
-        options.get("default"),
-        features(options)
+        of.default,
+        of.features
       )
     }
   }
@@ -139,20 +179,20 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     expect("<")
     val types = Seq(name(), { expect(","); name() })
     expect(">")
-    val (own, number, options) = numbered(0)
-    val entry = s"${camel(own)}Entry"
+    val of = numbered(0)
+    val entry = s"${camel(of.name)}Entry"
     val parts = types.zip(Seq("key", "value")).zipWithIndex.map { case ((typeName, part), i) =>
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
       FieldDefinition(part, i + 1, FieldDefinition.Optional, kind, if (kind == 0) typeName else "")
     }
-    body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true)
+    body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true, isImplied = true)
     body.fields += FieldDefinition(
-      own,
-      number,
+      of.name,
+      of.number,
       FieldDefinition.Repeated,
       0,
       entry,
-      features = features(options)
+      features = of.features
     )
   }
 
@@ -162,98 +202,116 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     expect("=")
     val number = tokens.number()
     if (peek() == "[") options(0)
-    body.messages += message(own)
+    body.messages += message(own).copy(isImplied = true)
     body.fields += FieldDefinition(own.toLowerCase, number, label, FieldKind.Group, own, oneof)
   }
 
   /** `name = number [options];` */
-  private def numbered(kind: Int): (String, Int, Map[String, String]) = {
+  private def numbered(kind: Int): Numbered = {
     val own = name()
     expect("=")
     val number = tokens.number()
-    val found = if (peek() == "[") options(kind) else Map.empty[String, String]
+    val (default, features) = if (peek() == "[") options(kind) else (None, Map.empty[String, String])
     expect(";")
-    (own, number, found)
+    Numbered(own, number, default, features)
   }
 
   private def enumOf(name: String): EnumDefinition = {
     val values = mutable.ArrayBuffer.empty[(String, Int)]
-    val features = mutable.Map.empty[String, String]
+    val options = new Options
     expect("{")
     while (!accept("}")) peek() match {
       case ";" =>
         val _ = next()
-      case "option" if peek(1) != "=" => option(features)
+      case "option" if peek(1) != "=" => option(options)
       case "reserved" if peek(1) != "=" => skipStatement()
       case _ =>
-        val (own, number, _) = numbered(0)
-        values += own -> number
+        val of = numbered(0)
+        values += of.name -> of.number
     }
-    EnumDefinition(name, values.toSeq, features.toMap)
+    EnumDefinition(name, values.toSeq, options.features.toMap)
   }
 
   /** `option name = value;` */
-  private def option(features: mutable.Map[String, String]): Unit = {
+  private def option(of: Options): Unit = {
     next()
-    val path = optionName()
-    expect("=")
-    val value = constant(0)
+    optionName() match {
+      case "map_entry" => of.isMapEntry = constant() == "true"
+      case path => of.features ++= features(path)
+    }
     expect(";")
-    features ++= this.features(Map(path -> value))
   }
 
-  /** `[name = value, ...]` */
-  private def options(kind: Int): Map[String, String] = {
+  /** `[name = value, ...]`. @return the default and the features */
+  private def options(kind: Int): (Option[String], Map[String, String]) = {
     expect("[")
+    var default = Option.empty[String]
     val found = mutable.Map.empty[String, String]
     while (!accept("]")) {
-      val path = optionName()
-      expect("=")
-      found(path) = constant(kind)
+      optionName() match {
+        case "default" => default = Some(defaultOf(kind))
+        case path => found ++= features(path)
+      }
       accept(",")
+    }
+    (default, found.toMap)
+  }
+
+  /** Up to its value. Of extensions in parentheses, only that they are ones is kept. */
+  private def optionName(): String = {
+    val parts = new StringBuilder
+    while (peek() != "=" && !isEnd) parts ++= next()
+    expect("=")
+    parts.toString
+  }
+
+  /** Reads the value of an option. @return the features that it sets */
+  private def features(option: String): Map[String, String] =
+    if (option == "features" && peek() == "{") aggregate()
+    else {
+      val value = constant()
+      if (option.startsWith("features.")) Map(option.stripPrefix("features.") -> value) else Map.empty
+    }
+
+  /** A message in Protobuf's text format. @return its fields that are words */
+  private def aggregate(): Map[String, String] = {
+    val found = mutable.Map.empty[String, String]
+    expect("{")
+    while (!accept("}")) {
+      val field = if (peek() == "[") constant() else name()
+      accept(":")
+      found(field) = constant()
+      if (!accept(",")) accept(";")
     }
     found.toMap
   }
 
-  /** Of extensions in parentheses, only that they are ones is kept. */
-  private def optionName(): String = {
-    val parts = new StringBuilder
-    while (peek() != "=" && !isEnd) parts ++= next()
-    parts.toString
+  /** @return empty for messages and lists */
+  private def constant(): String = peek() match {
+    case "{" | "[" | "<" =>
+      skipBlock()
+      ""
+    case _ if isString => new String(string(), UTF_8)
+    case "-" | "+" => next() + exponent(next())
+    case _ => exponent(next())
   }
 
-  private def constant(kind: Int): String = peek() match {
-    case "{" =>
-      skipBlock("{", "}")
-      ""
-    case "[" =>
-      skipBlock("[", "]")
-      ""
-    case quoted if quoted.startsWith("\"") || quoted.startsWith("'") =>
-      val bytes = string()
-      if (kind == FieldKind.Bytes) ProtoTokens.escaped(bytes) else new String(bytes, UTF_8)
-    case "-" | "+" =>
-      val sign = next()
-      (if (sign == "-") sign else "") + exponent(next())
-    case _ => exponent(next())
+  /** As text, in the form that descriptors have. */
+  private def defaultOf(kind: Int): String = kind match {
+    case FieldKind.Text => new String(string(), UTF_8)
+    case FieldKind.Bytes if isString => ProtoTokens.escaped(string())
+    // Confluent's serializer for Java registers bytes without quotes, already escaped.
+    case FieldKind.Bytes | 0 => next()
+    case _ =>
+      val text = constant()
+      ProtoNumbers.default(kind, text).getOrElse(
+        throw ProtoSyntaxException(s"'$text' is not a default of the type ${FieldKind.name(kind)}")
+      )
   }
 
   /** The sign of an exponent is a token of its own. */
   private def exponent(number: String): String =
     if (number.matches("[0-9.]+[eE]") && Set("-", "+")(peek())) number + next() + next() else number
-
-  private def skipBlock(open: String, close: String): Unit = {
-    var depth = 0
-    do next() match {
-      case `open` => depth += 1
-      case `close` => depth -= 1
-      case _ => ()
-    } while (depth > 0)
-  }
-
-  private def features(options: Map[String, String]): Map[String, String] = options.collect {
-    case (name, value) if name.startsWith("features.") => name.stripPrefix("features.") -> value
-  }
 
   private def camel(name: String) = name.split('_').map(_.capitalize).mkString
 }

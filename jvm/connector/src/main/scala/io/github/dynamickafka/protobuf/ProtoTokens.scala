@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 
 /** The words, numbers, symbols and strings of a .proto file. Strings keep their quotes. */
 private[protobuf] final class ProtoTokens(text: String) {
-  private var at = 0
+  private var at = if (text.startsWith("\ufeff")) 1 else 0
   private var ahead = Vector.empty[String]
 
   /** The token after `n` others; empty at the end. */
@@ -41,45 +41,46 @@ private[protobuf] final class ProtoTokens(text: String) {
     val found = next()
     if (!found.headOption.exists(c => c.isLetter || c == '_' || c == '.'))
       throw ProtoSyntaxException(s"a name expected, found '$found'")
-    found
+    // There may be blanks around the dots.
+    if (found.endsWith(".") || peek().startsWith(".")) found + name() else found
   }
 
   def number(): Int = {
     val found = if (accept("-")) s"-${next()}" else next()
-    val (sign, digits) = (found.takeWhile(_ == '-'), found.dropWhile(_ == '-').toLowerCase)
-    val (radix, rest) =
-      if (digits.startsWith("0x")) (16, digits.drop(2))
-      else if (digits.startsWith("0") && digits.length > 1) (8, digits.drop(1))
-      else (10, digits)
-    try Integer.parseInt(sign + rest, radix)
-    catch {
-      case _: NumberFormatException => throw ProtoSyntaxException(s"a number expected, found '$found'")
-    }
+    ProtoNumbers.integer(found).filter(_.isValidInt).map(_.toInt)
+      .getOrElse(throw ProtoSyntaxException(s"a number expected, found '$found'"))
   }
 
   /** Strings that follow each other are one. */
   def string(): Array[Byte] = {
     val out = new ByteArrayOutputStream
-    if (!isQuote(peek())) throw ProtoSyntaxException(s"a string expected, found '${peek()}'")
-    while (isQuote(peek())) out.write(ProtoTokens.unescaped(next().drop(1).dropRight(1)))
+    if (!isString) throw ProtoSyntaxException(s"a string expected, found '${peek()}'")
+    while (isString) out.write(ProtoTokens.unescaped(next().drop(1).dropRight(1)))
     out.toByteArray
   }
 
-  /** Up to the end of a statement, or of its block. */
-  def skipStatement(): Unit = {
-    var depth = 0
-    var ended = false
-    while (!ended) next() match {
-      case "{" => depth += 1
-      case "}" =>
-        depth -= 1
-        ended = depth <= 0
-      case ";" => ended = depth == 0
+  def isString: Boolean = peek().startsWith("\"") || peek().startsWith("'")
+
+  /** Up to the semicolon after a statement without a block of its own; there may be brackets in it. */
+  def skipStatement(): Unit = while (!accept(";"))
+    if (ProtoTokens.brackets.contains(peek())) skipBlock()
+    else if (peek() == "}") throw ProtoSyntaxException("';' expected, found '}'")
+    else {
+      val _ = next()
+    }
+
+  /** From a bracket to the one that closes it. */
+  def skipBlock(): Unit = {
+    val open = next()
+    val close =
+      ProtoTokens.brackets.getOrElse(open, throw ProtoSyntaxException(s"'{' expected, found '$open'"))
+    var depth = 1
+    while (depth > 0) next() match {
+      case `open` => depth += 1
+      case `close` => depth -= 1
       case _ => ()
     }
   }
-
-  private def isQuote(token: String) = token.startsWith("\"") || token.startsWith("'")
 
   private def read(): String = {
     skipBlanks()
@@ -118,6 +119,7 @@ private[protobuf] final class ProtoTokens(text: String) {
 }
 
 private[protobuf] object ProtoTokens {
+  private val brackets = Map("{" -> "}", "[" -> "]", "<" -> ">")
   private val Escape = """(?s)\\([0-7]{1,3}|[xX][0-9a-fA-F]{1,2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)""".r
   private val simple =
     Map('n' -> '\n', 't' -> '\t', 'r' -> '\r', 'a' -> 7.toChar, 'b' -> '\b', 'f' -> '\f', 'v' -> 11.toChar)

@@ -3,13 +3,15 @@ package io.github.dynamickafka.protobuf
 /**
  * A message with resolved types.
  *
- * @param messages the names of the messages in it, in their order, without those of maps
+ * @param messages the names of the messages in it, in the order of a descriptor, with those of maps and groups
+ * @param declared those of them that the schema has as messages: in the text of a .proto file, without those of maps and groups
  */
 private[dynamickafka] final case class ProtoMessage(
     name: String,
     fields: Seq[ProtoField],
     isMapEntry: Boolean,
-    messages: Seq[String]
+    messages: Seq[String],
+    declared: Seq[String]
 ) {
   def field(number: Int): Option[ProtoField] = fields.find(_.number == number)
 }
@@ -42,34 +44,49 @@ private[dynamickafka] final case class ProtoEnum(name: String, values: Seq[(Stri
  * Messages and enums by their full names.
  *
  * @param roots the messages of the main file, in their order
+ * @param isKnown whether a name is one of the types that every schema can use
  */
 private[dynamickafka] final case class ProtoTypes(
     messages: Map[String, ProtoMessage],
     enums: Map[String, ProtoEnum],
-    roots: Seq[String]
+    roots: Seq[String],
+    isKnown: Set[String]
 ) {
 
-  /** By the full name, or by the name without the package if it is the only one. */
+  /** By the full name, or by the name without the package if it is the only one of the schema's own files. */
   def find(name: String): Option[ProtoMessage] = messages.get(name.stripPrefix(".")).orElse {
-    messages.values.filter(m => !m.isMapEntry && m.name.endsWith(s".$name")).toSeq match {
+    messages.values.filter(m => !m.isMapEntry && m.name.endsWith(s".$name") && !isKnown(m.name)).toSeq match {
       case Seq(one) => Some(one)
       case _ => None
     }
   }
 
-  /** The message at a path of indexes in the main file. */
-  def at(path: Seq[Int]): Option[ProtoMessage] = path match {
+  /**
+   * What a path of indexes in the main file can mean: none, one, or two messages. Serializers with generated code count the
+   * messages of a descriptor, where maps and groups are messages too. Confluent's for Java counts those that the registered text
+   * declares: its own texts declare the entries of maps, those that people write do not.
+   */
+  def at(path: Seq[Int]): Seq[ProtoMessage] =
+    Seq(at(path, _.messages), at(path, _.declared)).flatten.filterNot(_.isMapEntry).distinct
+
+  private def at(path: Seq[Int], inner: ProtoMessage => Seq[String]): Option[ProtoMessage] = path match {
     case first +: rest =>
-      rest.foldLeft(roots.lift(first))((name, i) => name.flatMap(messages(_).messages.lift(i))).map(messages)
+      rest.foldLeft(
+        roots.lift(first)
+      )((name, i) => name.flatMap(n => inner(messages(n)).lift(i))).map(messages)
     case _ => None
   }
 }
 
 private[dynamickafka] object ProtoTypes {
 
-  /** @param files the main file last */
-  def of(files: Seq[FileDefinition]): ProtoTypes = {
-    val all = files.flatMap(named)
+  /**
+   * @param files the main file last
+   * @param known the files that every schema can import
+   */
+  def of(files: Seq[FileDefinition], known: Seq[FileDefinition] = Nil): ProtoTypes = {
+    val own = files.flatMap(named)
+    val all = known.flatMap(named) ++ own
     val messages = all.collect { case (name, Left(found), features) => (name, (found, features)) }.toMap
     val enums = all.collect { case (name, Right(found), features) =>
       name -> ProtoEnum(name, found.values, features("enum_type") == "CLOSED")
@@ -92,13 +109,16 @@ private[dynamickafka] object ProtoTypes {
         // Maps, and what is in them, never end with a tag.
         val ofMap = message.isMapEntry || target.flatMap(messages.get).exists(_._1.isMapEntry)
         val own = features ++ f.features
-        field(f, kind, target.getOrElse(""), if (ofMap) own - "message_encoding" else own)
+        // As in Java's library, texts in maps have to be UTF-8 in every syntax.
+        val inMap = if (message.isMapEntry) own.updated("utf8_validation", "VERIFY") else own
+        field(f, kind, target.getOrElse(""), if (ofMap) inMap - "message_encoding" else own)
       }
-      val inner = message.messages.filterNot(_.isMapEntry).map(m => s"$name.${m.name}")
-      name -> ProtoMessage(name, fields, message.isMapEntry, inner)
+      def names(messages: Seq[MessageDefinition]) = messages.map(m => s"$name.${m.name}")
+      val declared = names(message.messages.filterNot(_.isImplied))
+      name -> ProtoMessage(name, fields, message.isMapEntry, names(message.messages), declared)
     }
-    val main = files.lastOption.toSeq
-    ProtoTypes(linked, enums, main.flatMap(f => f.messages.map(m => join(f.packageName, m.name))))
+    val roots = files.lastOption.toSeq.flatMap(f => f.messages.map(m => join(f.packageName, m.name)))
+    ProtoTypes(linked, enums, roots, linked.keySet -- own.map(_._1))
   }
 
   private def field(
@@ -148,7 +168,7 @@ private[dynamickafka] object ProtoTypes {
     val (presence, kind, utf8) = syntax match {
       case "proto2" => ("EXPLICIT", "CLOSED", "NONE")
       case "proto3" => ("IMPLICIT", "OPEN", "VERIFY")
-      case _ => ("EXPLICIT", "OPEN", "VERIFY")
+      case Syntax.Editions => ("EXPLICIT", "OPEN", "VERIFY")
     }
     Map("field_presence" -> presence, "enum_type" -> kind, "utf8_validation" -> utf8)
       .updated("message_encoding", "LENGTH_PREFIXED")

@@ -40,7 +40,8 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
     )
     assert(found.roots == Seq("a.b.Outer", "a.b.Other"))
     val outer = found.messages("a.b.Outer")
-    assert(outer.messages == Seq("a.b.Outer.Inner"))
+    assert(outer.declared == Seq("a.b.Outer.Inner"))
+    assert(outer.messages == Seq("Inner", "ByNameEntry", "NumbersEntry").map(name => s"a.b.Outer.$name"))
     assert(outer.fields.map(f => (f.name, f.number, f.kind, f.typeName)) == Seq(
       ("inner", 1, FieldKind.Message, "a.b.Outer.Inner"),
       ("kind", 3, FieldKind.Enum, "a.b.Outer.Inner.Kind"),
@@ -60,7 +61,7 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
     assert(found.enums("a.b.Outer.Inner.Kind") ==
       ProtoEnum("a.b.Outer.Inner.Kind", Seq("X" -> 0, "Y" -> 16, "Z" -> -1), isClosed = false))
     assert(found.messages("a.b.Outer.ByNameEntry").isMapEntry)
-    assert(found.at(Seq(0, 0)).map(_.name).contains("a.b.Outer.Inner") && found.at(Seq(1, 0)).isEmpty)
+    assert(found.at(Seq(0, 0)).map(_.name) == Seq("a.b.Outer.Inner") && found.at(Seq(1, 0)).isEmpty)
     assert(field(found, "a.b.Outer", "one").requiresUtf8)
   }
 
@@ -132,7 +133,11 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
         "m.proto"
       ).setPackage("p").setSyntax("proto3").addMessageType(message)
     val encoded = Base64.getEncoder.encodeToString(file.build().toByteArray)
-    assert(types(encoded) == types(text))
+    val (described, written) = (types(encoded), types(text))
+    assert(described.enums == written.enums && described.roots == written.roots)
+    written.messages.foreach { case (name, message) =>
+      assert(described.messages(name).copy(declared = message.declared) == message)
+    }
     assert(types(text).messages("p.M").fields.last.typeName == "google.protobuf.Timestamp")
   }
 
@@ -144,6 +149,95 @@ class ProtoTextSuite extends AnyFunSuite with TimeLimit {
         assert(own.messages(name).fields == message.fields, name)
       }
     }
+  }
+
+  test("numbers as protoc reads them: octal, hexadecimal, signs; what is none is refused with the schema") {
+    def defaults(fields: String*): Seq[Option[String]] = {
+      val numbered = fields.zipWithIndex.map { case (f, i) => f.replace("#", s"f$i = ${i + 1}") }
+      types(s"message M { ${numbered.mkString(" ")} } enum E { A = 010; B = -0x1; }").messages("M").fields
+        .map(_.default)
+    }
+    assert(defaults(
+      "optional int32 # [default = 0644];",
+      "optional uint32 # [default = 0xFF];",
+      "optional sint64 # [default = -0x10, deprecated = true];",
+      "optional fixed64 # [default = 18446744073709551615];",
+      "optional int32 # [default = - 2147483648];",
+      "optional double # [default = 0x10];",
+      "optional float # [default = -1.5E+3];",
+      "optional double # [default = -inf];",
+      "optional bool # [default = true];",
+      "optional E # [default = B];",
+      "optional int64 # [default = 0];"
+    ).flatten == Seq(
+      "420",
+      "255",
+      "-16",
+      "18446744073709551615",
+      "-2147483648",
+      "16",
+      "-1.5E+3",
+      "-inf",
+      "true",
+      "B",
+      "0"
+    ))
+    assert(types("enum E { A = 010; B = -0x1; }").enums("E").values == Seq("A" -> 8, "B" -> -1))
+    Seq(
+      "int32 f = 1 [default = 08]",
+      "int32 f = 1 [default = 1.5]",
+      "int32 f = 1 [default = 2147483648]",
+      "uint32 f = 1 [default = -1]",
+      "int64 f = 1 [default = x]",
+      "bool f = 1 [default = 1]",
+      "double f = 1 [default = 1d]",
+      "string f = 1 [default = 5]"
+    ).foreach(field =>
+      assert(ProtoSchemas.ofRegistry(s"message M { optional $field; }", Nil).isLeft, field)
+    )
+  }
+
+  test("options with messages: declarations of extensions, features, nested brackets") {
+    val found = types(
+      """edition = "2023";
+        |option features = { field_presence: IMPLICIT, [pb.java] { legacy: true } enum_type: CLOSED; };
+        |option (own) = { a: [ { b: "}" }, { c <d: 1> } ] };
+        |message M {
+        |  extensions 100 to 199 [declaration = { number: 100 full_name: ".x" type: "int32" }, verification = DECLARATION];
+        |  extensions 200, 300 to max [(own) = { x: ";" }];
+        |  int32 a = 1; int32 b = 2 [features = { field_presence: EXPLICIT }, (own) = { x: [1, 2] }];
+        |  M m = 3 [features = { message_encoding: DELIMITED }]; oneof o { option features.utf8_validation = NONE; string s = 4; }
+        |  enum Inner { option features = { enum_type: OPEN }; Y = 0; } extend M { int32 more = 100; }
+        |}
+        |enum E { X = 1; }""".stripMargin
+    )
+    val fields = found.messages("M").fields
+    assert(fields.map(_.name) == Seq("a", "b", "m", "s"))
+    assert(fields.map(_.hasPresence) == Seq(false, true, true, true))
+    assert(fields(2).isDelimited && !fields(3).requiresUtf8)
+    assert(found.enums("E").isClosed && !found.enums("M.Inner").isClosed)
+  }
+
+  test("the entries of a map can be a message, as Confluent's serializer for Java registers them") {
+    val map = types("syntax = \"proto3\"; message M { map<string, int32> counts = 1; }").messages
+    val entries = types(
+      """syntax = "proto3"; message M { repeated CountsEntry counts = 1;
+        |  message CountsEntry { option map_entry = true; string key = 1; int32 value = 2; } }""".stripMargin
+    ).messages
+    assert(entries("M.CountsEntry") == map("M.CountsEntry"))
+    assert(entries("M").declared == Seq("M.CountsEntry") && map("M").declared.isEmpty)
+    assert(entries("M").fields == map("M").fields)
+  }
+
+  test("a syntax or an edition that is not known is refused, because its defaults are not known either") {
+    Seq("syntax = \"proto4\";", "edition = \"2099\";").foreach { first =>
+      val reason = ProtoSchemas.ofRegistry(s"$first message M { int32 a = 1; }", Nil)
+      assert(reason.left.exists(_.contains("is not known")), reason)
+    }
+    val file = FileDescriptorProto.newBuilder().setName("m.proto").setSyntax("editions")
+      .setEdition(DescriptorProtos.Edition.EDITION_99999_TEST_ONLY).build()
+    val encoded = Base64.getEncoder.encodeToString(file.toByteArray)
+    assert(ProtoSchemas.ofRegistry(encoded, Nil).left.exists(_.contains("is not known")))
   }
 
   test("texts that are not .proto files are refused without an error of another kind") {

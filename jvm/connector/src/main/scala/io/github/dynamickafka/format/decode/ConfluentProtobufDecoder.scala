@@ -2,11 +2,9 @@ package io.github.dynamickafka.format.decode
 
 import java.{util => ju}
 
-import scala.util.control.NonFatal
-
 import io.github.dynamickafka.format.SideLayout
-import io.github.dynamickafka.format.protobuf.{MessageMismatch, ProtobufOptions, ProtobufSchemas}
-import io.github.dynamickafka.protobuf.{ProtoInput, ProtoMessage, ProtoTypes}
+import io.github.dynamickafka.format.protobuf.{ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.protobuf.{ProtoInput, ProtoTypes}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
 /**
@@ -25,14 +23,14 @@ private[decode] final class ConfluentProtobufDecoder(
 
   private val wanted = side.format.options.get(ProtobufOptions.MessageName).map(_.trim.stripPrefix("."))
   private val schemaTypes = new ju.HashMap[(String, Int), Either[String, ProtoTypes]]
-  private val bodies = new ju.HashMap[(String, Int, Seq[Int]), Of]
+  private val bodies = new ju.HashMap[(String, Int, Seq[Int]), Written]
   private val in = new ProtoInput
   private var cluster: String = _
 
   // Most records have the schema and the message of the one before.
   private var lastId = 0
   private var lastPath: Seq[Int] = First
-  private var last: Of = _
+  private var last: Written = _
 
   override def from(next: String): Unit = if (next ne cluster) {
     cluster = next
@@ -55,11 +53,12 @@ private[decode] final class ConfluentProtobufDecoder(
         lastId = id
         lastPath = path
       }
-      val failure =
-        if (last.body eq null) {
+      val failure = last.message(bytes, in.position) match {
+        case Right(body) => body.decode(bytes, in.position, into)
+        case Left(reason) =>
           into.clear()
-          DecodeFailure(last.reason, None, unparsable = true)
-        } else last.body.decode(bytes, in.position, into)
+          DecodeFailure(reason, None, unparsable = true)
+      }
       if (failure eq null) null else failure.copy(schemaId = Some(id))
     }
 
@@ -71,49 +70,26 @@ private[decode] final class ConfluentProtobufDecoder(
     else Seq.fill(count.toInt)(in.zigZag().toInt)
   }
 
-  private def of(id: Int, path: Seq[Int]): Of = {
+  private def of(id: Int, path: Seq[Int]): Written = {
     val key = (cluster, id, path)
     val known = bodies.get(key)
     if (known ne null) known
     // Not kept, because the id may be registered later.
     else schemas(cluster, id).fold(Unknown) { schema =>
       val types = schemaTypes.computeIfAbsent((cluster, id), _ => ProtobufSchemas.ofRegistry(schema))
-      val made = make(types, path)
+      val found = types.fold(Written.Bad, Written.of(path, _, side, wanted))
       // A path is what a record says: there are as many as messages.
-      if (made.body ne null) bodies.put(key, made)
-      made
+      found match {
+        case Written.Bad(_) => ()
+        case _ => bodies.put(key, found)
+      }
+      found
     }
   }
-
-  private def make(found: Either[String, ProtoTypes], path: Seq[Int]): Of =
-    found.fold(
-      reason => Of(null, reason),
-      types =>
-        types.at(path) match {
-          case None => Of(null, "its schema does not have the message that it begins with")
-          case Some(message) if !wanted.forall(isNamed(message, _)) =>
-            Of(null, s"it is a message '${message.name}', not '${wanted.get}'")
-          case Some(message) => body(message, types)
-        }
-    )
-
-  private def isNamed(message: ProtoMessage, name: String) =
-    message.name == name || message.name.endsWith(s".$name")
-
-  private def body(message: ProtoMessage, types: ProtoTypes): Of =
-    try Of(new ProtobufBody(message, types, side, strict = false), null)
-    catch {
-      case MessageMismatch(_, reason) => Of(null, reason)
-      case NonFatal(_) => Of(null, "the schema it was written with cannot be resolved to that of the query")
-    }
 }
 
 private[decode] object ConfluentProtobufDecoder {
   private val First: Seq[Int] = Seq(0)
   private val MostIndexes = 100
-
-  /** @param body null: all records with this schema and message are bad, for the reason */
-  private final case class Of(body: ProtobufBody, reason: String)
-
-  private val Unknown = Of(null, "the schema registry does not know the id of its schema")
+  private val Unknown: Written = Written.Bad("the schema registry does not know the id of its schema")
 }

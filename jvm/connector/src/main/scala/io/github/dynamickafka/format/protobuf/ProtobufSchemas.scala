@@ -47,7 +47,9 @@ private[dynamickafka] object ProtobufSchemas {
   def columnsOfRegistry(schema: RegisteredSchema, format: SideFormat): Either[String, StructType] =
     ofRegistry(schema).flatMap { types =>
       val named = format.options.get(ProtobufOptions.MessageName).map(_.trim)
-      named.fold(types.at(Seq(0)))(types.find).toRight(s"it has no message${named.fold("")(n => s" '$n'")}.")
+      named.fold(
+        types.at(Seq(0)).headOption
+      )(types.find).toRight(s"it has no message${named.fold("")(n => s" '$n'")}.")
         .flatMap(ProtobufColumns.of(_, types, ProtobufOptions.of(format.options)))
     }
 

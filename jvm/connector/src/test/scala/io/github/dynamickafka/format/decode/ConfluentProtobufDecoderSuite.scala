@@ -87,6 +87,90 @@ class ConfluentProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     )
   }
 
+  // In a descriptor, the entries of the maps are the nested messages 0 and 2.
+  private val nested =
+    s"""name: "x.proto" package: "shop" syntax: "proto3" message_type { name: "Shop"
+       |  ${field("a", 1, "MESSAGE", """type_name: ".shop.Shop.AEntry" label: LABEL_REPEATED""")}
+       |  ${field("b", 2, "MESSAGE", """type_name: ".shop.Shop.BEntry" label: LABEL_REPEATED""")}
+       |  nested_type { name: "AEntry" ${field(
+        "key",
+        1,
+        "STRING"
+      )} ${field("value", 2, "INT32")} options { map_entry: true } }
+       |  nested_type { name: "Order" ${field("id", 1, "INT32")} ${field("name", 2, "STRING")} }
+       |  nested_type { name: "BEntry" ${field("key", 1, "STRING")} ${field(
+        "value",
+        2,
+        "INT32"
+      )} options { map_entry: true } }
+       |  nested_type { name: "Item" ${field("id", 1, "INT32")} ${field("count", 3, "INT32")} }
+       |  nested_type { name: "Note" ${field("id", 1, "STRING")} } }""".stripMargin
+  private val nestedFile = ProtobufSides.file(nested)
+  private val nestedTexts = {
+    val (order, item, note) = (
+      "message Order { int32 id = 1; string name = 2; }",
+      "message Item { int32 id = 1; int32 count = 3; }",
+      "message Note { string id = 1; }"
+    )
+    def entry(name: String) = s"message $name { option map_entry = true; string key = 1; int32 value = 2; }"
+    val start = """syntax = "proto3"; package shop; message Shop {"""
+    Map(
+      // As people write it, and as Confluent's serializer for Java registers generated classes.
+      "maps" -> s"$start map<string, int32> a = 1; $order map<string, int32> b = 2; $item $note }",
+      "entries" -> s"$start repeated AEntry a = 1; repeated BEntry b = 2; ${entry("AEntry")} $order ${entry("BEntry")} $item $note }"
+    )
+  }
+
+  private def nestedRecord(index: Int, message: String, text: String): Array[Byte] = {
+    val of = nestedFile.findMessageTypeByName("Shop").findNestedTypeByName(message)
+    val made = com.google.protobuf.DynamicMessage.newBuilder(of)
+    com.google.protobuf.TextFormat.merge(text, made)
+    WireFormat.framed(1, Array[Byte](4, 0, (2 * index).toByte) ++ made.build().toByteArray)
+  }
+
+  test(
+    "the path to a nested message counts the entries of maps, as descriptors do, or not, as .proto files do"
+  ) {
+    val own = side("id INT, name STRING, count INT")
+    def decoded(schema: String, bytes: Array[Byte]) = Decoded.by(decoder(own, 1 -> proto(schema)), own)(bytes)
+    val base64 = java.util.Base64.getEncoder.encodeToString(nestedFile.toProto.toByteArray)
+    val order = Seq("Integer(7)", "'a'", "null")
+    val item = Seq("Integer(7)", "null", "Integer(5)")
+    Seq(base64, nestedTexts("entries"), nestedTexts("maps")).foreach { schema =>
+      assert(decoded(schema, nestedRecord(1, "Order", "id: 7 name: \"a\"")).columns == order)
+      assert(decoded(schema, nestedRecord(3, "Item", "id: 7 count: 5")).columns == item)
+    }
+    // Where the text has `map`, Confluent's serializer for Java does not count their entries.
+    assert(decoded(nestedTexts("maps"), nestedRecord(0, "Order", "id: 7 name: \"a\"")).columns == order)
+    assert(decoded(nestedTexts("maps"), nestedRecord(1, "Item", "id: 7 count: 5")).columns == item)
+    // What the descriptor has as entries is not a record.
+    Seq(base64, nestedTexts("entries")).foreach(schema =>
+      assert(decoded(schema, nestedRecord(0, "Order", "id: 7")).bad)
+    )
+  }
+
+  test("a path that can mean two messages: the one that the bytes fit, else messageName, else a bad record") {
+    val own = side("id INT, name STRING, count INT")
+    val named =
+      (name: String) => side("id INT, name STRING, count INT", "protobuf-confluent.messageName" -> name)
+    val schema = 1 -> proto(nestedTexts("maps"))
+    val (both, neither) = (nestedRecord(1, "Order", "id: 7"), WireFormat.framed(1, Array[Byte](4, 0, 2, 8)))
+    val reason = "its path can mean 'shop.Shop.Order' or 'shop.Shop.Item'"
+    val one = decoder(own, schema)
+    val decode = Decoded.by(one, own)
+    (1 to 2).foreach { _ =>
+      assert(one.decode(both, new DecodedValues(own.types)).reason.startsWith(reason))
+      assert(one.decode(neither, new DecodedValues(own.types)).reason.startsWith(reason))
+      assert(!decode(nestedRecord(1, "Item", "id: 7 count: 5")).bad)
+    }
+    Seq("shop.Shop.Order", "Item").foreach { name =>
+      assert(Decoded.by(decoder(named(name), schema), own)(both).columns.head == "Integer(7)")
+    }
+    val other = failure(named("Order"), nestedRecord(1, "Item", "id: 7 count: 5"), schema)
+    assert(other.reason == "it is a message 'shop.Shop.Item', not 'Order'")
+    assert(failure(named("Note"), both, schema).reason.startsWith(reason))
+  }
+
   test("messageName: other messages are bad records") {
     val own = side("id INT", "protobuf-confluent.messageName" -> "shop.Order")
     assert(Decoded.by(
