@@ -3,7 +3,6 @@ package io.github.dynamickafka.schemaregistry
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, ExecutionException}
 
 import scala.annotation.tailrec
-import scala.util.control.NonFatal
 
 /**
  * Results by key, each made by one thread while the others that need it wait. A failure is the result of all that wait, and is
@@ -39,14 +38,15 @@ private[schemaregistry] final class Once[K, V] {
 
   private def run(key: K, own: CompletableFuture[Option[V]], make: () => Option[V]): Option[V] =
     try {
-      // Another thread may have ended between the two looks.
+      // Another thread may have found it meanwhile.
       val result = find(key).orElse(make())
       result.foreach(kept.put(key, _))
       running.remove(key)
       own.complete(result)
       result
     } catch {
-      case e @ (NonFatal(_) | _: InterruptedException) =>
+      // Errors too: without a result, those that wait would never return.
+      case e: Throwable =>
         running.remove(key)
         own.completeExceptionally(e)
         throw e

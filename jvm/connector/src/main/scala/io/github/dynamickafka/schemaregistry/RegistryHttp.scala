@@ -6,8 +6,6 @@ import java.net.http.HttpRequest
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.HttpResponse
 import java.security.cert.CertificateException
-import java.time.Duration
-import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
 
 import scala.annotation.tailrec
 import scala.util.Try
@@ -16,6 +14,7 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.kafka.common.KafkaException
 
 import io.github.dynamickafka.error.{Errors, FailureText}
+import io.github.dynamickafka.http.{HttpExchange, ResponseTooLong}
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.time.{Backoff, Clock}
 
@@ -25,11 +24,13 @@ import io.github.dynamickafka.time.{Backoff, Clock}
  * @param path the parts of the path, not encoded
  * @param body JSON of a POST request; None: GET
  * @param what what is asked for, in error messages
+ * @param isAnswer whether JSON with status 200 is a registry's answer to it
  */
 private[schemaregistry] final case class RegistryRequest(
     path: Seq[String],
     body: Option[String],
-    what: String
+    what: String,
+    isAnswer: JsonNode => Boolean
 )
 
 private[schemaregistry] sealed trait RegistryAnswer
@@ -51,13 +52,15 @@ private[schemaregistry] object RegistryAnswer {
 private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff = RegistryHttp.Pauses) {
   import RegistryHttp._
 
+  /** When the time for a schema ends that is requested from now on, in monotonic milliseconds. */
+  def deadline(settings: RegistrySettings): Long = clock.monotonicMs() + settings.timeoutMs
+
   /**
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException REGISTRY_UNAVAILABLE,
    *         REGISTRY_AUTHENTICATION_FAILED
    * @throws InterruptedException immediately when the calling thread is interrupted
    */
-  def ask(settings: RegistrySettings, request: RegistryRequest): RegistryAnswer = {
-    val deadline = clock.monotonicMs() + settings.timeoutMs
+  def ask(settings: RegistrySettings, request: RegistryRequest, deadline: Long): RegistryAnswer = {
     @tailrec def attempt(failures: Int): RegistryAnswer = {
       val limit = math.min(deadline - clock.monotonicMs(), ClientDefaults.attemptMs(settings.timeoutMs))
       once(settings, request, failures, math.max(1L, limit)) match {
@@ -70,6 +73,12 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
           attempt(failures + 1)
       }
     }
+    if (clock.monotonicMs() >= deadline)
+      throw unavailable(
+        settings,
+        request,
+        s"the requests before it, for the same schema, took ${settings.timeoutMs} ms"
+      )
     attempt(0)
   }
 
@@ -106,19 +115,21 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
       }
     }
     val client =
-      try if (resolved.tls.isEmpty) plain else create(Some(RegistryTls.context(resolved.tls)), limitMs)
+      try if (resolved.tls.isEmpty) plain
+        else HttpExchange.client(limitMs, Some(RegistryTls.context(resolved.tls)))
       catch { case e: KafkaException => throw unavailable(settings, request, FailureText.of(e)) }
-    exchange(client, message.build(), limitMs) match {
-      case Right(response) => judge(settings, request, response)
+    try judge(settings, request, HttpExchange.send(client, message.build(), limitMs))
+    catch {
+      case e: ResponseTooLong => throw unavailable(settings, request, e.getMessage)
       // No further attempt changes the certificate.
-      case Left(e) if isUntrusted(e) =>
+      case e: IOException if isUntrusted(e) =>
         throw unavailable(
           settings,
           request,
           s"TLS: its certificate is not trusted, or is not one for this address (${FailureText.of(e)}). Set " +
             s"'${RegistryOptionSpecs.Prefix}ssl.truststore.*' to the certificate of its authority"
         )
-      case Left(e) => Left(FailureText.of(e))
+      case e: IOException => Left(FailureText.of(e))
     }
   }
 
@@ -135,7 +146,9 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
     val json = Try(mapper.readTree(response.body)).toOption.filter(n => n != null && n.isObject)
     val code = json.fold(0)(_.path("error_code").asInt)
     response.statusCode match {
-      case Ok => json.map(RegistryAnswer.Found(_)).toRight("the response is not that of a schema registry")
+      case Ok => json.filter(
+          request.isAnswer
+        ).map(RegistryAnswer.Found(_)).toRight("the response is not that of a schema registry")
       case status @ (Unauthorized | Forbidden) =>
         throw Errors.registryAuthenticationFailed(settings.shown, settings.cluster, request.what, status)
       // A proxy, or a wrong path, also answers 404: only the registry says what it does not know.
@@ -149,26 +162,6 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
 
   private def unavailable(settings: RegistrySettings, request: RegistryRequest, reason: String) =
     Errors.registryUnavailable(settings.shown, settings.cluster, request.what, reason)
-
-  /** Left: why there is no response. */
-  private def exchange(
-      client: HttpClient,
-      request: HttpRequest,
-      limitMs: Long
-  ): Either[IOException, HttpResponse[String]] = {
-    // The timeout of a request covers only the headers of the response.
-    val sent = client.sendAsync(request, HttpResponse.BodyHandlers.ofString())
-    try Right(sent.get(limitMs, TimeUnit.MILLISECONDS))
-    catch {
-      case _: TimeoutException => Left(new IOException(s"no complete response within $limitMs ms"))
-      case e: ExecutionException => Left(e.getCause match {
-          case io: IOException => io
-          case other => throw other
-        })
-    } finally {
-      val _ = sent.cancel(true)
-    }
-  }
 }
 
 private[schemaregistry] object RegistryHttp {
@@ -190,15 +183,5 @@ private[schemaregistry] object RegistryHttp {
   private val mapper = new ObjectMapper
 
   /** For all registries without own TLS settings. Its threads are daemons. */
-  private lazy val plain: HttpClient = create(None, ConnectMs)
-
-  /** Does not follow redirects, which would send the credentials to another address. */
-  private def create(tls: Option[javax.net.ssl.SSLContext], connectMs: Long): HttpClient = {
-    val builder = HttpClient.newBuilder()
-      .version(HttpClient.Version.HTTP_1_1)
-      .followRedirects(HttpClient.Redirect.NEVER)
-      .connectTimeout(Duration.ofMillis(connectMs))
-    tls.foreach(builder.sslContext)
-    builder.build()
-  }
+  private lazy val plain: HttpClient = HttpExchange.client(ConnectMs)
 }

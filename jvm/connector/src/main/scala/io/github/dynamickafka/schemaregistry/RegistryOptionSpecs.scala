@@ -30,7 +30,7 @@ private[dynamickafka] object RegistryOptionSpecs {
     duration(min = 1),
     Some(60000L),
     "`60000`",
-    "How long one schema may take, with all attempts."
+    "How long one schema may take, with all attempts and all schemas that it refers to."
   )
 
   val UserInfo: OptionSpec[String] = spec(

@@ -26,21 +26,22 @@ private[dynamickafka] final class SchemaRegistrar private[schemaregistry] (clien
   ): Int = {
     def missing(reason: String) = Errors.schemaNotFound(settings.shown, settings.cluster, subject, reason)
     ids.get((settings.url, subject, schema)) { () =>
-      newest(settings, subject, registered).orElse {
+      val requests = client.about(settings)
+      newest(requests, subject, registered).orElse {
         if (schema.references.nonEmpty)
           throw missing(
             "its newest version is another one, and a schema that refers to others is not registered"
           )
-        if (autoRegister) Some(client.register(settings, subject, schema))
-        else client.lookUp(settings, subject, schema)
+        if (autoRegister) Some(requests.register(subject, schema))
+        else requests.lookUp(subject, schema)
       }
     }.getOrElse(throw missing(
       s"the subject does not have this schema, and '${RegistryOptionSpecs.AutoRegister.name}' is 'false'"
     ))
   }
 
-  private def newest(settings: RegistrySettings, subject: String, registered: Option[RegisteredSchema]) =
-    registered.flatMap(own => client.latest(settings, subject).filter(_.schema == own).map(_.id))
+  private def newest(requests: SchemaRequests, subject: String, registered: Option[RegisteredSchema]) =
+    registered.flatMap(own => requests.latest(subject).filter(_.schema == own).map(_.id))
 }
 
 private[dynamickafka] object SchemaRegistrar {

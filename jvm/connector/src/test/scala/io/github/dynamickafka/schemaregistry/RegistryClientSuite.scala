@@ -239,19 +239,6 @@ class RegistryClientSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a response without an id is none") {
-    serving { server =>
-      server.behave = _ => Some(Answer(200, "{}"))
-      val schema = RegisteredSchema(RegisteredSchema.Avro, "\"long\"")
-      Seq(true, false).foreach(auto =>
-        assertUnavailable(
-          failure(new SchemaRegistrar(client).id(server.settings(), "s", schema, auto)),
-          "the response has no id"
-        )
-      )
-    }
-  }
-
   test("TLS: an authority in registry.ssl.*; another one fails at once, and the text says what to set") {
     def certificates(name: String) =
       new LocalCertificates(Files.createTempDirectory("registry").resolve(name))

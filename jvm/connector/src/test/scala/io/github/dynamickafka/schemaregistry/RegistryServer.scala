@@ -50,6 +50,12 @@ private[dynamickafka] final class RegistryServer(
       id
     }
 
+  /** As a registry without schemas, which has answered nothing. */
+  def clear(): Unit = synchronized {
+    Seq(schemas, subjects, kinds, references).foreach(_.clear())
+    asked.clear()
+  }
+
   def settings(more: (String, String)*): RegistrySettings = settingsOf(url, more: _*)
 
   override protected def reply(exchange: HttpExchange): Unit = {

@@ -96,4 +96,26 @@ class SchemaCacheSuite extends AnyFunSuite with TimeLimit {
     second.join()
     assert(found.contains("call 2"))
   }
+
+  test("an Error of the thread that asks ends the wait of those that need the same schema") {
+    val once = new Once[String, String]
+    val (began, end) = (new CountDownLatch(1), new CountDownLatch(1))
+    val pool = Executors.newFixedThreadPool(3)
+    def failing: Callable[Throwable] = () =>
+      intercept[Throwable] {
+        val _ = once.get("k") { () =>
+          began.countDown()
+          end.await()
+          throw new StackOverflowError("deep")
+        }
+      }
+    try {
+      val first = pool.submit(failing)
+      began.await()
+      val waiting = Seq.fill(2)(pool.submit(failing))
+      end.countDown()
+      (first +: waiting).foreach(f => assert(f.get.isInstanceOf[StackOverflowError]))
+    } finally pool.shutdownNow()
+    assert(once.get("k")(() => Some("later")).contains("later"))
+  }
 }

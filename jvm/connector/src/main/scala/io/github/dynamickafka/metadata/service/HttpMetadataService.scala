@@ -7,6 +7,7 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
+import io.github.dynamickafka.http.HttpExchange
 import io.github.dynamickafka.metadata.document.MetadataDocument
 
 /**
@@ -48,7 +49,9 @@ final class HttpMetadataService(url: String, headers: ju.Map[String, String], ti
 
   private def ask(): MetadataDocument = {
     val request = requests.next(last.map(_.tag))
-    val answer = HttpExchange.send(opened(), request, requests.shown, timeoutMs)
+    val answer =
+      try HttpExchange.send(opened(), request, timeoutMs)
+      catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
     (answer.statusCode, last) match {
       case (Ok, _) =>
         val document = MetadataDocument.parse(answer.body, requests.shown)

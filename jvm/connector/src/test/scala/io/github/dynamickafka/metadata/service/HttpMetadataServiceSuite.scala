@@ -112,6 +112,15 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("a response that is longer than any document is not read to its end") {
+    serving { server =>
+      server.answer = Answer(200, document("a") + "\n#" + "x" * (20 * 1024 * 1024))
+      assert(failure(service(server.url)).contains("the response has more than 16 MB"))
+      server.answer = Answer(200, document("a"))
+      assert(topics(service(server.url)) == Set("a"))
+    }
+  }
+
   test("the time limit includes the whole response, and an interrupted caller returns at once") {
     serving { server =>
       val never = new CountDownLatch(1)
@@ -119,7 +128,7 @@ class HttpMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       assert(failure(service(
         server.url,
         timeoutMs = 2000
-      )).contains("did not send a complete response within 2000 ms"))
+      )).contains("no complete response within 2000 ms"))
       val ended = new AtomicReference[Throwable]
       val caller = new Thread(() =>
         try service(server.url).getAllStreams()
