@@ -96,7 +96,9 @@ class SessionTableSuite extends SinkTest {
       Seq(
         "kafka.sasl.jaas.config" -> "x password=\"geheim\";",
         "cluster.blue.kafka.ssl.key.password" -> "geheim",
-        "registry.bearerAuth.token" -> "geheim"
+        "registry.bearerAuth.token" -> "geheim",
+        "value.avro-confluent.ssl.keystore.password" -> "geheim",
+        "metadataService.properties.password" -> "geheim"
       ).foreach { case (name, secret) =>
         val text = message(create(t, "(id INT)", "format" -> "json", name -> secret))
         assert(text.contains("INVALID_OPTION") && text.contains(name) && !text.contains("geheim"), text)

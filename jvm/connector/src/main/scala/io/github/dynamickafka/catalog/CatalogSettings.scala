@@ -4,9 +4,17 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.config.option.{
+  ClusterKeys,
+  OptionName,
+  OptionSpec,
+  OptionTable,
+  SecretOptions,
+  Suggestions
+}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.Redaction
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.
@@ -96,7 +104,20 @@ private[dynamickafka] final class CatalogSettings(
       case None => isPrefixed(name) || table.has(name)
     }
 
-  private def refuseLate(name: String, value: String): Unit =
+  private def refuseLate(name: String, value: String): Unit = {
+    if (SecretOptions.contained(Map(name -> value)).nonEmpty)
+      throw Errors.invalidOption(
+        name,
+        Redaction.Redacted,
+        "Spark would print this secret with the plan of the query. Use a reference to a Kafka config provider, or store it " +
+          "in the metadata."
+      )
+    if (isOfService(name))
+      throw Errors.invalidOption(
+        name,
+        value,
+        s"the table is described by its metadata service, before Spark passes the options of a query. Set it ${place.hint(name)}."
+      )
     Tables.flatMap(_.find(name)).find(spec => Deciding(spec) || keepsBadRecords(spec, value)).foreach(_ =>
       throw Errors.invalidOption(
         name,
@@ -105,6 +126,7 @@ private[dynamickafka] final class CatalogSettings(
           s"Set it ${place.hint(name)}, or read with 'format(\"dynamic-kafka\")'."
       )
     )
+  }
 }
 
 private[dynamickafka] object CatalogSettings {
@@ -157,6 +179,10 @@ private[dynamickafka] object CatalogSettings {
   /** `keep` adds columns. */
   private def keepsBadRecords(spec: OptionSpec[_], value: String) =
     ParseErrors(spec) && value.trim.equalsIgnoreCase("keep")
+
+  private def isOfService(name: String) =
+    SourceOptionSpecs.MetadataService.named(name) ||
+      OptionName.afterPrefix(name, OptionName.MetadataService).isDefined
 
   private def isPrefixed(name: String): Boolean =
     OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)

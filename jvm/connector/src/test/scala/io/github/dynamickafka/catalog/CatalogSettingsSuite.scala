@@ -5,6 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.config.Options.reference
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 
 /** Which settings of a catalog apply to reads and to writes, and which options of a query are refused. */
@@ -49,10 +50,8 @@ class CatalogSettingsSuite extends AnyFunSuite {
 
   test("an option of a query takes precedence, in whatever spelling") {
     val all = settings(both :+ ("max-offsets-per-trigger" -> "5"): _*)
-    val found =
-      map(all.forReading("orders", query("maxOffsetsPerTrigger" -> "7", "Metadataservice" -> "static")))
-    assert(found.filter(_._1.toLowerCase.startsWith("max")) == Map("maxOffsetsPerTrigger" -> "7"))
-    assert(found.filter(_._1.equalsIgnoreCase("metadataService")) == Map("Metadataservice" -> "static"))
+    val found = map(all.forReading("orders", query("MaxOffsetsPerTrigger" -> "7")))
+    assert(found.filter(_._1.toLowerCase.startsWith("max")) == Map("MaxOffsetsPerTrigger" -> "7"))
   }
 
   test("settings that select streams, and unknown ones, are refused with the name as it was written") {
@@ -88,5 +87,28 @@ class CatalogSettingsSuite extends AnyFunSuite {
     refused("INVALID_OPTION", "parseErrors")(all.forReading("orders", query("parseErrors" -> "keep")))
     assert(map(all.forReading("orders", query("parseErrors" -> "drop")))("parseErrors") == "drop")
     refused("INVALID_OPTION", "streamId")(all.forWriting("orders", query("streamId" -> "x")))
+  }
+
+  test("a query cannot set the metadata service, which has described the table before") {
+    val all = settings(both: _*)
+    for (
+      name <- Seq("metadataService", "Metadataservice", "metadataService.path", "metadata-service.ttlMs")
+    ) {
+      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(all.forReading("o", query(name -> "x")))
+      refused("INVALID_OPTION", s"spark.sql.catalog.kafka.$name")(all.forWriting("o", query(name -> "x")))
+    }
+  }
+
+  test("a query cannot set a secret, which Spark would print with its plan") {
+    val all = settings(both: _*)
+    for (
+      name <-
+        Seq("registry.basicAuth.userInfo", "avro-confluent.bearer-auth.token", "kafka.sasl.jaas.config")
+    ) {
+      val e = intercept[DynamicKafkaIllegalArgumentException](all.forReading("o", query(name -> "geheim")))
+      assert(e.getMessage.contains(name) && !e.getMessage.contains("geheim"), e.getMessage)
+      refused("INVALID_OPTION", name)(all.forWriting("o", query(name -> "geheim")))
+      assert(map(all.forReading("o", query(name -> reference("env:X")))).contains(name))
+    }
   }
 }

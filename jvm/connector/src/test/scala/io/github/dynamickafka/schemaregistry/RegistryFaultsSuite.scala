@@ -186,7 +186,10 @@ class RegistryFaultsSuite extends AnyFunSuite with TimeLimit with ScalaCheckProp
       val id = server.register("s", """{"type": "array", "items": "n"}""", references = reference)
       val cache = SchemaCache(new Paused)
       val message = unavailable(cache.schema(server.settings(), id))
-      assert(message.contains("version '1' of subject 'later'") && message.contains(s"schema id $id"), message)
+      assert(
+        message.contains("version '1' of subject 'later'") && message.contains(s"schema id $id"),
+        message
+      )
       server.register("later", text(0))
       assert(cache.schema(server.settings(), id).get.references.map(_.name) == Seq("n"))
     }

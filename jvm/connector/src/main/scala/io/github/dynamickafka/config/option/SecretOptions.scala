@@ -7,8 +7,9 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.kafka.{AddressText, KafkaProperties}
 
 /**
- * Warns about secrets that Spark would show: Spark prints the options of a source in plans and in its UI, and redacts
- * only names that match `spark.redaction.regex`.
+ * Finds secrets among options by the names of the options, before any of them is parsed: a name may be an alias, and have the prefix
+ * of a cluster, a side, a format or a service. Spark prints the options of a source in plans and in its UI, and redacts only names
+ * and values that match `spark.redaction.regex`.
  */
 private[dynamickafka] object SecretOptions {
   private val log = LoggerFactory.getLogger(getClass)
@@ -17,21 +18,30 @@ private[dynamickafka] object SecretOptions {
   /** The default of `spark.redaction.regex`. */
   private val redactedBySpark = "(?i)secret|password|token|access[.]?key".r
 
+  /** Kafka's, as options are compared. */
+  private val passwords =
+    KafkaProperties.names.filter(KafkaProperties.isPassword).map(OptionName.normalize).toSet
+
+  /** User and password, and the token, of a schema registry. */
+  private val ofRegistries = Set("basicauth.userinfo", "bearerauth.token")
+
+  /** The last part of the names that drivers and plug-ins give to secrets. */
+  private val telling = Seq("password", "passwd", "pwd", "secret", "token", "passphrase", "userinfo")
+
+  /** `name: value` in a document, in YAML or JSON. */
+  private val entry = """([\w.-]+)["']?\s*:\s*["']?([^\s"'\[{][^\n"']*)""".r
+
   /** Names of options with a secret that Spark would print. A reference such as `${file:...}` is not a secret. */
   def exposed(options: Map[String, String]): Seq[String] =
-    options.toSeq.collect {
-      case (name, value)
-          if redactedBySpark.findFirstIn(name).isEmpty &&
-            ((isSecret(name) && !value.contains("${")) || isTellingUrl(name, value)) =>
-        name
-    }.sorted
+    contained(options).filter(name =>
+      redactedBySpark.findFirstIn(name).isEmpty &&
+        (isSecret(name) || redactedBySpark.findFirstIn(options(name)).isEmpty)
+    )
 
   /** Names of options with a secret. A reference such as `${file:...}` is not a secret. */
   def contained(options: Map[String, String]): Seq[String] =
     options.toSeq.collect {
-      case (name, value)
-          if (isSecret(name) || isOfRegistry(name)) && !value.contains("${") ||
-            hasCredentials(name, value) => name
+      case (name, value) if isSecret(name) && !value.contains("${") || hasSecret(name, value) => name
     }.sorted
 
   /** Warns once per name in this process. */
@@ -45,31 +55,21 @@ private[dynamickafka] object SecretOptions {
       )
   }
 
-  /** User and password of a schema registry, of the query or of one cluster. */
-  private def isUserInfo(name: String): Boolean = OptionName.normalize(name).endsWith("basicauth.userinfo")
-
-  /** Spark also redacts a value that its expression matches. */
-  private def isTellingUrl(name: String, value: String): Boolean =
-    hasCredentials(name, value) && redactedBySpark.findFirstIn(value).isEmpty
-
-  private def hasCredentials(name: String, value: String) =
-    OptionName.afterPrefix(name, OptionName.MetadataService).exists(OptionName.normalize(_) == "url") &&
-      AddressText.credentials(value).nonEmpty
-
-  /** Token and passwords of a schema registry, whose names Spark redacts. */
-  private def isOfRegistry(name: String): Boolean = {
-    val key = OptionName.normalize(name)
-    key.contains("registry.") && (key.endsWith("bearerauth.token") || endsWithPassword(name))
-  }
-
-  private def isSecret(name: String): Boolean = isUserInfo(name) ||
-    Seq(OptionName.Kafka, OptionName.Cluster).exists { prefix =>
-      OptionName.afterPrefix(name, prefix).exists(endsWithPassword)
-    } || OptionName.afterPrefix(name, OptionName.MetadataService).exists { argument =>
-      endsWithPassword(argument) || OptionName.normalize(argument).startsWith("headers.")
+  /** Whether the value of a service's argument contains secrets beside other text. */
+  private def hasSecret(name: String, value: String): Boolean =
+    OptionName.afterPrefix(name, OptionName.MetadataService).map(OptionName.normalize).exists {
+      case "url" => AddressText.credentials(value).nonEmpty
+      case "document" =>
+        entry.findAllMatchIn(value).exists(m => isSecret(m.group(1)) && !m.group(2).contains("${"))
+      case _ => false
     }
 
-  /** The cluster id in the key may contain dots, so every suffix of the key is tried as the name of a property. */
-  private def endsWithPassword(key: String): Boolean =
-    key.split('.').toSeq.tails.exists(parts => KafkaProperties.isPassword(parts.mkString(".")))
+  /** Cluster ids and names of formats may contain dots, so every suffix of the name is tried. */
+  private def isSecret(name: String): Boolean = {
+    val parts = OptionName.normalize(name).split('.').toSeq
+    parts.tails.map(_.mkString(".")).exists(suffix => passwords(suffix) || ofRegistries(suffix)) ||
+    parts.size > 1 && telling.exists(parts.last.endsWith) ||
+    OptionName.afterPrefix(name, OptionName.MetadataService)
+      .exists(OptionName.normalize(_).startsWith("headers."))
+  }
 }
