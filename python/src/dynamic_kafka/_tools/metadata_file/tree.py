@@ -11,7 +11,6 @@ from dynamic_kafka._tools.metadata_file.place import Path, place_of
 from dynamic_kafka._tools.metadata_file.problem import Problem
 from dynamic_kafka._tools.metadata_file.yaml_text import AMBIGUOUS, TAG
 
-_MERGE_KEYS = "merge keys are not supported: repeat the keys, or put '<<' in quotes"
 _SHAPES = {"str": "text", "int": "a number", "float": "a number", "bool": "true or false", "null": "empty"}
 
 
@@ -89,8 +88,6 @@ class Tree:
             line = _line(key)
             if not isinstance(key, yaml.ScalarNode) or key.tag == TAG + "null":
                 self._problems.append((path, line, "a key must be text"))
-            elif key.value == "<<" and key.style is None:
-                self._problems.append((path, line, _MERGE_KEYS))
             elif key.value in entries:
                 first = entries[key.value].line
                 self._problems.append((path, line, f"key '{key.value}' is given twice, first at line {first}"))

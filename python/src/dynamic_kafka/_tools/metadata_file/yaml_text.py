@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+from dynamic_kafka._tools.metadata_file.expansion import MAX_DEPTH, broken, expand, refused, too_deep
 from dynamic_kafka._tools.metadata_file.problem import Problem, ProblemError
 
 TAG = "tag:yaml.org,2002:"
@@ -14,9 +15,9 @@ AMBIGUOUS = TAG + "ambiguous"
 
 # The limits of the connector's YAML parser: a larger document is an accident or an attack.
 _MAX_CHARACTERS = 3 * 1024 * 1024
-_MAX_DEPTH = 50
 
-_ALIASES = "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
+_NO_ANCHOR = "an alias without an anchor before it: put text that begins with '*' in quotes"
+_TWO_ANCHORS = "an anchor is given twice: rename one of them, or put text that begins with '&' in quotes"
 _TAGS = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
 
 _WHOLE = r"[-+]?(?:0|[1-9][0-9]*)"
@@ -50,14 +51,19 @@ class _Loader(yaml.SafeLoader):
         """Rejects everything beyond the subset, with its line."""
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         line = event.start_mark.line if event.start_mark else 0
-        if getattr(event, "anchor", None) is not None:
-            raise _refused(line, _ALIASES)
+        anchor = getattr(event, "anchor", None)
+        # The name of an anchor could be a part of a password.
+        if isinstance(event, yaml.AliasEvent):
+            if anchor not in self.anchors:
+                raise refused(line, _NO_ANCHOR)
+        elif anchor in self.anchors:
+            raise refused(line, _TWO_ANCHORS)
         if getattr(event, "tag", None) is not None:
-            raise _refused(line, _TAGS)
+            raise refused(line, _TAGS)
         levels = int(isinstance(event, yaml.CollectionStartEvent))
         self._depth += levels
-        if self._depth > _MAX_DEPTH:
-            raise _broken(line, f"it has more than {_MAX_DEPTH} levels")
+        if self._depth > MAX_DEPTH:
+            raise too_deep(line)
         node = super().compose_node(parent, index)
         self._depth -= levels
         return node
@@ -75,36 +81,28 @@ def compose(text: str) -> yaml.Node:
             not quote the document.
     """
     if len(text) > _MAX_CHARACTERS:
-        raise _broken(0, f"it has more than {_MAX_CHARACTERS} characters")
+        raise broken(0, f"it has more than {_MAX_CHARACTERS} characters")
     if text.lstrip("\ufeff \t\r\n").startswith(("{", "[")):
         text = _without_json_specials(text)
     elif "\t" in text:
-        raise _refused(text.count("\n", 0, text.index("\t")), "a tab is not allowed, write spaces")
+        raise refused(text.count("\n", 0, text.index("\t")), "a tab is not allowed, write spaces")
     loader = None
     try:
         # The constructor already reads the text.
         loader = _Loader(text)
         root = loader.get_single_node()
     except (ValueError, OverflowError):
-        raise _broken(loader.get_mark().line if loader else 0, "an escape that names no character") from None
+        raise broken(loader.get_mark().line if loader else 0, "an escape that names no character") from None
     except yaml.reader.ReaderError as e:
-        raise _broken(text.count("\n", 0, e.position), "a character that is not allowed") from None
+        raise broken(text.count("\n", 0, e.position), "a character that is not allowed") from None
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         # A tag handle could be a part of a password: `password: !hunter2!x`.
         problem = re.sub(r"(undefined tag handle) .*", r"\1", e.problem or "", flags=re.DOTALL)
-        raise _broken(mark.line if mark else 0, problem) from None
+        raise broken(mark.line if mark else 0, problem) from None
     if root is None:
         raise ProblemError(Problem(line=None, reason="the document is empty"))
-    return root
-
-
-def _broken(line: int, reason: str) -> ProblemError:
-    return _refused(line, f"the document is not valid YAML or JSON: {reason}")
-
-
-def _refused(line: int, reason: str) -> ProblemError:
-    return ProblemError(Problem(line + 1, reason))
+    return expand(root)
 
 
 def _without_json_specials(text: str) -> str:

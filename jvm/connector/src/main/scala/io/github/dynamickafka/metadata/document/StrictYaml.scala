@@ -1,5 +1,7 @@
 package io.github.dynamickafka.metadata.document
 
+import scala.collection.mutable
+
 import org.yaml.snakeyaml.events.{
   AliasEvent,
   CollectionEndEvent,
@@ -36,6 +38,9 @@ private[document] final class StrictParser(parser: Parser, refuse: (Int, String)
 
   private var depth = 0
 
+  /** With the events of their nodes, each of which may be seen more than once. Their names could be parts of passwords. */
+  private val anchors = mutable.HashMap.empty[String, Event]
+
   private def checked(event: Event): Event = {
     val tag = event match {
       case scalar: ScalarEvent => scalar.getTag
@@ -44,9 +49,14 @@ private[document] final class StrictParser(parser: Parser, refuse: (Int, String)
     }
     val line = event.getStartMark.getLine + 1
     event match {
-      case _: AliasEvent => refuse(line, StrictParser.Aliases)
-      case node: NodeEvent if node.getAnchor != null => refuse(line, StrictParser.Aliases)
+      case alias: AliasEvent if !anchors.contains(alias.getAnchor) => refuse(line, StrictParser.NoAnchor)
+      case _: AliasEvent => event
+      case node: NodeEvent if node.getAnchor != null && anchors.get(node.getAnchor).exists(_ ne event) =>
+        refuse(line, StrictParser.TwoAnchors)
       case _ if tag != null => refuse(line, StrictParser.Tags)
+      case node: NodeEvent if node.getAnchor != null =>
+        anchors.put(node.getAnchor, event)
+        event
       case _ => event
     }
   }
@@ -57,10 +67,10 @@ private[document] object StrictParser {
   /** Levels of nesting in a document. */
   val MaxDepth = 50
   val TooDeep = s"the document is not valid YAML or JSON: it has more than $MaxDepth levels"
-  val Aliases =
-    "anchors and aliases are not supported: repeat the value, or put text with '&' or '*' in quotes"
+  val NoAnchor = "an alias without an anchor before it: put text that begins with '*' in quotes"
+  val TwoAnchors =
+    "an anchor is given twice: rename one of them, or put text that begins with '&' in quotes"
   val Tags = "tags are not supported: leave the tag out, or put text that begins with '!' in quotes"
-  val MergeKeys = "merge keys are not supported: repeat the keys, or put '<<' in quotes"
   val Ambiguous =
     "YAML 1.1 and YAML 1.2 differ about this unquoted value: put it in quotes, or write true, false or a decimal number"
 }

@@ -2,17 +2,14 @@ package io.github.dynamickafka.metadata.document
 
 import java.io.StringReader
 
-import scala.jdk.CollectionConverters._
-
 import org.yaml.snakeyaml.LoaderOptions
 import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.error.{MarkedYAMLException, YAMLException}
-import org.yaml.snakeyaml.nodes.{MappingNode, Node, ScalarNode, SequenceNode, Tag}
+import org.yaml.snakeyaml.nodes.Node
 import org.yaml.snakeyaml.parser.ParserImpl
 import org.yaml.snakeyaml.reader.{ReaderException, StreamReader}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.metadata.document.DocumentTree._
 
 /**
  * YAML text to a tree, for the subset of YAML that `docs/metadata.md` describes. Nothing is constructed but nodes.
@@ -28,7 +25,7 @@ private[document] final class YamlText(origin: String) {
     // snakeyaml applies its own limit only after it has read a scalar as a whole.
     if (text.length > YamlText.MaxCharacters)
       throw broken(1, s"it has more than ${YamlText.MaxCharacters} characters")
-    try Option(compose(text)).map(tree)
+    try Option(compose(text)).map(new YamlExpansion(refuse).tree(_))
     catch {
       // Neither the exception itself nor as a cause: its text quotes the document, which holds secrets.
       case e: MarkedYAMLException => throw broken(e.getProblemMark.getLine + 1, problem(e))
@@ -49,32 +46,15 @@ private[document] final class YamlText(origin: String) {
     val options = new LoaderOptions
     // The strict parser applies the limit, with a line.
     options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
+    // What aliases expand to has a limit of its own.
+    options.setMaxAliasesForCollections(Int.MaxValue)
     val parser = new ParserImpl(new StreamReader(new StringReader(text)), options)
-    val strict = new StrictParser(parser, (line, reason) => throw refused(line, reason))
+    val strict = new StrictParser(parser, (line, reason) => refuse(Some(line), reason))
     new Composer(strict, StrictScalars, options).getSingleNode
   }
 
-  private def tree(node: Node): DocumentTree = node match {
-    case mapping: MappingNode =>
-      Mapping(
-        lineOf(mapping),
-        mapping.getValue.asScala.toSeq.map(p => key(p.getKeyNode) -> tree(p.getValueNode))
-      )
-    case sequence: SequenceNode => Sequence(lineOf(sequence), sequence.getValue.asScala.toSeq.map(tree))
-    case scalar: ScalarNode => Scalar(lineOf(scalar), YamlText.kind(scalar.getTag), scalar.getValue)
-    // Aliases are refused before.
-    case other => throw refused(lineOf(other), StrictParser.Aliases)
-  }
-
-  /** A key is text, however it is written. */
-  private def key(node: Node): Scalar = node match {
-    case scalar: ScalarNode if scalar.getValue == "<<" && scalar.isPlain =>
-      throw refused(lineOf(scalar), StrictParser.MergeKeys)
-    case scalar: ScalarNode if scalar.getTag != Tag.NULL => Scalar(lineOf(scalar), Text, scalar.getValue)
-    case other => throw refused(lineOf(other), "a key must be text")
-  }
-
-  private def lineOf(node: Node): Int = node.getStartMark.getLine + 1
+  private def refuse(line: Option[Int], reason: String): Nothing =
+    throw line.fold(Errors.metadataInvalid(origin, reason))(refused(_, reason))
 
   private def broken(line: Int, reason: String) =
     refused(line, s"the document is not valid YAML or JSON: $reason")
@@ -88,12 +68,4 @@ private[document] final class YamlText(origin: String) {
 
 private[document] object YamlText {
   private val MaxCharacters = new LoaderOptions().getCodePointLimit
-
-  private def kind(tag: Tag): Kind = tag match {
-    case Tag.STR => Text
-    case Tag.INT | Tag.FLOAT => Number
-    case Tag.BOOL => Truth
-    case Tag.NULL => Empty
-    case _ => Ambiguous
-  }
 }
