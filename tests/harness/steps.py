@@ -26,7 +26,7 @@ class Steps:
         self._jvm = jvm
         package = self._jvm.io.github.dynamickafka.sink.commit
         companion = getattr(package, "CommitProbe$")
-        getattr(getattr(companion, "MODULE$"), "current_$eq")(self)
+        getattr(getattr(companion, "MODULE$"), "installed_$eq")(self)
 
     def halt(self, query: str, step: str, batch: int | None) -> None:
         """Halt a query once at a step of a batch, or of the first batch that reaches it."""
@@ -41,9 +41,10 @@ class Steps:
         """Resume the query."""
         self._released[query].set()
 
-    def reached(self, step: str, batch: int) -> None:
+    def reached(self, step: Any, batch: int) -> None:
         """Called by the sink on the thread of the query."""
         query = self._query()
+        step = str(step.name())
         if self._halts.get(query) in ((step, batch), (step, None)):
             self._stuck(query, step, batch)
             self._released[query].wait()

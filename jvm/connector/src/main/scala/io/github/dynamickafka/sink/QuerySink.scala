@@ -9,7 +9,8 @@ import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOp
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.commit.CommitProbe
+import io.github.dynamickafka.sink.journal.{BatchInput, BatchJobs, JobOrigin, Journal, StreamingBatch}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
@@ -20,6 +21,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param ofFormat the columns for clusters with another format
  * @param answer the stream, if the metadata service has been asked for it
+ * @param probe called at the steps of commits
  * @param queryId the id of the streaming query, which is stable over restarts, or a unique id of the job
  */
 private[sink] final class QuerySink(
@@ -27,7 +29,8 @@ private[sink] final class QuerySink(
     columns: InputColumns,
     ofFormat: FormatOptions => InputColumns,
     queryId: String,
-    answer: () => Option[KafkaStream]
+    answer: () => Option[KafkaStream],
+    probe: CommitProbe = CommitProbe.installed
 ) {
   import QuerySink._
 
@@ -48,7 +51,7 @@ private[sink] final class QuerySink(
           id,
           "it is an option of batch jobs. A streaming query is identified by its checkpoint."
         )
-      val journal = Option.when(isExactlyOnce)(new Journal(checkpoint, hadoop))
+      val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
       val started =
         new SinkRun(
           options,
@@ -56,9 +59,10 @@ private[sink] final class QuerySink(
           ofFormat,
           queryId,
           journal,
-          ofStreams = true,
+          None,
           Nil,
           hadoop,
+          probe,
           Clock.System,
           spark
         )
@@ -74,24 +78,29 @@ private[sink] final class QuerySink(
   def job(): SinkRun = {
     val place = options.transactions.checkpointLocation
     val named = options.transactions.jobId
+    val batch = StreamingBatch.current(SparkSession.active)
     if (isExactlyOnce && place.isEmpty)
       throw Errors.exactlyOnceRefused(
         s"without a journal, a driver that fails while it commits a job leaves a part of it. Set " +
           s"'${SinkOptionSpecs.CheckpointLocation.name}' to a folder for the journals of such jobs."
       )
-    if (isExactlyOnce && named.isEmpty) tellRepetition()
+    if (isExactlyOnce && named.isEmpty) warnOfRepetition(batch)
     // No polling: a job reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1L))
     val kept = place.filter(_ => isExactlyOnce)
+    for (at <- kept; id <- named; of <- batch) new BatchJobs(at, of.query, hadoop).start(of.batch, id)
     new SinkRun(
       once,
       columns,
       ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
-      ofStreams = false,
+      Some(batch.filter(_ => named.isDefined && isExactlyOnce).fold(JobOrigin(None, BatchInput.Empty))(
+        _.origin(SparkSession.active, hadoop)
+      )),
       kept.toSeq.flatMap(Journal.earlier(_, hadoop)),
       hadoop,
+      probe,
       Clock.System,
       spark,
       answer()
@@ -99,16 +108,15 @@ private[sink] final class QuerySink(
   }
 
   /** A job is usually run once, but Spark repeats a batch after a failure. */
-  private def tellRepetition(): Unit = {
+  private def warnOfRepetition(batch: Option[StreamingBatch]): Unit = {
     val option = SinkOptionSpecs.JobId.name
-    val batch =
-      Seq(StreamingQueryId, StreamingBatchId).flatMap(name => Option(spark.getLocalProperty(name)))
-    if (batch.size < 2) log.info(s"The job has no '$option': if it is run again, its rows are written again")
-    else
-      log.warn(
-        s"A job in 'foreachBatch' has no '$option': if Spark repeats the batch after a failure, its rows are written again. " +
-          s"The query and the batch make an id, here '${batch.mkString("-")}', if there is one such job in each batch"
-      )
+    batch match {
+      case None => log.info(s"The job has no '$option': if it is run again, its rows are written again")
+      case Some(of) => log.warn(
+          s"A job in 'foreachBatch' has no '$option': if Spark repeats the batch after a failure, its rows are written again. " +
+            s"The query and the batch make an id, here '${of.query}-${of.batch}', if there is one such job in each batch"
+        )
+    }
   }
 
   private def spark: SparkContext = SparkSession.active.sparkContext
@@ -137,8 +145,4 @@ private[sink] object QuerySink {
 
   /** What Spark's `ContinuousExecution` sets for its jobs. */
   private val EpochCoordinator = "__epoch_coordinator_id"
-
-  /** What Spark sets on the thread of a streaming query, which calls the function of `foreachBatch`. */
-  private val StreamingQueryId = "sql.streaming.queryId"
-  private val StreamingBatchId = "streaming.sql.batchId"
 }

@@ -25,15 +25,14 @@ import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
-import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, TopicLimits, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, Journal}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, TopicLimits, TwoPhaseCommit}
+import io.github.dynamickafka.sink.journal.{Claim, JobOrigin, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
   IdSets,
-  Prepared,
   ResumableProducer,
   TaskTransactions,
   TransactionName,
@@ -48,8 +47,9 @@ import io.github.dynamickafka.topology.WriteTopology
  *
  * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
- * @param ofStreams whether it is a streaming query
+ * @param job None: a streaming query
  * @param earlier journals of earlier jobs
+ * @param probe called at the steps of commits
  * @param known the stream, if the metadata service has just been asked for it
  */
 private[sink] final class SinkRun(
@@ -58,20 +58,27 @@ private[sink] final class SinkRun(
     ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
-    ofStreams: Boolean,
+    job: Option[JobOrigin],
     earlier: Seq[Journal],
     hadoop: Configuration,
+    probe: CommitProbe,
     clock: Clock,
     spark: SparkContext,
     known: Option[KafkaStream] = None
 ) extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[SinkRun])
+  private val source =
+    WrittenTopologies.Source(options.service, options.streamId.filterNot(_ => columns.hasStream))
   private val watcher = MetadataWatcher.forWriting(
     KnownAnswer.of(known, MetadataServices.create(options.service, hadoop)),
     // The streams in the column are not known before the rows are read.
-    if (columns.hasStream) Subscription.Pattern(".*".r) else Subscription.Ids(options.streamId.toSeq),
+    source.stream.fold[Subscription](Subscription.Pattern(".*".r))(id => Subscription.Ids(Seq(id))),
     options.discovery,
-    options.service.name
+    options.service.name,
+    WrittenTopologies.ofDriver.last(source),
+    journal.flatMap(
+      _.newest()
+    ).map(_._1).filter(_.queryId == queryId).fold(Set.empty[String])(_.clusters.keySet)
   )
   private val clusters = new Clusters(
     (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
@@ -88,14 +95,14 @@ private[sink] final class SinkRun(
     name,
     claim,
     journal,
-    ofStreams,
+    job,
     earlier,
     clusters,
     options.transactions.replayLost,
     options.transactions.unknown,
     options.transactions.commitTimeoutMs,
     TransactionPool.shared,
-    Steps,
+    new CommitProbe.Pair(GaugeProbe, probe),
     clock,
     PlannedDeferrals.ofDriver
   )
@@ -111,16 +118,15 @@ private[sink] final class SinkRun(
   private val formats = new ClusterWriteFormats(options, columns, ofFormat)
   private val idSets = new IdSets
   private val stalled = new StalledAttempts
-  if (exactlyOnce && ofStreams) spark.addSparkListener(stalled)
+  if (exactlyOnce && isStreaming) spark.addSparkListener(stalled)
   private var plan: Option[SinkPlan] = None
   private var connected: Option[(WriteTopology, Map[String, ProducerProperties])] = None
   private var isRecovered = false
   private var startedNanos = 0L
-  private var deciding = Seq.empty[Prepared]
   private val gauges = new SinkGauges(
     new GaugeSet(
       GaugeNames.ofSink(Thread.currentThread.getName),
-      if (ofStreams) GaugeSet.registry() else None
+      if (isStreaming) GaugeSet.registry() else None
     ),
     () => watcher.current.ageMs,
     () => watcher.current.consecutiveFailures.toLong,
@@ -143,7 +149,7 @@ private[sink] final class SinkRun(
     if (exactlyOnce) commits.begin()
     startedNanos = clock.nanoTime()
     // A job has no gauges.
-    val open = Option.when(exactlyOnce && ofStreams)(new OpenTransactions)
+    val open = Option.when(exactlyOnce && isStreaming)(new OpenTransactions)
     open.foreach(spark.register)
     gauges.begin(
       topology.clusters.keySet.toSet,
@@ -202,8 +208,7 @@ private[sink] final class SinkRun(
       val messages = transactions(reports)
       if (exactlyOnce) {
         val second = stalled.found()
-        deciding = messages.flatMap(_.prepared)
-        commits.commit(batch, messages, startedNanos, p.timeoutMs, second, p.leftOut)
+        commits.commit(batch, messages, reports.map(_.rows).sum, startedNanos, p.timeoutMs, second, p.leftOut)
         // Spark may have reported one only now.
         idSets.ended(second || stalled.found() || messages.exists(_.retried))
       }
@@ -227,12 +232,11 @@ private[sink] final class SinkRun(
   private def transactions(reports: Seq[TaskReport]): Seq[TaskTransactions] =
     reports.map(_.message).collect { case t: TaskTransactions => t }
 
-  private object Steps extends CommitProbe {
-    override def reached(step: String, batch: Long): Unit = {
-      if (step == "decided") gauges.decided(deciding)
-      CommitProbe.current.reached(step, batch)
+  private object GaugeProbe extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = step match {
+      case CommitStep.Decided(transactions) => gauges.decided(transactions)
+      case _ => ()
     }
-    override def oneByOne: Boolean = CommitProbe.current.oneByOne
   }
 
   def metrics: Map[String, String] = {
@@ -254,12 +258,16 @@ private[sink] final class SinkRun(
     gauges.close()
   }
 
+  private def isStreaming = job.isEmpty
+
   private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce
 
   private def current(): WriteTopology = {
     val state = watcher.current
     state.fatal.foreach(throw _)
-    state.topology.getOrElse(watcher.awaitFirst())
+    val topology = state.topology.getOrElse(watcher.awaitFirst())
+    WrittenTopologies.ofDriver.use(source, topology)
+    topology
   }
 
   /** Sets the clusters of the topology, without a request to any of them. */
@@ -279,13 +287,22 @@ private[sink] final class SinkRun(
       options.guarantee,
       _
     )).filter(told.add).foreach(log.warn(_))
-    clusters.set(properties)
+    // With a column, the streams of rows are not known before they are written.
+    clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
     properties
   }
 
+  private def writable(topology: WriteTopology): Set[String] =
+    topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
+
+  /** The topics of a cluster that the metadata names. */
+  private def namedTopics(topology: WriteTopology, cluster: String): Set[String] =
+    topology.streams.values.flatMap(_.entry(cluster)).flatMap(_.topics.keys).toSet
+
   private def newPlan(topology: WriteTopology, properties: Map[String, ProducerProperties]): SinkPlan = {
-    val written = topology.streams.values.flatMap(_.writable.map(_.cluster)).toSet
-    val timeout = if (exactlyOnce) timeouts.of(properties, written) else Map.empty[String, Long]
+    val timeout =
+      if (exactlyOnce) timeouts.of(properties, writable(topology), namedTopics(topology, _))
+      else Map.empty[String, Long]
     val limits = topics.limits(topology)
     val partitioner = options.partitioner match {
       case PartitionerChoice.OfClass(name) => Seq("partitioner.class" -> name)

@@ -21,12 +21,17 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
 
   /**
    * @param written whether rows can be routed to a cluster; others are not asked
+   * @param topics the topics of a cluster, of which the ids are learned, so that it is noticed if one is recreated
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException INVALID_OPTION
    */
-  def of(properties: Map[String, ProducerProperties], written: String => Boolean): Map[String, Long] = {
+  def of(
+      properties: Map[String, ProducerProperties],
+      written: String => Boolean,
+      topics: String => Set[String]
+  ): Map[String, Long] = {
     val unknown =
       properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
-    val answers = clusters.each(unknown)(id => id -> ask(id))
+    val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
     maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
     properties.map { case (id, p) =>
       val max = maxima.get(id -> p).flatten
@@ -36,9 +41,12 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
   }
 
   /** None if it does not respond, so that it is asked again. */
-  private def ask(id: String): Option[Option[Long]] =
-    try Some(clusters.maxTransactionTimeoutMs(id))
-    catch {
+  private def ask(id: String, topics: Set[String]): Option[Option[Long]] =
+    try {
+      val max = clusters.maxTransactionTimeoutMs(id)
+      clusters.learnTopics(id, topics)
+      Some(max)
+    } catch {
       case NonFatal(e) =>
         log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
         None

@@ -12,7 +12,7 @@ import io.github.dynamickafka.schemaregistry.Frame
 import io.github.dynamickafka.sink.commit.TopicLimits
 import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
-import io.github.dynamickafka.sink.report.{OpenTransactions, TaskReport, WriteCounter}
+import io.github.dynamickafka.sink.report.{OpenTransactions, WriteCounter}
 import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
@@ -179,6 +179,7 @@ private[sink] final class RowWriter(
 
   override def write(row: InternalRow): Unit = {
     current = row
+    counter.row()
     routing.send(read(row))(send)
   }
 
@@ -196,11 +197,12 @@ private[sink] final class RowWriter(
   override def close(): Unit = lanes.close()
 }
 
-/** For a batch that an earlier run has written but that is not in Spark's commit log. */
+/** For a batch that an earlier run has written. Counts the rows, which have to be as many as those that are written. */
 private[sink] final class DiscardingWriter(partition: Int) extends DataWriter[InternalRow] {
-  override def write(row: InternalRow): Unit = ()
+  private val counter = new WriteCounter
+  override def write(row: InternalRow): Unit = counter.row()
   override def commit(): WriterCommitMessage =
-    TaskReport(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none), Map.empty, Map.empty)
+    counter.report(TaskTransactions(Nil, retried = false, partition, Map.empty, Ages.none))
   override def abort(): Unit = ()
   override def close(): Unit = ()
 }

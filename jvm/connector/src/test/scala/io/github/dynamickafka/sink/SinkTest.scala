@@ -7,7 +7,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.kafka.ProducerSettings
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
-import io.github.dynamickafka.sink.commit.CommitProbe
+import io.github.dynamickafka.sink.commit.{CommitProbe, CommitStep}
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
 import io.github.dynamickafka.source.{Entry, EntryService, SourceTest}
@@ -34,16 +34,21 @@ trait SinkTest extends SourceTest {
   }
 
   /** Runs a query that dies at a step of its next commit, as its driver could. */
-  def dying(step: String)(start: => StreamingQuery): Unit = {
-    CommitProbe.current = new CommitProbe {
+  def dying(step: String)(start: => StreamingQuery): Unit =
+    probed(new CommitProbe {
       override def oneByOne: Boolean = true
-      override def reached(now: String, batch: Long): Unit =
-        if (now == step) throw new IllegalStateException("died")
-    }
-    try {
+      override def reached(now: CommitStep, batch: Long): Unit =
+        if (now.name == step) throw new IllegalStateException("died")
+    }) {
       val query = start
       waitFor(s"the end at '$step'")(query.exception.isDefined)
-    } finally CommitProbe.current = CommitProbe.Untold
+    }
+
+  /** The queries and jobs that start in the body get this probe. */
+  private[sink] def probed[A](probe: CommitProbe)(body: => A): A = {
+    CommitProbe.installed = probe
+    try body
+    finally CommitProbe.installed = CommitProbe.NoOp
   }
 
   /** Aborts a prepared transaction, as Kafka does after its timeout. */

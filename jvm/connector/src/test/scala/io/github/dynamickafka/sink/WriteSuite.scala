@@ -25,6 +25,23 @@ class WriteSuite extends SinkTest {
     }
   }
 
+  test(
+    "one answer without a cluster is not believed by a job, if an earlier job of the driver has written to it"
+  ) {
+    target { t =>
+      val topic = newTopicOn(1, blue, green)
+      val both = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
+      def save(from: Int): Unit = t.save(rows(from, from + 10), "clusterRouting" -> "all")
+      t.out(both: _*)
+      save(0)
+      val answers = Iterator(both.take(1)) ++ Iterator.continually(both)
+      t.service.behave = () => t.out(answers.next(): _*)
+      save(10)
+      t.service.behave = () => ()
+      assert(Seq(blue, green).forall(values(_, topic).size == 20))
+    }
+  }
+
   test("complete mode: each batch appends all of its output rows") {
     target { t =>
       scene { s =>

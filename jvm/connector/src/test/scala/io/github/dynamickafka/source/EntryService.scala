@@ -32,8 +32,9 @@ final class EntryService extends ScriptedService(() => Nil) {
 
   /** Returns once the connector uses the answer that the service gives now. */
   def awaitAnswers(): Unit = {
-    // The first call may be running already; the third one starts after the second one's answer is in use.
-    val enough = calls.get + 3
+    // The first call may be running already, what the second one lacks is confirmed by the third one, and the fourth one starts
+    // after that one's answer is in use.
+    val enough = calls.get + 4
     eventually(timeout(Span(300, Seconds)), interval(Span(5, Millis))) {
       assert(calls.get >= enough, "the service is not called any more")
     }

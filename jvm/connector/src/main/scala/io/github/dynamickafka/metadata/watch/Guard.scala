@@ -1,7 +1,7 @@
 package io.github.dynamickafka.metadata.watch
 
 /** Decides which topology a query uses after a valid answer of its metadata service. Used by one thread. */
-private[watch] trait Guard[T] {
+private[dynamickafka] trait Guard[T] {
 
   /** Sets the topology that the query used before its first answer. */
   def begin(before: T): Unit
@@ -11,13 +11,4 @@ private[watch] trait Guard[T] {
 }
 
 /** @param open whether the topology contains what the answer lacks, because further answers have to confirm it */
-private[watch] final case class Guarded[+T](topology: T, open: Boolean)
-
-private[watch] object Guard {
-
-  /** Uses every answer. */
-  final class AcceptAll[T] extends Guard[T] {
-    override def begin(before: T): Unit = ()
-    override def apply(answer: T): Guarded[T] = Guarded(answer, open = false)
-  }
-}
+private[dynamickafka] final case class Guarded[+T](topology: T, open: Boolean)

@@ -232,18 +232,27 @@ private[dynamickafka] object MetadataWatcher {
     )
   }
 
-  /** A watcher for a query that writes. */
+  /**
+   * A watcher for a query that writes.
+   *
+   * @param before the topology that an earlier run or job of this driver has used
+   * @param earlier the clusters that an earlier run has written to
+   */
   def forWriting(
       service: KafkaMetadataService,
       subscription: Subscription,
       discovery: DiscoveryOptions,
-      name: String
+      name: String,
+      before: Option[WriteTopology] = None,
+      earlier: Set[String] = Set.empty
   ): MetadataWatcher[WriteTopology] = {
     val poll = new MetadataQuery(service, subscription)
+    val guard = new WriteRemovalGuard(name, discovery.removalConfirmations, earlier)
+    before.foreach(guard.begin)
     new MetadataWatcher[WriteTopology](
       service,
       poll.writeTopology,
-      new Guard.AcceptAll[WriteTopology],
+      guard,
       (version, _, now) => WriteTopologyText.change(name, version, now),
       discovery,
       name,

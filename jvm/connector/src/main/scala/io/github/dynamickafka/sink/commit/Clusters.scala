@@ -24,16 +24,21 @@ private[sink] final class Clusters(
 ) {
   import Clusters._
 
-  private var avoided = Set.empty[String]
+  private var avoided, written = Set.empty[String]
+  private var topics = Map.empty[String, Map[String, String]]
   private var current = Map.empty[String, ProducerProperties]
   private var admins = Map.empty[String, (ProducerProperties, TransactionAdmin)]
 
   // How often a cluster was too slow since it last responded.
   private var slow = Map.empty[String, Int]
 
-  /** Sets the clusters of the metadata. The connections to others are closed. */
-  def set(properties: Map[String, ProducerProperties]): Unit = synchronized {
+  /** Sets the clusters of the metadata, all of which are written to. The connections to others are closed. */
+  def set(properties: Map[String, ProducerProperties]): Unit = set(properties, properties.keySet)
+
+  /** @param open the clusters that the query writes to, as far as this is known before it does */
+  def set(properties: Map[String, ProducerProperties], open: Set[String]): Unit = synchronized {
     current = properties
+    written = open ++ written.filter(properties.contains)
     val (stay, gone) = admins.partition { case (id, _) => properties.contains(id) }
     admins = stay
     gone.values.foreach(_._2.close())
@@ -44,10 +49,25 @@ private[sink] final class Clusters(
     entry.clusters.foreach { case (id, known) =>
       if (!current.contains(id)) current += id -> resolve(id, known.properties)
     }
+    written ++= entry.clusters.keySet
   }
 
-  /** Without those that are left out. */
-  def ids: Seq[String] = synchronized(current.keys.filterNot(avoided).toSeq.sorted)
+  /** Adds clusters to which tasks have written. */
+  def wrote(ids: Set[String]): Unit = synchronized(written ++= ids)
+
+  /** Those that the query writes to, without those that are left out. */
+  def ids: Seq[String] = synchronized(current.keys.filter(id => written(id) && !avoided(id)).toSeq.sorted)
+
+  /** Kafka's ids of topics when they were last looked at, by cluster id. */
+  def topicIds: Map[String, Map[String, String]] = synchronized(topics)
+
+  def learnTopics(ids: Map[String, Map[String, String]]): Unit = synchronized {
+    ids.foreach { case (cluster, of) => topics += cluster -> (topics.getOrElse(cluster, Map.empty) ++ of) }
+  }
+
+  /** Asks a cluster for the ids of these topics. */
+  def learnTopics(id: String, names: Set[String]): Unit =
+    learnTopics(Map(id -> admin(id).look(Nil, names).topicIds))
 
   /** Sets which clusters are not asked for leftovers, because they do not respond. */
   def leaveOut(ids: Set[String]): Unit = synchronized { avoided = ids }
@@ -141,11 +161,6 @@ private[sink] final class Clusters(
     val under = ids.map(id => threads.submit((() => ask(id)): Callable[A]))
     try under.map(_.get())
     catch { case e: ExecutionException => throw e.getCause }
-  }
-
-  /** The same, for the effect alone. */
-  def onEach(ids: Seq[String])(run: String => Unit): Unit = {
-    val _ = each(ids)(run)
   }
 
   def close(): Unit = synchronized {

@@ -1,21 +1,45 @@
 package io.github.dynamickafka.sink.commit
 
-/**
- * Called at the steps of a commit: `before-decision`, `claimed`, `decided`, `between-commits`, `committed`. For gauges, and for
- * tests, which terminate the driver there.
- */
-private[dynamickafka] trait CommitProbe {
-  def reached(step: String, batch: Long): Unit
+import io.github.dynamickafka.sink.transaction.Prepared
 
-  /** Whether transactions are committed one after the other, so that `between-commits` is reached. */
-  def oneByOne: Boolean
+/** The steps of a commit, in their order. */
+private[dynamickafka] sealed abstract class CommitStep(val name: String)
+
+private[dynamickafka] object CommitStep {
+  case object BeforeDecision extends CommitStep("before-decision")
+
+  /** The claim was checked for the last time before the decision. */
+  case object Claimed extends CommitStep("claimed")
+  final case class Decided private[commit] (private[sink] val transactions: Seq[Prepared])
+      extends CommitStep("decided")
+
+  /** After each transaction, if they are committed one after the other. */
+  case object BetweenCommits extends CommitStep("between-commits")
+  case object Committed extends CommitStep("committed")
+}
+
+/** Called at the steps of a commit, on the thread of the query. */
+private[dynamickafka] trait CommitProbe {
+  def reached(step: CommitStep, batch: Long): Unit
+
+  /** Whether transactions are committed one after the other. */
+  def oneByOne: Boolean = false
 }
 
 private[dynamickafka] object CommitProbe {
-  object Untold extends CommitProbe {
-    override def reached(step: String, batch: Long): Unit = ()
-    override def oneByOne: Boolean = false
+  object NoOp extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = ()
   }
 
-  @volatile var current: CommitProbe = Untold
+  /** Tests install a probe here, which the sinks get that are created afterwards. */
+  @volatile var installed: CommitProbe = NoOp
+
+  /** Both in their order. */
+  final class Pair(first: CommitProbe, second: CommitProbe) extends CommitProbe {
+    override def reached(step: CommitStep, batch: Long): Unit = {
+      first.reached(step, batch)
+      second.reached(step, batch)
+    }
+    override def oneByOne: Boolean = first.oneByOne || second.oneByOne
+  }
 }

@@ -23,8 +23,12 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
       transactions.map(t =>
         t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
       ),
-      seen.collect { case (id, Right(Seen(Some(kafkaId), _, _))) => id -> kafkaId },
-      seen.collect { case (id, Right(told)) => id -> told.inSyncWritten }
+      seen.collect { case (id, Right(Seen(Some(kafkaId), _, _, _))) => id -> kafkaId },
+      seen.collect { case (id, Right(told)) => id -> told.inSyncWritten },
+      seen.collect { case (id, Right(told)) => id -> told.topicIds },
+      transactions.flatMap(t =>
+        seen(t.cluster).toOption.flatMap(_.partitions(t.transactionalId)).map(t -> _)
+      ).toMap
     )
   }
 
@@ -71,11 +75,15 @@ private[sink] object Inspector {
   /**
    * @param kafkaIds Kafka's id of each cluster that has one, by cluster id
    * @param inSync the number of replicas in sync of each partition of the transactions, by cluster id
+   * @param topicIds Kafka's ids of the topics of the transactions, by cluster id
+   * @param partitions of the transactions that Kafka knows
    */
   final case class Report(
       outcomes: Seq[(Prepared, Outcome)],
       kafkaIds: Map[String, String],
-      inSync: Map[String, Map[TopicPartition, Int]]
+      inSync: Map[String, Map[TopicPartition, Int]],
+      topicIds: Map[String, Map[String, String]] = Map.empty,
+      partitions: Map[Prepared, Set[TopicPartition]] = Map.empty
   ) {
 
     def isCommitted: Boolean = outcomes.exists(_._2 == Outcome.Committed)

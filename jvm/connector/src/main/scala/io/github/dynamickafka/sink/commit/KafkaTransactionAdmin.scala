@@ -22,7 +22,7 @@ import org.apache.kafka.common.errors.{
   TransactionalIdNotFoundException,
   UnknownTopicOrPartitionException
 }
-import org.apache.kafka.common.{KafkaFuture, TopicPartition}
+import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
@@ -85,17 +85,28 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
       try Some(id -> get(told.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    Seen(Option(get(cluster, lookMs)).filter(_.nonEmpty), known.toMap, described.flatMap((inSync _).tupled))
+    val there = described.flatMap { case (topic, asked) => description(asked).map(topic -> _) }
+    Seen(
+      Option(get(cluster, lookMs)).filter(_.nonEmpty),
+      known.toMap,
+      there.flatMap((inSync _).tupled),
+      // Brokers before Kafka 2.8 have no ids of topics.
+      there.collect {
+        case (topic, found) if found.topicId != Uuid.ZERO_UUID => topic -> found.topicId.toString
+      }
+    )
   }
 
-  private def inSync(topic: String, asked: KafkaFuture[TopicDescription]): Map[TopicPartition, Int] =
-    try
-      get(asked, lookMs).partitions.asScala.map { p =>
-        val hasLeader = Option(p.leader).exists(!_.isEmpty)
-        new TopicPartition(topic, p.partition) -> (if (hasLeader) math.max(1, p.isr.size) else 0)
-      }.toMap
+  private def description(asked: KafkaFuture[TopicDescription]): Option[TopicDescription] =
+    try Some(get(asked, lookMs))
     // Without the topic, there is nothing to be seen there.
-    catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => Map.empty }
+    catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
+
+  private def inSync(topic: String, found: TopicDescription): Map[TopicPartition, Int] =
+    found.partitions.asScala.map { p =>
+      val hasLeader = Option(p.leader).exists(!_.isEmpty)
+      new TopicPartition(topic, p.partition) -> (if (hasLeader) math.max(1, p.isr.size) else 0)
+    }.toMap
 
   override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] = {
     val asked = admin.describeProducers(partitions.asJava)

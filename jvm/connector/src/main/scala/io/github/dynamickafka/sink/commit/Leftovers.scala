@@ -24,15 +24,51 @@ private[commit] final class Leftovers(
 ) {
   import Leftovers._
 
-  // This driver may have been paused since it claimed the journal.
-  def ofEarlierRuns(): Unit = abort(_ < claim.generation, () => journal.foreach(_.checkClaim(claim)))
+  private val ofEarlier = new Sweeps(Sweeps.Most)
+  private val own = new Sweeps(0)
 
-  def ofThisRun(): Unit = abort(_ == claim.generation, () => ())
+  // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
+  private var silent = Set.empty[String]
+
+  def ofEarlierRuns(): Unit = abortEarlier(asked)
+
+  def ofThisRun(): Unit = abortOwn(asked)
+
+  /** A cluster that was not asked responds again. */
+  def again(): Unit = {
+    silent = Set.empty
+    ofEarlier.again()
+    own.again()
+  }
+
+  /**
+   * An executor of an earlier run, or an attempt that lost, may have opened transactions since the last search: Spark does not
+   * wait for their end.
+   *
+   * @param committed the clusters that have just committed transactions
+   * @param hasRetried whether a task of the batch had a second attempt
+   */
+  def afterBatch(committed: Set[String], hasRetried: Boolean): Unit = {
+    clusters.wrote(committed)
+    (silent & committed).foreach(ofEarlier.again)
+    silent --= committed
+    if (hasRetried) own.again()
+    abortOwn(own.next(asked))
+    abortEarlier(ofEarlier.next(asked))
+  }
+
+  private def asked = clusters.ids.filterNot(silent)
+
+  // This driver may have been paused since it claimed the journal.
+  private def abortEarlier(ids: Seq[String]): Unit =
+    abort(ids, _ < claim.generation, () => journal.foreach(_.checkClaim(claim)))
+
+  private def abortOwn(ids: Seq[String]): Unit = abort(ids, _ == claim.generation, () => ())
 
   /** Aborts transactions of this run that are not decided. */
   def abort(batch: Long, transactions: Seq[Prepared]): Unit = {
     val byCluster = transactions.groupBy(_.cluster)
-    clusters.onEach(byCluster.keys.toSeq.sorted) { id =>
+    val _ = clusters.each(byCluster.keys.toSeq.sorted) { id =>
       guarded(s"Transactions of batch $batch on Kafka cluster '$id' could not be aborted") {
         clusters.admin(id).fence(byCluster(id).map(_.transactionalId))
       }
@@ -40,8 +76,8 @@ private[commit] final class Leftovers(
   }
 
   /** On all clusters at once, because one that does not respond takes as long as a request may take. */
-  private def abort(generations: Long => Boolean, check: () => Unit): Unit = clusters.onEach(clusters.ids) {
-    cluster =>
+  private def abort(ids: Seq[String], generations: Long => Boolean, check: () => Unit): Unit = {
+    val answered = clusters.each(ids) { cluster =>
       guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
         // Read again for each cluster: what is decided meanwhile must be kept.
         val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
@@ -55,19 +91,54 @@ private[commit] final class Leftovers(
           clusters.admin(cluster).fence(left)
         }
       }
+    }
+    silent ++= ids.zip(answered).collect { case (id, false) => id }
   }
 
-  private def guarded(failed: String)(body: => Unit): Unit =
-    try body
-    catch {
+  private def guarded(failed: String)(body: => Unit): Boolean =
+    try {
+      body
+      true
+    } catch {
       case NonFatal(e) =>
         log.warn(
           s"$failed. Kafka aborts them after their timeout; until then they block consumers with isolation level " +
             s"read_committed: $e"
         )
+        false
     }
 }
 
 private[commit] object Leftovers {
   private val log = LoggerFactory.getLogger(classOf[Leftovers])
+}
+
+/**
+ * After how many batches each cluster is searched again.
+ *
+ * @param first the number for clusters of which nothing else is known
+ */
+private[commit] final class Sweeps(first: Int) {
+  private var usual = first
+  private var left = Map.empty[String, Int]
+
+  /** All clusters are searched again. */
+  def again(): Unit = {
+    usual = Sweeps.Most
+    left = Map.empty
+  }
+
+  /** A cluster is searched again. */
+  def again(id: String): Unit = left -= id
+
+  /** Which of these clusters are searched after the batch that has ended. */
+  def next(ids: Seq[String]): Seq[String] = {
+    val due = ids.filter(left.getOrElse(_, usual) > 0)
+    left ++= due.map(id => id -> (left.getOrElse(id, usual) - 1))
+    due
+  }
+}
+
+private[commit] object Sweeps {
+  val Most = 2
 }

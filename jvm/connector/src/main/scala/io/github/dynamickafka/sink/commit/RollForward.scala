@@ -1,7 +1,5 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.TimeUnit
-
 import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
@@ -9,22 +7,20 @@ import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry, LostParts}
 import io.github.dynamickafka.sink.transaction.Prepared
-import io.github.dynamickafka.time.Clock
 
 /**
  * Completes the decision of an earlier run. Looks at all transactions before it ends one of them: as long as none is
  * committed, the batch can still be written again, which is better than to commit a part of it.
  *
- * @param commit commits transactions of a decision
+ * @param deadline the time limit of a step that starts now, in nanoseconds
  */
 private[commit] final class RollForward(
     inspector: Inspector,
     committer: Committer,
     markers: Markers,
     unknown: UnknownCommitPolicy,
-    commitTimeoutMs: Long,
-    clock: Clock,
-    commit: (JournalEntry, Seq[Prepared]) => Seq[(Prepared, Outcome)]
+    commits: DecisionCommits,
+    deadline: () => Long
 ) {
   import RollForward._
 
@@ -57,7 +53,8 @@ private[commit] final class RollForward(
         None
       case nothing: Decision.Nothing if entry.round == 0 =>
         log.warn(
-          s"Kafka aborted all transactions of batch ${entry.batch}, which is written again: ${nothing.reason}"
+          s"Kafka aborted all transactions of batch ${entry.batch}, of which nothing is visible: its decision is dropped, as if " +
+            s"it had not run: ${nothing.reason}"
         )
         j.retract(entry)
         None
@@ -85,7 +82,7 @@ private[commit] final class RollForward(
       if (entry.round > 0) inspector.once(entry.transactions, entry.kafkaId)
       else inspector.await(entry.transactions, entry.kafkaId, deadline)
     j.checkClaim(claim)
-    val outcomes = assumed(entry.batch, report.outcomes, unknown)
+    val outcomes = assumed(entry.batch, RecreatedTopics.sinceDecision(entry, report), unknown)
     val isVisible = entry.round > 0 || outcomes.exists(_._2 == Outcome.Committed)
     val (open, ended) = outcomes.partition(_._2 == Outcome.Open)
     val pending = ended.collect { case (t, p: Outcome.Pending) if !p.isLeaderless => t }
@@ -96,13 +93,28 @@ private[commit] final class RollForward(
       else if (!isVisible && isPending) ended
       else if (!isVisible && isLost) ended ++ withdraw(claim, entry, open.map(_._1), deadline)
       else {
-        val now = assumed(entry.batch, commit(entry, open.map(_._1) ++ pending), unknown).toMap
+        val first = commits.commit(entry, open.map(_._1))
+        val now = assumed(entry.batch, first ++ late(j, claim, entry, pending), unknown).toMap
         outcomes.map { case (t, before) => t -> now.getOrElse(t, before) }
       }
     known -> report.inSync
   }
 
-  private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
+  /** Those of clusters that have not answered: none is committed before it is known that none of its records are missing. */
+  private def late(
+      j: Journal,
+      claim: Claim,
+      entry: JournalEntry,
+      pending: Seq[Prepared]
+  ): Seq[(Prepared, Outcome)] =
+    if (pending.isEmpty) Nil
+    else {
+      val seen =
+        RecreatedTopics.sinceDecision(entry, inspector.await(pending, entry.kafkaId, deadline()))
+      j.checkClaim(claim)
+      val (open, ended) = seen.partition(_._2 == Outcome.Open)
+      ended ++ commits.commit(entry, open.map(_._1))
+    }
 
   private def withdraw(
       claim: Claim,

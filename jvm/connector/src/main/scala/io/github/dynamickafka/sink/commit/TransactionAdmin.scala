@@ -38,12 +38,18 @@ private[sink] trait TransactionAdmin {
  * @param clusterId Kafka's id of the cluster; None: it has none
  * @param known by transactional id; an id that Kafka does not know is missing
  * @param inSync the number of replicas that are in sync, by partition; 0: the partition has no leader
+ * @param topicIds Kafka's ids of the topics: one that is recreated has another one
  */
 private[sink] final case class Seen(
     clusterId: Option[String],
     known: Map[String, TransactionDescription],
-    inSync: Map[TopicPartition, Int] = Map.empty
+    inSync: Map[TopicPartition, Int] = Map.empty,
+    topicIds: Map[String, String] = Map.empty
 ) {
+
+  /** The partitions that a transaction has written to. */
+  def partitions(transactionalId: String): Option[Set[TopicPartition]] =
+    known.get(transactionalId).map(_.topicPartitions.asScala.toSet)
 
   /** The partitions of the transactions, or all of their topics: after the end of a transaction Kafka forgets its own. */
   def inSyncWritten: Map[TopicPartition, Int] =

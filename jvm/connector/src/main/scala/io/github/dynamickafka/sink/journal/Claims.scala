@@ -41,12 +41,17 @@ private[sink] object Claim {
 /**
  * The claims on a journal: `run-<generation>.json` in its folder, of which the one with the highest number counts. Of two
  * runs that start at the same time, only one can create a file; the other one takes the next number.
+ *
+ * @param leastGeneration the least number of a claim that is taken now. By the time of day, it is greater than that of each run
+ *                        before, also of those that a restored copy of the journal does not know: otherwise transactions that
+ *                        these have left open would count as those of later runs
  */
 private[journal] final class Claims(
     folder: Path,
     files: AtomicFiles,
     list: () => Seq[String],
-    newInstance: () => String
+    newInstance: () => String,
+    leastGeneration: () => Long
 ) {
   import Claims._
 
@@ -84,7 +89,7 @@ private[journal] final class Claims(
       queryId,
       run,
       last.filter(_.location == folder.toString).fold(newInstance())(_.instance),
-      last.fold(0L)(_.generation) + 1,
+      math.max(last.fold(0L)(_.generation) + 1, leastGeneration()),
       folder.toString
     )
     val created =

@@ -7,7 +7,6 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -18,21 +17,23 @@ import io.github.dynamickafka.storage.AtomicFiles
  * all its transactions are committed.
  *
  * @param location the location of the checkpoint
+ * @param leastGeneration see [[Claims]]
  */
 private[sink] final class Journal(
     location: String,
     hadoop: Configuration,
-    newInstance: () => String = Claim.newInstance _
+    newInstance: () => String = Claim.newInstance _,
+    leastGeneration: () => Long = () => 1L
 ) {
   import Journal._
 
   private val home = new Path(location).getFileSystem(hadoop).makeQualified(new Path(location))
   private val folder = new Path(home, Folder)
   private val files = new AtomicFiles(folder, hadoop)
-  private val claims = new Claims(folder, files, () => files.names(folder), newInstance)
+  private val claims = new Claims(folder, files, () => files.names(folder), newInstance, leastGeneration)
 
-  // Constant for a query, and read once.
-  private var sources = Seq.empty[String]
+  /** What Spark has planned, if the location is the checkpoint of a streaming query. */
+  val batches: PlannedBatches = new PlannedBatches(location, hadoop)
 
   def path: String = folder.toString
 
@@ -85,34 +86,6 @@ private[sink] final class Journal(
     files.replace(done((entry.batch, entry.round)), BatchInput.digest(JournalJson.write(entry)))
     numbers().filter(_._1 < entry.batch - Kept).foreach(remove)
   }
-
-  /**
-   * The input of a batch; None if it is not in Spark's offset log, so that a decided batch could be followed by another one
-   * with the same number, as in real-time mode, which logs offsets after the batch.
-   */
-  def input(batch: Long): Option[BatchInput] = files.read(new Path(offsets, batch.toString)).map { text =>
-    if (sources.isEmpty) sources = files.names(new Path(location, Sources))
-    val deferred = sources.map(deferral(_, batch))
-      .flatMap(file => files.read(new Path(location, file)).map(file -> _))
-    BatchInput.of((s"$Offsets/$batch" -> text) +: deferred: _*)
-  }
-
-  /**
-   * The input of a batch with the deferral with which this run has planned its tasks, in place of that in the checkpoint.
-   *
-   * @param found what is in the checkpoint
-   */
-  def planned(batch: Long, found: BatchInput, plans: PlannedDeferrals): BatchInput =
-    sources.foldLeft(found)((input, n) =>
-      plans.of(new Path(new Path(home, Sources), n)).fold(input)(of =>
-        input.having(deferral(n, batch), of.get(batch))
-      )
-    )
-
-  private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
-
-  /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
-  def lastPlanned(): Option[Long] = files.names(offsets).flatMap(_.toLongOption).maxOption
 
   /** Deletes a decision. Only if Kafka has aborted all its transactions. */
   def retract(entry: JournalEntry): Unit = remove((entry.batch, entry.round))
@@ -180,20 +153,13 @@ private[sink] final class Journal(
 
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
-  private def offsets = new Path(location, Offsets)
 }
 
 private[sink] object Journal {
   val Folder = "dynamic-kafka-sink"
 
-  /** Spark's offset log in a checkpoint. */
-  private val Offsets = "offsets"
-
-  /** The folders of the sources of a query in its checkpoint. */
-  private val Sources = "sources"
-
   /** The number of batches whose decisions are kept, for troubleshooting. */
-  private val Kept = 10L
+  private[journal] val Kept = 10L
   private val DecisionFile = """(\d+)-(\d+)\.json""".r
 
   /** The prefix of folders of named jobs. The others have ids of Spark, which begin differently. */
@@ -201,21 +167,36 @@ private[sink] object Journal {
 
   private type Number = (Long, Int)
 
+  /** The journal of a streaming query in its checkpoint. */
+  def ofQuery(checkpoint: String, hadoop: Configuration): Journal = timed(checkpoint, hadoop)
+
+  /** With generations that no run had before, also if an older copy of the journal is restored. */
+  private def timed(location: String, hadoop: Configuration) =
+    new Journal(location, hadoop, leastGeneration = () => System.currentTimeMillis())
+
   /** The journal of a job, next to those of other jobs with the same location. */
   def ofJob(location: String, job: String, hadoop: Configuration): Journal =
-    new Journal(new Path(jobs(location), job).toString, hadoop)
+    timed(new Path(jobs(location), job).toString, hadoop)
 
   /** The journal of a job that may be run again. It is kept when the job is finished. */
   def ofNamedJob(location: String, id: String, hadoop: Configuration): Journal =
-    ofJob(location, NamedJob + URLEncoder.encode(id, UTF_8), hadoop)
+    ofEncodedJob(location, encoded(id), hadoop)
+
+  private[journal] def ofEncodedJob(location: String, encoded: String, hadoop: Configuration): Journal =
+    ofJob(location, NamedJob + encoded, hadoop)
+
+  /** The name of a job in names of files. */
+  private[journal] def encoded(id: String): String = URLEncoder.encode(id, UTF_8)
 
   /** The journals of all earlier jobs without a name. */
   def earlier(location: String, hadoop: Configuration): Seq[Journal] = {
     val folder = jobs(location)
     new AtomicFiles(folder, hadoop).list(folder).filter(_.isDirectory).map(_.getPath)
-      .filterNot(_.getName.startsWith(NamedJob)).map(_.toString).sorted
-      .map(new Journal(_, hadoop))
+      .filterNot(path => Seq(NamedJob, BatchJobs.Prefix).exists(path.getName.startsWith(_))).map(
+        _.toString
+      ).sorted
+      .map(timed(_, hadoop))
   }
 
-  private def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
+  private[journal] def jobs(location: String) = new Path(location, "dynamic-kafka-jobs")
 }

@@ -17,6 +17,7 @@ import io.github.dynamickafka.sink.transaction.Prepared
  * @param round 0, or the number of times that lost parts of the batch were written again
  * @param clusters the clusters of the transactions
  * @param leftOut the clusters that were left out of the batch, so that its lost parts are routed as before
+ * @param job of a job: what identifies its rows; None: a streaming query, or an earlier version of the connector
  */
 private[sink] final case class JournalEntry(
     queryId: String,
@@ -28,7 +29,8 @@ private[sink] final case class JournalEntry(
     input: BatchInput,
     transactions: Seq[Prepared],
     clusters: Map[String, JournalCluster],
-    leftOut: Set[String] = Set.empty
+    leftOut: Set[String] = Set.empty,
+    job: Option[JobRows] = None
 ) {
 
   /** Kafka's id of a cluster at the decision. */
@@ -38,10 +40,15 @@ private[sink] final case class JournalEntry(
 /**
  * @param kafkaId Kafka's id of the cluster; None: it has none
  * @param properties the connection properties without secrets, for a restart after the cluster has left the metadata
+ * @param topicIds Kafka's ids of the topics of the transactions, as far as it has told them
  */
-private[sink] final case class JournalCluster(kafkaId: Option[String], properties: Map[String, String])
+private[sink] final case class JournalCluster(
+    kafkaId: Option[String],
+    properties: Map[String, String],
+    topicIds: Map[String, String] = Map.empty
+)
 
-/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that most have no `leftOut`. */
+/** The codec of [[JournalEntry]], version 2. A missing field or another version is an error, except that `leftOut`, `job` and `topicIds` are optional. */
 private[sink] object JournalJson {
   val Version = 2
   private val mapper = new ObjectMapper
@@ -70,10 +77,18 @@ private[sink] object JournalJson {
       cluster.kafkaId.foreach(node.put("kafkaId", _))
       val properties = node.putObject("properties")
       cluster.properties.toSeq.sorted.foreach { case (name, value) => properties.put(name, value) }
+      if (cluster.topicIds.nonEmpty) {
+        val topics = node.putObject("topicIds")
+        cluster.topicIds.toSeq.sorted.foreach { case (topic, id) => topics.put(topic, id) }
+      }
     }
     if (entry.leftOut.nonEmpty) {
       val leftOut = root.putArray("leftOut")
       entry.leftOut.toSeq.sorted.foreach(leftOut.add)
+    }
+    entry.job.foreach { of =>
+      val job = root.putObject("job").put("rows", of.rows)
+      of.query.foreach(job.put("streamingQuery", _))
     }
     mapper.writeValueAsString(root)
   }
@@ -101,10 +116,14 @@ private[sink] object JournalJson {
         field(root, "clusters").properties.asScala.map { e =>
           e.getKey -> JournalCluster(
             Option(e.getValue.get("kafkaId")).map(_.asText),
-            texts(field(e.getValue, "properties"))
+            texts(field(e.getValue, "properties")),
+            Option(e.getValue.get("topicIds")).fold(Map.empty[String, String])(texts)
           )
         }.toMap,
-        Option(root.get("leftOut")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet)
+        Option(root.get("leftOut")).fold(Set.empty[String])(_.elements.asScala.map(_.asText).toSet),
+        Option(root.get("job")).map(job =>
+          JobRows(Option(job.get("streamingQuery")).map(_.asText), field(job, "rows").asLong)
+        )
       )
     } catch {
       case NonFatal(e) => throw Errors.journalConflict(where, s"it cannot be read: ${e.getMessage}", e)

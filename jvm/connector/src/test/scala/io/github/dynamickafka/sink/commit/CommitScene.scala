@@ -14,7 +14,14 @@ import io.github.dynamickafka.config.{
 }
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal, JournalCluster, JournalEntry}
+import io.github.dynamickafka.sink.journal.{
+  BatchInput,
+  Claim,
+  JobOrigin,
+  Journal,
+  JournalCluster,
+  JournalEntry
+}
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 
@@ -94,15 +101,15 @@ private[sink] final class CommitScene {
       run: String,
       replayLost: Boolean = false,
       earlier: Seq[Journal] = Nil,
-      ofStreams: Boolean = true,
-      steps: CommitProbe = CommitProbe.Untold,
+      job: Option[JobOrigin] = None,
+      steps: CommitProbe = CommitProbe.NoOp,
       kept: Option[Journal] = Some(journal),
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
   ): TwoPhaseCommit = new TwoPhaseCommit(
     name(run),
     kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
     kept,
-    ofStreams,
+    job,
     earlier,
     clusters,
     replayLost,
@@ -119,7 +126,7 @@ private[sink] final class CommitScene {
       run: String,
       replayLost: Boolean = false,
       earlier: Seq[Journal] = Nil,
-      steps: CommitProbe = CommitProbe.Untold,
+      steps: CommitProbe = CommitProbe.NoOp,
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
   ): TwoPhaseCommit = {
     val query = start(run, replayLost, earlier, steps = steps, unknown = unknown)
@@ -130,6 +137,9 @@ private[sink] final class CommitScene {
 
 private[sink] object CommitScene {
   val CommitTimeoutMs = 1000L
+
+  /** The number of rows of each batch. */
+  val Rows = 20L
 
   // Reading it takes longer than a test.
   private val hadoop = new Configuration
@@ -178,10 +188,12 @@ private[sink] object CommitScene {
       ).toMap
     )
 
+  /** A job that no streaming query runs. */
+  val Job: Option[JobOrigin] = Some(JobOrigin(None, BatchInput.Empty))
+
   /** A probe that runs `action` at one step. */
   def at(named: String)(action: => Unit): CommitProbe = new CommitProbe {
-    override def reached(step: String, batch: Long): Unit = if (step == named) action
-    override def oneByOne: Boolean = false
+    override def reached(step: CommitStep, batch: Long): Unit = if (step.name == named) action
   }
 
   /** Kafka's ids of the clusters, as in a decision. */

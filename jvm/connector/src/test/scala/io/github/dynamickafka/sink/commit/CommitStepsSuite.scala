@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
+import org.apache.kafka.common.TopicPartition
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared}
@@ -25,11 +26,11 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
 
   private final class Steps(override val oneByOne: Boolean) extends CommitProbe {
     var reached = Vector.empty[(String, Long)]
-    override def reached(step: String, batch: Long): Unit = reached :+= step -> batch
+    override def reached(step: CommitStep, batch: Long): Unit = reached :+= step.name -> batch
   }
 
   private def commit(query: TwoPhaseCommit, scene: CommitScene, batch: Long = 0L): (String, String) =
-    failure(query.commit(batch, tasks(one, two), scene.clock.nanoTime(), TransactionTimeoutMs))
+    failure(query.commit(batch, tasks(one, two), Rows, scene.clock.nanoTime(), TransactionTimeoutMs))
 
   test("the decision is durable before the first commit, and finished after the last one") {
     Seq(false, true).foreach { oneByOne =>
@@ -69,7 +70,13 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     Seq(30000L -> "none", 30001L -> "TRANSACTIONS_ABORTED").foreach { case (age, expected) =>
       val of = scene()
       of.clock.advanceMs(age)
-      assert(failure(of.start("first").commit(0L, tasks(one, two), 0L, TransactionTimeoutMs))._1 == expected)
+      assert(failure(of.start("first").commit(
+        0L,
+        tasks(one, two),
+        Rows,
+        0L,
+        TransactionTimeoutMs
+      ))._1 == expected)
       assert(of.journal.newest().isDefined == (expected == "none"))
     }
   }
@@ -83,6 +90,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val (condition, text) = failure(of.start("first").commit(
         0L,
         tasks(one, two).map(_.copy(ages = ages)),
+        Rows,
         0L,
         TransactionTimeoutMs
       ))
@@ -98,7 +106,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val ages = Ages(Map("blue" -> 10L, "green" -> 10000L), of.clock.currentTimeMillis())
       val limits = Map("blue" -> 60000L, "green" -> 60000L) + (short -> 15000L)
       val messages = tasks(one, two).map(_.copy(ages = ages))
-      assert(failure(of.start("first").commit(0L, messages, 0L, limits))._1 == expected)
+      assert(failure(of.start("first").commit(0L, messages, Rows, 0L, limits))._1 == expected)
     }
   }
 
@@ -107,7 +115,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       val of = new CommitScene
       of.kafka.put(ONGOING, one, two)
       val query =
-        of.start("first", ofStreams = false, kept = Option.when(withJournal)(of.newJournal("job")))
+        of.start("first", job = Job, kept = Option.when(withJournal)(of.newJournal("job")))
       assert(commit(query, of)._1 == "none")
       assert(of.kafka.in(COMPLETE_COMMIT) == ids(one, two) && query.lastCommitted.contains(0L))
       assert(of.exists("job") == withJournal)
@@ -119,7 +127,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val more = (2 to 5).map(prepared("blue", _))
     of.kafka.put(ONGOING, more: _*)
     val query = of.start("first")
-    query.commit(0L, tasks(one +: two +: more: _*), of.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(0L, tasks(one +: two +: more: _*), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
     assert(of.kafka.requests.count(_.contains(" look ")) == 2)
     assert(of.journal.newest().map(_._1.clusters.map(c => c._1 -> c._2.kafkaId)).contains(
       Map("blue" -> kafkaIds("blue"), "green" -> kafkaIds("green"))
@@ -142,6 +150,31 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       query.abort(0L, tasks(one, two))
       assert(of.kafka.in(COMPLETE_ABORT)(one.transactionalId) && of.kafka.in(COMPLETE_COMMIT).isEmpty)
     }
+  }
+
+  test("a topic is recreated after its records were written: nothing is decided") {
+    val of = scene()
+    of.clusters.learnTopics("blue", Set("t"))
+    of.clusters.learnTopics("green", Set("t"))
+    of.kafka.recreate("green", "t")
+    val query = of.start("first")
+    val (condition, text) = commit(query, of)
+    assert(condition == "TRANSACTIONS_ABORTED" && text.contains("topic 't' was recreated"), text)
+    assert(of.journal.newest().isEmpty && of.kafka.in(COMPLETE_COMMIT).isEmpty)
+    // The records of the next attempt are in the new topic.
+    assert(commit(of.start("second"), of)._1 == "none")
+  }
+
+  test("a topic is recreated before its records are written: its leaders know the transactions") {
+    val of = new CommitScene
+    of.plan(0L)
+    of.clusters.learnTopics("green", Set("t"))
+    of.kafka.recreate("green", "t")
+    val partition = new TopicPartition("t", 0)
+    of.kafka.setInSync("green", partition, 2)
+    of.kafka.put(ONGOING, one, two)
+    of.kafka.hide(two, partition)
+    assert(commit(of.start("first"), of)._1 == "none")
   }
 
   test(
@@ -192,7 +225,8 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
   test("a replay that is lost again is a partial commit, although nothing of the replay is committed") {
     val (of, query) = replaying(_.put(COMPLETE_ABORT, again))
     of.kafka.put(ONGOING, again)
-    val (condition, text) = failure(query.commit(0L, written, of.clock.nanoTime(), TransactionTimeoutMs))
+    val (condition, text) =
+      failure(query.commit(0L, written, Rows, of.clock.nanoTime(), TransactionTimeoutMs))
     assert(condition == "PARTIAL_COMMIT" && text.contains(again.transactionalId))
     assert(of.journal.rounds(0L).map(_.round) == Seq(0))
     assert(of.recovered("third", replayLost = true).replay.exists(_.round == 1))
@@ -202,7 +236,13 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val (of, query) = replaying()
     of.kafka.put(ONGOING, again)
     val fewer = written.map(t => t.copy(prepared = t.prepared.map(_.copy(rows = 1L))))
-    assert(failure(query.commit(0L, fewer, of.clock.nanoTime(), TransactionTimeoutMs))._1 == "REPLAY_DIFFERS")
+    assert(failure(query.commit(
+      0L,
+      fewer,
+      Rows,
+      of.clock.nanoTime(),
+      TransactionTimeoutMs
+    ))._1 == "REPLAY_DIFFERS")
     assert(of.journal.rounds(0L).map(_.round) == Seq(0))
     query.abort(0L, fewer)
     assert(of.kafka.in(COMPLETE_ABORT) == ids(two, again))
@@ -249,7 +289,13 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
       of.kafka.put(ONGOING, left)
       val Seq(first, second) = tasks(one, two)
       of.start("first")
-        .commit(0L, Seq(first, second.copy(retried = retried)), of.clock.nanoTime(), TransactionTimeoutMs)
+        .commit(
+          0L,
+          Seq(first, second.copy(retried = retried)),
+          Rows,
+          of.clock.nanoTime(),
+          TransactionTimeoutMs
+        )
       assert(of.kafka.in(COMPLETE_ABORT) == (if (retried) ids(left) else Set.empty))
     }
   }
@@ -260,7 +306,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val aborted = (0L to 2L).map { batch =>
       val late = prepared("blue", batch.toInt, "old")
       of.kafka.put(ONGOING, late)
-      query.commit(batch, Nil, of.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(batch, Nil, Rows, of.clock.nanoTime(), TransactionTimeoutMs)
       of.kafka.in(COMPLETE_ABORT)(late.transactionalId)
     }
     assert(aborted == Seq(true, true, false))

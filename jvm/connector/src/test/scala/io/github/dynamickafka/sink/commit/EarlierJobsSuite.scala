@@ -3,7 +3,7 @@ package io.github.dynamickafka.sink.commit
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.journal.{BatchInput, JobOrigin, Journal}
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What a job does about the decisions of earlier jobs with the same location. */
@@ -64,7 +64,7 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
 
   /** A job with the name of the one whose journal this is. */
   private def again(scene: CommitScene, journal: Journal): TwoPhaseCommit = {
-    val job = scene.start("second", ofStreams = false, kept = Some(journal))
+    val job = scene.start("second", job = Job, kept = Some(journal))
     job.recover()
     job
   }
@@ -78,6 +78,50 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
       if (finished) named.finish(entry(0L, 0, one, two))
       assert(again(scene, named).lastCommitted.contains(0L))
       assert(scene.kafka.in(COMPLETE_COMMIT).size == (if (finished) 0 else 2) && scene.exists("earlier"))
+    }
+  }
+
+  /** A job that was written with 20 rows, by this batch of a streaming query if there is one. */
+  private def written(origin: JobOrigin): (CommitScene, Journal) = {
+    val scene = new CommitScene
+    val named = scene.newJournal("named")
+    scene.kafka.put(ONGOING, one, two)
+    val job = scene.start("first", job = Some(origin), kept = Some(named))
+    job.recover()
+    job.commit(0L, tasks(one, two), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    scene -> named
+  }
+
+  private val ofQuery = JobOrigin(Some("a"), BatchInput.of("offsets/4" -> "v1"))
+
+  private def runAgain(origin: JobOrigin, rows: Long, before: JobOrigin = ofQuery): (String, String) = {
+    val (scene, named) = written(before)
+    failure {
+      val again = scene.start("second", job = Some(origin), kept = Some(named))
+      again.recover()
+      assert(again.lastCommitted.contains(0L))
+      again.commit(0L, Nil, rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    }
+  }
+
+  test("a job of the same name is discarded only if its rows are from the same batch, and as many") {
+    assert(runAgain(ofQuery, Rows)._1 == "none")
+    // The checkpoint of the query may not be known.
+    assert(runAgain(ofQuery.copy(input = BatchInput.Empty), Rows)._1 == "none")
+    assert(runAgain(Job.get, Rows, before = Job.get)._1 == "none")
+    Seq(
+      (ofQuery.copy(query = Some("b")), Rows) -> "another streaming query, 'b'",
+      (Job.get, Rows) -> "no streaming query",
+      (ofQuery.copy(input = BatchInput.of("offsets/4" -> "v2")), Rows) -> "'offsets/4' had SHA-256",
+      (
+        ofQuery.copy(input = BatchInput.of("offsets/5" -> "v1")),
+        Rows
+      ) -> "'offsets/5' had SHA-256 no such file",
+      (ofQuery, Rows + 1) -> "it had 20 rows, and now it has 21 rows",
+      (ofQuery, 0L) -> "now it has 0 rows"
+    ).foreach { case ((origin, rows), expected) =>
+      val (condition, text) = runAgain(origin, rows)
+      assert(condition == "JOURNAL_CONFLICT" && text.contains(expected), text)
     }
   }
 

@@ -33,7 +33,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     val of = scene()
     val paused = of.start("first")
     of.claim("second")
-    paused.commit(0L, tasks(mine).map(_.copy(prepared = Nil)), 0L, TransactionTimeoutMs)
+    paused.commit(0L, tasks(mine).map(_.copy(prepared = Nil)), Rows, 0L, TransactionTimeoutMs)
     assert(ids(of).isEmpty)
     paused.abort(1L, tasks(mine))
     assert(ids(of) == Set(mine.transactionalId))
@@ -58,7 +58,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     def batch(number: Long, second: Boolean) = {
       val accepted = prepared("blue", number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs, second)
+      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs, second)
     }
     of.kafka.put(ONGOING, lost(1))
     batch(0L, second = true)
@@ -79,7 +79,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     def batch(number: Long) = {
       val accepted = prepared("blue", number.toInt)
       of.kafka.put(ONGOING, accepted)
-      query.commit(number, tasks(accepted), of.clock.nanoTime(), TransactionTimeoutMs)
+      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
     }
     val left = prepared("green", 2, "old")
     of.kafka.put(ONGOING, left)
@@ -93,6 +93,38 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     assert(ids(of) == Set(left.transactionalId))
   }
 
+  test("a cluster that does not answer a search is not searched again before it has committed a batch") {
+    val of = new CommitScene
+    (0L to 9L).foreach(of.plan(_))
+    val left = prepared("green", 2, "old")
+    of.kafka.put(ONGOING, left)
+    of.kafka.setDown("green")
+    val query = of.recovered("first")
+    def batch(number: Long, cluster: String): Unit = {
+      val accepted = prepared(cluster, number.toInt)
+      of.kafka.put(ONGOING, accepted)
+      query.commit(number, tasks(accepted), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
+    }
+    (0L to 3L).foreach(batch(_, "blue"))
+    assert(of.kafka.requests.count(_ == "green list") == 1)
+    of.kafka.setDown()
+    batch(4L, "green")
+    assert(ids(of) == Set(left.transactionalId))
+  }
+
+  test("a cluster that takes no writes is only searched if the last decision has it") {
+    val of = new CommitScene
+    (0L to 1L).foreach(of.plan(_))
+    of.clusters.set(Map.empty)
+    of.clusters.set(Seq("blue", "green").map(id => id -> properties(id)).toMap, Set("blue"))
+    of.recovered("first")
+    assert(of.kafka.requests.count(_.endsWith(" list")) == 1)
+    of.journal.decide(entry(0L, 0, prepared("green", 0)))
+    of.journal.finish(entry(0L, 0, prepared("green", 0)))
+    of.recovered("second")
+    assert(of.kafka.requests.count(_ == "green list") == 1)
+  }
+
   test("the decision has the clusters that are left out") {
     val of = new CommitScene
     of.plan(0L)
@@ -101,6 +133,7 @@ class LeftoversSuite extends AnyFunSuite with TimeLimit {
     of.recovered("first").commit(
       0L,
       tasks(accepted),
+      Rows,
       of.clock.nanoTime(),
       TransactionTimeoutMs,
       leftOut = Set("green")

@@ -161,13 +161,37 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val blue = Map("blue" -> 10L)
     val messages = tasks(again).map(_.copy(withheld = blue)) :+
       tasks(prepared("blue", 1)).head.copy(prepared = Nil, withheld = Map("blue" -> 11L))
-    query.commit(4L, messages, scene.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(4L, messages, Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
     assert(query.lastCommitted.contains(4L) && query.replay.isEmpty)
     assert(scene.journal.newest().exists { case (e, done) =>
       e.round == 1 && e.transactions == Seq(again) && done
     })
     val third = scene.recovered("third")
     assert(third.lastCommitted.contains(4L) && third.replay.isEmpty)
+  }
+
+  test("a lost part of a batch that Spark does not run again is PARTIAL_COMMIT, whatever the policy") {
+    val scene = partial()
+    scene.plan(4L)
+    scene.plan(5L)
+    val query = scene.start("second", replayLost = true)
+    val (condition, text) = failure(query.recover())
+    assert(condition == "PARTIAL_COMMIT" && text.contains("cluster 'green'"))
+    assert(query.replay.isEmpty && scene.journal.newest().exists(!_._2))
+  }
+
+  test("a topic is recreated after the decision: none is committed, so that the batch is written again") {
+    val scene = new CommitScene
+    scene.plan(4L)
+    scene.kafka.put(ONGOING, all: _*)
+    val first = scene.start("first", steps = at("decided")(throw new IllegalStateException("died")))
+    intercept[IllegalStateException](
+      first.commit(4L, tasks(all: _*), Rows, scene.clock.nanoTime(), TransactionTimeoutMs)
+    )
+    scene.kafka.recreate("green", "t")
+    val second = scene.recovered("second")
+    assert(second.lastCommitted.isEmpty && scene.journal.newest().isEmpty)
+    assert(scene.kafka.in(COMPLETE_COMMIT).isEmpty)
   }
 
   /** The lost part was written again as round 1 and lost again. */

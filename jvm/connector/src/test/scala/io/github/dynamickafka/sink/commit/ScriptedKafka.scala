@@ -27,6 +27,7 @@ import io.github.dynamickafka.time.ManualClock
 private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   import ScriptedKafka.kafkaId
 
+  private var recreated = Map.empty[(String, String), Int]
   private var states = Map.empty[(String, String), TransactionDescription]
   private var failures = Map.empty[String, Int].withDefaultValue(0)
   private var down = Set.empty[String]
@@ -82,6 +83,10 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
 
   def isHidden(cluster: String, partition: TopicPartition): Boolean =
     synchronized(hidden.get(cluster -> partition).exists(_.nonEmpty))
+
+  /** Deletes a topic and creates it again. */
+  def recreate(cluster: String, topic: String): Unit =
+    synchronized(recreated += (cluster -> topic) -> (recreated.getOrElse(cluster -> topic, 0) + 1))
 
   /** The clusters that no longer respond; all others do. */
   def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
@@ -210,7 +215,8 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
       Seen(
         replaced.getOrElse(cluster, Some(kafkaId(cluster))),
         ids.flatMap(id => states.get((cluster, id)).map(id -> _)).toMap,
-        inSync.collect { case ((`cluster`, partition), n) if topics(partition.topic) => partition -> n }
+        inSync.collect { case ((`cluster`, partition), n) if topics(partition.topic) => partition -> n },
+        topics.map(t => t -> s"$t-${recreated.getOrElse(cluster -> t, 0)}").toMap
       )
     }
 

@@ -22,7 +22,13 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def commit(scene: CommitScene, query: TwoPhaseCommit, run: String): (String, String) =
-    failure(query.commit(0L, tasks(prepared("blue", 0, run)), scene.clock.nanoTime(), TransactionTimeoutMs))
+    failure(query.commit(
+      0L,
+      tasks(prepared("blue", 0, run)),
+      Rows,
+      scene.clock.nanoTime(),
+      TransactionTimeoutMs
+    ))
 
   /** The run of the newest decision, and whether it is finished. */
   private def newest(scene: CommitScene): Option[(String, Boolean)] =
@@ -44,7 +50,8 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   test("transactions that are too old are not committed") {
     val scene = planned()
     scene.clock.advanceMs(31000L)
-    val (condition, text) = failure(scene.start("first").commit(0L, tasks(one), 0L, TransactionTimeoutMs))
+    val (condition, text) =
+      failure(scene.start("first").commit(0L, tasks(one), Rows, 0L, TransactionTimeoutMs))
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("the transaction timeout is 60000 ms"))
     assert(newest(scene).isEmpty && scene.kafka.requests.isEmpty)
   }
@@ -107,7 +114,13 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
   test("a batch without records needs no decision") {
     val scene = new CommitScene
     val query = scene.start("first")
-    query.commit(0L, tasks(one).map(_.copy(prepared = Nil)), scene.clock.nanoTime(), TransactionTimeoutMs)
+    query.commit(
+      0L,
+      tasks(one).map(_.copy(prepared = Nil)),
+      Rows,
+      scene.clock.nanoTime(),
+      TransactionTimeoutMs
+    )
     assert(query.summary.transactions == 0 && newest(scene).isEmpty && query.lastCommitted.contains(0L))
   }
 

@@ -77,6 +77,21 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     assert(journal(folder).claim("q", "four").instance == original.instance)
   }
 
+  test("a run on a journal that was restored has a greater generation than those after the backup") {
+    val folder = newFolder()
+    var now = 100L
+    def start(run: String) =
+      new Journal(folder.toString, hadoop, leastGeneration = () => now).claim("q", run).generation
+    assert(start("one") == 100L)
+    val backup = Files.readString(file(folder, 100))
+    assert(start("two") == 101L && start("three") == 102L)
+    Files.delete(file(folder, 102))
+    Files.writeString(file(folder, 100), backup)
+    Files.deleteIfExists(file(folder, 100).resolveSibling(".run-100.json.crc"))
+    now = 200L
+    assert(start("four") == 200L && start("five") == 201L)
+  }
+
   test("two runs start at the same time: the one that finds its generation taken takes the next one") {
     val folder = newFolder()
     val place = new HadoopPath(folder.toString, Journal.Folder)
@@ -91,7 +106,8 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
         if (other.isEmpty) other = Some(journal(folder).claim("q", "other"))
         found
       },
-      () => "new"
+      () => "new",
+      () => 1L
     )
     val mine = claims.take("q", "mine")
     assert(other.exists(_.generation == 1L) && mine.generation == 2L)

@@ -186,13 +186,13 @@ class JournalSuite extends AnyFunSuite with TimeLimit with Checkers {
 
   test("the input of a batch is what Spark's offset log has of it") {
     val folder = newFolder()
-    assert(journal(folder).lastPlanned().isEmpty)
+    assert(journal(folder).batches.last().isEmpty)
     Files.createDirectories(folder.resolve("offsets"))
     Files.writeString(folder.resolve("offsets").resolve("4"), "v1")
     Files.writeString(folder.resolve("offsets").resolve(".5.tmp"), "v1")
-    assert(journal(folder).input(4).contains(BatchInput.of("offsets/4" -> "v1")) && journal(
+    assert(journal(folder).batches.input(4).contains(BatchInput.of("offsets/4" -> "v1")) && journal(
       folder
-    ).input(5).isEmpty)
-    assert(journal(folder).lastPlanned().contains(4L))
+    ).batches.input(5).isEmpty)
+    assert(journal(folder).batches.last().contains(4L))
   }
 }

@@ -7,7 +7,6 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.DataFrame
 
-import io.github.dynamickafka.sink.commit.CommitProbe
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.report.SparkUi
@@ -59,15 +58,13 @@ class ExportedSinkGaugesSuite extends SinkTest {
 
   private def check(t: Target, frame: DataFrame): Unit = {
     var seen = Map.empty[String, Map[String, Double]]
-    CommitProbe.current = new CommitProbe {
-      override def reached(step: String, batch: Long): Unit = seen += step -> gauges("written")
-      override def oneByOne: Boolean = false
-    }
     val options =
       Seq("queryName" -> "written", "deliveryGuarantee" -> "exactly-once", "clusterRouting" -> "all")
-    val query = t.start(frame, options: _*)
-    try settle(query)
-    finally CommitProbe.current = CommitProbe.Untold
+    val query = probed((step, _) => seen += step.name -> gauges("written")) {
+      val started = t.start(frame, options: _*)
+      settle(started)
+      started
+    }
     val now = gauges("written")
     assert(now.keySet == ofQuery ++ Seq("blue", "green").flatMap(id =>
       ofCluster.map(g => s"cluster_${id}_$g")

@@ -50,6 +50,8 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** All but the journal is deleted. */
   private def newQuery(): Unit = {
     world.files = world.files -- of(s"$home/").keys.filterNot(_.startsWith(journal))
+    // Its jobs have the names of those of the former one.
+    if (profile.isForeachBatch) isPlannedAnew = true
     world.tell("a new query starts in the folder of the former one")
   }
 
@@ -82,7 +84,9 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   def missing(): Option[String] = {
     val id = query()
     val end = endOf(last("offsets")).getOrElse(0L)
-    val lost = (0L until end).map(World.record(Main, id, _)).filter(world.visible(_) == 0)
+    val lost = (0L until end).map(World.record(Main, id, _)).filter(record =>
+      world.visible(record) == 0 && !world.recreated(record)
+    )
     Option.when(lost.nonEmpty)(lost.take(10).mkString(", "))
   }
 

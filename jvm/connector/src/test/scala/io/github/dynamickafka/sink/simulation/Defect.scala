@@ -29,6 +29,13 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** Whether the sink takes the deferrals in the checkpoint for those with which the source has planned the tasks. */
   def ignoresPlans: Boolean = false
   def takesUnknownForLost: Boolean = false
+
+  /** Whether a job is identified by its name alone. */
+  def knowsJobsByName: Boolean = false
+
+  /** Whether an answer that lacks a cluster is believed at once. */
+  def believesAnswers: Boolean = false
+  def ignoresTopicIds: Boolean = false
   def rollsForwardBlindly: Boolean = false
 
   /** Whether a driver aborts a transaction of another run. */
@@ -115,6 +122,23 @@ private[simulation] object Defect {
     override def favours(p: Profile): Profile = Defect.calm(p).copy(refusals = 30)
   }
 
+  case object JobsByName extends Defect("a job is known by its name only") {
+    override def knowsJobsByName = true
+    override def favours(p: Profile): Profile =
+      Defect.calm(p).copy(crashes = 10, restores = 500, isForeachBatch = true)
+  }
+
+  case object AnswersAreBelieved extends Defect("one answer that lacks a cluster is believed") {
+    override def believesAnswers = true
+    override def favours(p: Profile): Profile = Defect.calm(p).copy(tasks = p.tasks.copy(lacking = 200))
+  }
+
+  case object RecreatedTopicsAreIgnored
+      extends Defect("a topic that is recreated before a commit is not noticed") {
+    override def ignoresTopicIds = true
+    override def favours(p: Profile): Profile = Defect.calm(p).copy(changes = 100)
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -123,7 +147,8 @@ private[simulation] object Defect {
     mostAlive = 1,
     copies = 0,
     restores = 0,
-    replayLost = false
+    replayLost = false,
+    isForeachBatch = false
   )
 
   val all: Seq[Defect] = Seq(
@@ -139,6 +164,9 @@ private[simulation] object Defect {
     ClustersShareIds,
     MarksAreOrphaned,
     FlushIsBelieved,
-    RefusalsAreIgnored
+    RefusalsAreIgnored,
+    JobsByName,
+    AnswersAreBelieved,
+    RecreatedTopicsAreIgnored
   )
 }

@@ -2,25 +2,40 @@ package io.github.dynamickafka.sink.simulation
 
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.collection.immutable.SortedMap
+
 import org.apache.kafka.clients.producer.ProducerRecord
 
 import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.metadata.watch.WriteRemovalGuard
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
-import io.github.dynamickafka.sink.journal.Journal
+import io.github.dynamickafka.sink.journal.{BatchInput, JobOrigin, Journal, PlannedBatches}
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
+import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
 
-/** What a history does to the tasks of a batch. */
-private[simulation] final case class Tasks(perBatch: Int, failing: Int, stalled: Int, deferring: Int)
+/**
+ * What a history does to the tasks of a batch.
+ *
+ * @param lacking how many answers of the metadata service lack a cluster
+ */
+private[simulation] final case class Tasks(
+    perBatch: Int,
+    failing: Int,
+    stalled: Int,
+    deferring: Int,
+    lacking: Int = 0
+)
 
 /**
  * A run of the query: Spark's loop around the product's commit protocol, as `SinkRun` calls it.
  *
  * @param checkpoint the name of the checkpoint
+ * @param isForeachBatch whether each batch is written by a job that is named by the number of the batch
  * @param most the number of batches after which the query is stopped
  */
 private[simulation] final class Driver(
@@ -29,6 +44,7 @@ private[simulation] final class Driver(
     world: World,
     tasks: Tasks,
     replayLost: Boolean,
+    isForeachBatch: Boolean,
     most: Int
 ) {
   import Driver._
@@ -63,8 +79,11 @@ private[simulation] final class Driver(
   def saw(what: Any): Unit = seen = 1099511628211L * seen + what.hashCode
 
   private val log = new SparkLog(world, checkpoint)
-  private val journal =
-    new Journal(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop, () => newInstance())
+  private var journal = journalAt(checkpoint)
+  private def journalAt(place: String) =
+    new Journal(s"file:/${world.name}/$place", SimulatedFileManager.hadoop, () => newInstance())
+  private val guard = new WriteRemovalGuard("simulated", if (world.defect.believesAnswers) 1 else 2)
+  private var isLacking = true
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
   private val clusters = new Clusters(
     (id, _) => properties(id),
@@ -98,17 +117,20 @@ private[simulation] final class Driver(
       var next = log.pending().map(log.planned(_, tasks.deferring))
       (1 to most).foreach { _ =>
         val plan = next.getOrElse(log.plan())
-        val sink = commits.getOrElse {
-          clusters.set(Ids.map(id => id -> properties(id)).toMap)
-          val claim = journal.claim(query, run)
+        val sink = commits.filterNot(_ => isForeachBatch).getOrElse {
+          if (commits.isEmpty) connect()
+          val origin = Option.when(isForeachBatch)(job(query, plan.batch))
+          val of = if (isForeachBatch) s"job-${plan.batch}" else query
+          if (isForeachBatch) journal = journalAt(s"jobs-of-$checkpoint/$of")
+          val claim = journal.claim(of, run)
           generation = claim.generation
-          val name = world.defect.name(TransactionName("p", query, claim.instance, claim.generation))
+          val name = world.defect.name(TransactionName("p", of, claim.instance, claim.generation))
           ids = Some(name)
           new TwoPhaseCommit(
             name,
             claim,
             Some(journal),
-            true,
+            origin,
             Nil,
             clusters,
             replayLost,
@@ -120,7 +142,7 @@ private[simulation] final class Driver(
             if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans
           )
         }
-        if (commits.isEmpty) recover(sink)
+        if (!commits.contains(sink)) recover(sink)
         commits = Some(sink)
         batch(sink, ids.get, plan, query)
         log.finish(plan)
@@ -138,6 +160,26 @@ private[simulation] final class Driver(
         world.tell(s"$run: $e")
     } finally if (!isDead) world.tell(s"$run ended: ${ended.getOrElse("died")}")
 
+  private def connect(): Unit = {
+    clusters.set(Ids.map(id => id -> properties(id)).toMap)
+    // What other runs do makes no difference to it.
+    world.inside(Ids.foreach(clusters.learnTopics(_, Set(Topic))))
+  }
+
+  private def job(query: String, batch: Long): JobOrigin =
+    if (world.defect.knowsJobsByName) JobOrigin(None, BatchInput.Empty)
+    else JobOrigin(
+      Some(query),
+      new PlannedBatches(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop)
+        .input(batch).getOrElse(BatchInput.Empty)
+    )
+
+  /** The clusters of the topology for the next batch. Of two answers in a row, one has them all, and so has the first one. */
+  private def routed(): Set[String] = {
+    isLacking = !isLacking && world.choices.chance(tasks.lacking)
+    guard(topology(if (isLacking) Ids.take(1) else Ids)).topology.clusters.keySet.toSet
+  }
+
   private def policy: UnknownCommitPolicy =
     if (world.defect.takesUnknownForLost) UnknownCommitPolicy.AssumeAborted else UnknownCommitPolicy.Fail
 
@@ -152,10 +194,13 @@ private[simulation] final class Driver(
 
   private def batch(sink: TwoPhaseCommit, name: TransactionName, plan: Plan, query: String): Unit = {
     sink.begin()
+    val clusters = routed()
+    // The only batch of a job has number 0.
+    val number = if (isForeachBatch) 0L else plan.batch
     val started = world.clock.nanoTime()
     val with_ =
       WriterFactory.Transactions(name, idSets.current, sink.lastCommitted, sink.replay, journal.path)
-    val isWritten = with_.isWritten(plan.batch)
+    val isWritten = with_.isWritten(number)
     var done = Vector.empty[TaskTransactions]
     var second = false
     try {
@@ -165,9 +210,11 @@ private[simulation] final class Driver(
           val rows = plan.rows.filter(r => r / Ids.size % tasks.perBatch == p)
           done :+= task(
             with_,
+            number,
             plan.batch,
             p,
             rows.map(r => Ids((r % Ids.size).toInt) -> World.record(checkpoint, query, r))
+              .filter { case (cluster, _) => clusters(cluster) }
           )
           second = second || done.last.retried
         }
@@ -176,11 +223,12 @@ private[simulation] final class Driver(
       val mine = done.flatMap(_.prepared)
       val opened = mine.map(ModelProducer.opened(world, _))
       world.batches ++= opened.map(_ -> opened)
-      sink.commit(plan.batch, done, started, id => world.leads(id).timeoutMs, second)
+      val count = if (world.defect.knowsJobsByName) 0L else plan.rows.size.toLong
+      sink.commit(number, done, count, started, id => world.leads(id).timeoutMs, second)
     } catch {
       case e: Exception =>
         // As Spark does.
-        sink.abort(plan.batch, done)
+        sink.abort(number, done)
         throw e
     }
     if (world.defect.changesIdSets) idSets.ended(second)
@@ -188,14 +236,14 @@ private[simulation] final class Driver(
   }
 
   private object Steps extends CommitProbe {
-    override def oneByOne: Boolean = false
-    override def reached(step: String, batch: Long): Unit =
-      if (step == "before-decision") lookedAt = world.steps
+    override def reached(step: CommitStep, batch: Long): Unit =
+      if (step == CommitStep.BeforeDecision) lookedAt = world.steps
   }
 
   private def task(
       of: WriterFactory.Transactions,
       batch: Long,
+      planned: Long,
       partition: Int,
       rows: Seq[(String, String)]
   ): TaskTransactions = {
@@ -213,8 +261,10 @@ private[simulation] final class Driver(
         world.clock
       )
       def send(some: Seq[(String, String)]): Unit = {
-        opening = batch
-        some.foreach { case (cluster, r) => sender.send(cluster, new ProducerRecord("t", r.getBytes(UTF_8))) }
+        opening = planned
+        some.foreach { case (cluster, r) =>
+          sender.send(cluster, new ProducerRecord(Topic, r.getBytes(UTF_8)))
+        }
       }
       val mayFail = number == 0 && rows.nonEmpty
       if (mayFail && world.choices.chance(tasks.stalled)) {
@@ -261,6 +311,7 @@ private[simulation] final case class Zombie(age: Int, goOn: () => Unit)
 private[simulation] object Driver {
   val Ids: Seq[String] = Seq("a", "b")
   val Stopped = "stopped"
+  private val Topic = "t"
   private val CommitTimeoutMs = 3000L
   private val MostAttempts = 3
 
@@ -270,6 +321,11 @@ private[simulation] object Driver {
   private val known: Map[String, ProducerProperties] = Ids.map(id => id -> CommitScene.properties(id)).toMap
   private val ofTasks: Map[String, ProducerSettings] =
     known.map { case (id, p) => id -> new ProducerSettings(id, p.client) }
+
+  private def topology(ids: Seq[String]): WriteTopology = WriteTopology(
+    SortedMap("s" -> WriteStream("s", ids.map(WriteEntry(_, SortedMap(Topic -> None), None, None)))),
+    SortedMap.from(ids.map(id => id -> WriteCluster(id, Map.empty)))
+  )
 
   def properties(id: String): ProducerProperties = known(id)
   def settings(id: String): ProducerSettings = ofTasks(id)

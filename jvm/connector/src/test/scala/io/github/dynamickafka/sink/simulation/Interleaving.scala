@@ -24,7 +24,15 @@ private[simulation] final class Interleaving(name: String, isDeferred: Boolean, 
 
   private def driver(number: Int, most: Int) = {
     val deferring = if (isDeferred && number == 1) 1000 else 0
-    new Driver(number, Main, world, Tasks(1, failing = 0, stalled = 0, deferring), replayLost = false, most)
+    new Driver(
+      number,
+      Main,
+      world,
+      Tasks(1, failing = 0, stalled = 0, deferring),
+      replayLost = false,
+      isForeachBatch = false,
+      most
+    )
   }
 
   def run[A](body: Interleaving => A): A = SimulatedFileManager.using(name, world) {

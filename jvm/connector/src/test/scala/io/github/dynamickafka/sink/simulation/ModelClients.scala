@@ -37,7 +37,12 @@ private[simulation] final class ModelAdmin(world: World, driver: Driver, cluster
           ids.flatMap(id =>
             k.transactions.get(id).map(t => id -> describe(t.state, t.producerId, t.epoch))
           )
-      Seen(Some(k.id).filter(_ => world.defect.comparesKafkaIds), told.toMap)
+      ids.flatMap(k.transactions.get).foreach(world.looked(k, _, driver))
+      Seen(
+        Some(k.id).filter(_ => world.defect.comparesKafkaIds),
+        told.toMap,
+        topicIds = if (world.defect.ignoresTopicIds) Map.empty else topics.map(_ -> k.topicId).toMap
+      )
     }
 
   private def describe(state: TransactionState, producer: Long, epoch: Int) =

@@ -37,12 +37,25 @@ private[simulation] final class ModelKafka(val id: String, val timeoutMs: Long, 
   var transactions = Map.empty[String, ModelTransaction]
   private var producers = 0L
 
+  /** How often its topic was recreated. */
+  private var recreations = 0
+  def topicId: String = s"$id-$recreations"
+
+  /** The topic is deleted and created again: what open transactions have written to it is gone. Returns these transactions. */
+  def recreateTopic(): Seq[ModelTransaction] = {
+    recreations += 1
+    val (open, rest) = transactions.partition(_._2.state == ONGOING)
+    transactions = rest ++ open.map { case (txn, t) => txn -> t.copy(records = Vector.empty) }
+    open.values.toSeq
+  }
+
   /** Puts it back into the state that it has now. */
   def saved(): () => Unit = {
-    val (before, count) = (transactions, producers)
+    val (before, count, topics) = (transactions, producers, recreations)
     () => {
       transactions = before
       producers = count
+      recreations = topics
     }
   }
 

@@ -34,7 +34,7 @@ private[simulation] final class RandomChoices(random: Random, profile: Profile) 
 
   private def others = profile.mostAlive > 1 || profile.copies > 0
 
-  private def change(): Unit = number(14) match {
+  private def change(): Unit = number(15) match {
     case 0 | 1 | 2 => setDown(Driver.Ids.filter(_ => chance(400)).toSet)
     case 3 | 4 | 5 => setDown(Set.empty)
     case 6 | 7 => pass(1000L * (1 + number(20)))
@@ -42,6 +42,7 @@ private[simulation] final class RandomChoices(random: Random, profile: Profile) 
     case 9 => pass(1000L * 400L)
     case 10 if chance(profile.rare) => pass(ModelKafka.ExpirationMs + 1000L * 3600L)
     case 11 if chance(profile.rare) => lead()
+    case 12 => world.recreateTopic(world.kafkas(number(world.kafkas.size)))
     case _ => wake()
   }
 
@@ -91,6 +92,7 @@ private[simulation] final case class Profile(
     copies: Int,
     restores: Int,
     replayLost: Boolean,
+    isForeachBatch: Boolean,
     splits: Int,
     refusals: Int
 )
@@ -99,6 +101,8 @@ private[simulation] object Profile {
   def of(random: Random): Profile = {
     def any(some: Int*): Int = some(random.nextInt(some.size))
     val isExclusive = random.nextInt(4) > 0
+    // Jobs in foreachBatch are not written by two drivers at a time, and not copied.
+    val isForeachBatch = random.nextInt(5) == 0
     Profile(
       crashes = any(0, 3, 10, 30),
       pauses = any(0, 10, 100, 300),
@@ -109,14 +113,16 @@ private[simulation] object Profile {
         1 + random.nextInt(2),
         failing = any(0, 50),
         stalled = any(0, 0, 100),
-        deferring = any(0, 0, 400)
+        deferring = any(0, 0, 400),
+        lacking = any(0, 100)
       ),
       isAlias = random.nextInt(6) == 0,
       isExclusive,
-      mostAlive = if (isExclusive) 1 + random.nextInt(2) else 1,
-      copies = any(0, 0, 200),
+      mostAlive = if (isExclusive && !isForeachBatch) 1 + random.nextInt(2) else 1,
+      copies = if (isForeachBatch) 0 else any(0, 0, 200),
       restores = any(0, 0, 300),
       replayLost = random.nextInt(4) == 0,
+      isForeachBatch,
       splits = 0,
       refusals = 0
     )

@@ -64,6 +64,12 @@ private[simulation] final class World(
   /** The other transactions of the same batch of the same run. */
   var batches = Map.empty[Opened, Seq[Opened]]
 
+  /** The drivers that have looked at a transaction, while it was open. */
+  private var lookers = Map.empty[Opened, Set[Driver]].withDefaultValue(Set.empty)
+
+  /** Lost with a topic that was recreated between the last look of a driver and its commit, which nobody can notice. */
+  var recreated = Set.empty[String]
+
   var current: Option[Driver] = None
   private var isInside = false
   private var instances = 0
@@ -191,6 +197,19 @@ private[simulation] final class World(
 
   def lost(k: ModelKafka, t: ModelTransaction): Unit =
     if (t.state == ONGOING) aborted += Opened(k.id, t.producerId, t.epoch) -> steps
+
+  def looked(k: ModelKafka, t: ModelTransaction, by: Driver): Unit = if (t.state == ONGOING) {
+    val opened = Opened(k.id, t.producerId, t.epoch)
+    lookers += opened -> (lookers(opened) + by)
+  }
+
+  def recreateTopic(k: ModelKafka): Unit = {
+    tell(s"the topic of ${k.id} is recreated")
+    k.recreateTopic().foreach { t =>
+      val isLate = lookers(Opened(k.id, t.producerId, t.epoch)).exists(_.coroutine.isAlive)
+      if (isLate) recreated ++= t.records
+    }
+  }
 
   /** A driver, or an attempt of a task, aborts what is open with an id, by beginning another transaction or by fencing. */
   def fences(k: ModelKafka, txn: String, by: Driver, beginning: Option[Opener]): Unit =

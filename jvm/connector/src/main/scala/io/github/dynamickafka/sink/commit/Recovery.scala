@@ -1,0 +1,116 @@
+package io.github.dynamickafka.sink.commit
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.sink.journal.{BatchInput, Claim, JobOrigin, Journal, JournalEntry, LostParts}
+
+/**
+ * What a start does about earlier decisions, before its first batch.
+ *
+ * @param written the decision about a batch or job that is committed, and that Spark runs again: its rows are discarded
+ * @param replay the parts of a batch that Spark runs again that are written again
+ */
+private[commit] final case class Recovered(written: Option[JournalEntry], replay: Option[LostParts])
+
+/**
+ * Completes the decisions of earlier runs and jobs, and compares what they are about with what Spark has planned since: only then
+ * a batch with the same number, or a job with the same name, is the one that is written.
+ *
+ * @param job None: a streaming query
+ * @param earlier journals of earlier jobs
+ */
+private[commit] final class Recovery(
+    claim: Claim,
+    journal: Option[Journal],
+    job: Option[JobOrigin],
+    earlier: Seq[Journal],
+    clusters: Clusters,
+    rollForward: RollForward,
+    replayLost: Boolean
+) {
+  import Recovery._
+
+  def apply(): Recovered = {
+    earlier.foreach(completeOther)
+    journal.fold(Recovered(None, None))(own)
+  }
+
+  private def completeOther(j: Journal): Unit = {
+    j.newest().filterNot(_._2).foreach { case (entry, _) =>
+      // The earlier job detects this, if it still runs.
+      val taken = j.claim(entry.queryId, claim.run)
+      clusters.remember(entry)
+      // A lost part of another job cannot be written again: this job has other rows.
+      val _ = rollForward(j, taken, entry, mayReplay = false)
+    }
+    j.delete()
+  }
+
+  private def own(j: Journal): Recovered = {
+    val last = j.newest()
+    val lost = last.filterNot(_._2).flatMap { case (entry, _) =>
+      clusters.remember(entry)
+      // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
+      rollForward(j, claim, entry, replayLost && !isOver(j, entry)).filter(_ => isRunAgain(j, entry))
+    }
+    // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
+    val written =
+      if (lost.isDefined) None else last.filter(_._2).orElse(j.newest().filter(_._2)).map(_._1)
+    written.foreach(clusters.remember)
+    Recovered(written.filter(isRunAgain(j, _)), lost)
+  }
+
+  /** Whether Spark has finished the batch, so that it does not run it again. */
+  private def isOver(j: Journal, entry: JournalEntry): Boolean =
+    job.isEmpty && j.batches.last().exists(_ > entry.batch)
+
+  /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
+  private def isRunAgain(j: Journal, entry: JournalEntry): Boolean = job match {
+    case Some(origin) =>
+      origin.check(j, entry)
+      log.info(s"Job '${entry.queryId}' is already decided, and runs again")
+      true
+    case None => isPlannedAgain(j, entry)
+  }
+
+  private def isPlannedAgain(j: Journal, entry: JournalEntry): Boolean = {
+    def conflict(why: String) = throw Errors.journalConflict(
+      j.path,
+      s"according to the journal, batch ${entry.batch} is decided, but $why. $OlderPlan"
+    )
+    val last = j.batches.last()
+    if (!last.exists(_ >= entry.batch))
+      conflict(
+        s"the offset log of the query ${last.fold("is empty")(n => s"ends with batch $n")}: a part of the checkpoint is older " +
+          "than the rest"
+      )
+    val repeated = last.contains(entry.batch)
+    val now = j.batches.input(entry.batch)
+    if (repeated)
+      entry.input.difference(now.getOrElse(BatchInput.Empty)).foreach(what =>
+        conflict(s"the query has planned another batch with this number: $what")
+      )
+    else
+      // Of two runs, one may defer a part of the batch while the other one decides all of it. The next batch has the part again.
+      now.flatMap(entry.input.additions).foreach(what =>
+        throw Errors.journalConflict(
+          j.path,
+          s"batch ${entry.batch} is written with all its records, but records of the batch are deferred: $what. Delete these " +
+            s"files, and in the offset log of the query the files of later batches, from 'offsets/${entry.batch + 1}' on: " +
+            "otherwise the next batch writes these records again"
+        )
+      )
+    repeated
+  }
+}
+
+private[commit] object Recovery {
+  private val log = LoggerFactory.getLogger(classOf[Recovery])
+
+  private val OlderPlan =
+    "If only a file in a folder 'deferred' is new, delete that file: the batch was written with all its records. Otherwise " +
+      "restore the checkpoint as a whole. If this is not possible: after the files of this batch in the journal are deleted, " +
+      "the query continues from its offset log and loses nothing, but writes records again that the journal's batch and its " +
+      "own batches have in common."
+}
