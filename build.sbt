@@ -150,7 +150,8 @@ lazy val connector = (project in file("jvm/connector"))
       jacksonYaml % Test,
       kubernetesServer % Test,
       protobuf % Test,
-      protobufFiles % Test
+      protobufFiles % Test,
+      sparkAvro % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
     // One list of harmless Kafka properties for the jar and the Python package.

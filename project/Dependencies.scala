@@ -9,6 +9,9 @@ object Dependencies {
 
   def sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
+  /** Spark's functions `from_avro` and `to_avro`, to compare with. What it depends on is part of Spark. */
+  def sparkAvro = ("org.apache.spark" %% "spark-avro" % "4.0.0").intransitive()
+
   /**
    * Spark's Kafka source with its dependencies that are not part of Spark, and the Kafka client of the line. Dependencies of Spark are excluded, so that
    * they are not downloaded again. All lines use the token provider of Spark 4.0, because later versions are not

@@ -11,25 +11,28 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.SideLayout
 
-/** Decodes a line of CSV by Spark's parser, as `from_csv` does. */
+/**
+ * Decodes a record of CSV by Spark's parser, as `from_csv` does. What it makes of a record does not depend on the records before,
+ * although the parser is kept.
+ */
 private[decode] final class CsvDecoder(side: SideLayout) extends Decoder {
+  import CsvDecoder._
+
   private val wanted: Array[Int] = side.wanted.toArray
   private val wantedSchema = StructType(wanted.map(side.schema(_)))
-  private val parser = new UnivocityParser(
-    side.schema,
-    wantedSchema,
-    new CSVOptions(
-      side.format.options,
-      true,
-      SQLConf.get.sessionLocalTimeZone,
-      SQLConf.get.columnNameOfCorruptRecord
-    )
+  private val options = new CSVOptions(
+    side.format.options + ("lineSep" -> LineSeparator),
+    true,
+    SQLConf.get.sessionLocalTimeZone,
+    SQLConf.get.columnNameOfCorruptRecord
   )
+  private var shared = newParser()
 
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
+    val text = UTF8String.fromBytes(bytes).toString
     try {
-      parser.parse(UTF8String.fromBytes(bytes).toString).foreach(copy(_, into))
+      parserOf(text).parse(text).foreach(copy(_, into))
       null
     } catch {
       case bad: BadRecordException =>
@@ -37,9 +40,21 @@ private[decode] final class CsvDecoder(side: SideLayout) extends Decoder {
         partial.foreach(copy(_, into))
         DecodeFailure("it is not a line of CSV that fits the schema", None, partial.isEmpty)
       case NonFatal(_) =>
+        // Its state is unknown.
+        shared = newParser()
         into.clear()
         DecodeFailure("it is not a line of CSV", None, unparsable = true)
     }
+  }
+
+  /** What follows a separator of lines would stay in the parser's buffer, and become a part of the next record. */
+  private def parserOf(text: String) = if (text.contains(LineSeparator)) newParser() else shared
+
+  private def newParser() = {
+    val parser = new UnivocityParser(side.schema, wantedSchema, options)
+    // Of its first record, a tokenizer checks columns that it skips in others, and skips a byte order mark.
+    val _ = parser.tokenizer.parseLine("0")
+    parser
   }
 
   private def copy(row: InternalRow, into: DecodedValues): Unit = {
@@ -49,4 +64,10 @@ private[decode] final class CsvDecoder(side: SideLayout) extends Decoder {
       i += 1
     }
   }
+}
+
+private[decode] object CsvDecoder {
+
+  /** As in `from_csv`, so that a line break does not end a record (SPARK-38955): no text has it, because it is not a character. */
+  private val LineSeparator = "\uffff"
 }

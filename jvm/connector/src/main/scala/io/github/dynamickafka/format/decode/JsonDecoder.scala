@@ -5,13 +5,14 @@ import java.{util => ju}
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
-import com.fasterxml.jackson.core.{JsonParseException, JsonProcessingException, JsonToken}
+import com.fasterxml.jackson.core.{JsonFactory, JsonParseException, JsonProcessingException, JsonToken}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
 import org.apache.spark.sql.catalyst.util.BadRecordException
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.format.SideLayout
 import io.github.dynamickafka.format.json.{JsonSkip, RecordParser, Utf8}
@@ -23,7 +24,10 @@ import io.github.dynamickafka.format.json.{JsonSkip, RecordParser, Utf8}
  * decoded again by Spark's own parser, in the way of `from_json`: bytes that are not UTF-8, an error of the parser, a value that
  * does not fit its column. So what is bad, and what is left of a bad record, is Spark's decision.
  */
-private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
+private[decode] final class JsonDecoder(
+    side: SideLayout,
+    newParser: (JsonFactory, Int) => RecordParser = new RecordParser(_, _)
+) extends Decoder {
   import JsonDecoder._
 
   private val wantedSchema = StructType(side.wanted.map(side.schema(_)))
@@ -48,6 +52,9 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
   private val seen = new Array[Boolean](fields.length)
   private var parser: RecordParser = _
 
+  /** Whether [[RecordParser]] can be used. */
+  private var isLinked = true
+
   /** Names of objects, also those of no column. */
   private val names = new ju.HashMap[String, Name]
 
@@ -63,17 +70,27 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
   override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
     into.clear()
     current = null
-    if (bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
+    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
     else bySpark(bytes, into)
   }
 
   private def parsed(bytes: Array[Byte], into: DecodedValues): Boolean = {
-    if ((parser eq null) || parser.names > MostNames) parser = new RecordParser(factory, features)
     val whole =
       try {
+        if ((parser eq null) || parser.names > MostNames) parser = newParser(factory, features)
         parser.reset(bytes)
         parse(parser, into)
-      } catch { case NonFatal(_) => false }
+      } catch {
+        case NonFatal(_) => false
+        // Another version of Jackson is on the class path, whose parser has other protected fields.
+        case e: LinkageError =>
+          isLinked = false
+          logger.warn(
+            "JSON is decoded by Spark's parser, which is slower, because of Jackson's version: {}",
+            e.toString
+          )
+          false
+      }
     if (!whole) parser = null
     whole
   }
@@ -199,6 +216,7 @@ private[decode] final class JsonDecoder(side: SideLayout) extends Decoder {
 }
 
 private[decode] object JsonDecoder {
+  private val logger = LoggerFactory.getLogger(classOf[JsonDecoder])
 
   /** Larger records are left to Spark's parser. */
   private val Longest = 1 << 26

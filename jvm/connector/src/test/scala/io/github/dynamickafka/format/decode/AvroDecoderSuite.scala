@@ -2,14 +2,18 @@ package io.github.dynamickafka.format.decode
 
 import java.io.ByteArrayOutputStream
 
+import scala.util.Random
+import scala.util.control.NonFatal
+
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
 import org.apache.avro.io.EncoderFactory
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
 
-class AvroDecoderSuite extends AnyFunSuite with TimeLimit {
+class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
   private val text =
     """{"type":"record","name":"Order","fields":[
@@ -78,5 +82,48 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit {
       Seq("Integer(5)", "'x'"),
       bad = false
     ))
+  }
+
+  test("sequences of records of random schemas as from_avro") {
+    val make = new RandomAvro(new Random(TestSeed()))
+    val bad = (1 to 100).map { _ =>
+      val schema = make.record()
+      val side = Decoded.side(schema.toString, "format" -> "avro")
+      val records = Seq.fill(5)(RandomAvro.encoded(schema, make.datum(schema))).flatMap(good =>
+        Seq(good) ++ Some(make.damaged(good)).filterNot(isLenient(schema, _)) :+ good
+      )
+      assertSame(side, new AvroDecoder(side), records)(
+        BySpark.avro(schema.toString, side.schema, Map.empty)
+      )
+    }.sum
+    assert(bad > 20)
+  }
+
+  /** Whether Avro reads bytes that it does not write, such as more of them, or a boolean of 200: such records are bad. */
+  private def isLenient(schema: Schema, bytes: Array[Byte]) =
+    try !RandomAvro.encoded(schema, RandomAvro.read(schema, bytes)).sameElements(bytes)
+    catch { case NonFatal(_) | _: OutOfMemoryError => false }
+
+  test("unions and recursive schemas with the options of from_avro") {
+    val union =
+      """{"type":"record","name":"R","fields":[{"name":"u","type":["int","string",{"type":"array","items":"long"}]}]}"""
+    val recursive =
+      """{"type":"record","name":"N","fields":[{"name":"id","type":"int"},{"name":"next","type":["null","N"]}]}"""
+    def nested(depth: Int): Array[Byte] =
+      Array.fill(depth)(Seq[Byte](4, 2)).flatten.toArray ++ Array[Byte](6, 0)
+    Seq(
+      (
+        union,
+        "enableStableIdentifiersForUnionType" -> "true",
+        Seq(Array[Byte](0, 8), Array[Byte](2, 2, 'x'), Array[Byte](4, 2, 6, 0))
+      ),
+      (recursive, "recursiveFieldMaxDepth" -> "1", (0 to 3).map(nested)),
+      (recursive, "recursiveFieldMaxDepth" -> "3", (0 to 5).map(nested))
+    ).foreach { case (schema, (name, value), records) =>
+      val side = Decoded.side(schema, "format" -> "avro", s"avro.$name" -> value)
+      assert(assertSame(side, new AvroDecoder(side), records)(
+        BySpark.avro(schema, side.schema, Map(name -> value))
+      ) == 0)
+    }
   }
 }
