@@ -6,13 +6,13 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericRecord, IndexedRecord}
-import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.sql.types.{MapType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.avro.AvroRows
 import io.github.dynamickafka.format.decode.{
   AvroBody,
   ConfluentAvroDecoder,
@@ -65,13 +65,7 @@ private[change] final class AvroEnvelope(side: SideLayout, fields: Seq[StructFie
 
   private def conversion(field: StructField, schema: Schema): Any => AnyRef = field.dataType match {
     case columns: StructType =>
-      val convert =
-        DynamicKafkaAvro.deserializer(
-          DebeziumAvro.field(schema, field.name).get,
-          columns,
-          side.format.options
-        )
-      convert(_).map(_.asInstanceOf[InternalRow]).orNull
+      AvroRows(DebeziumAvro.field(schema, field.name).get, columns, side.format.options)
     case _: MapType => mapOf(_)
     case _ => textOf(_)
   }

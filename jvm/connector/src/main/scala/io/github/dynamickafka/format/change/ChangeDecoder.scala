@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder}
-import io.github.dynamickafka.format.{ChangeLayout, SideLayout}
+import io.github.dynamickafka.format.{ChangeLayout, Format, SideLayout}
 import io.github.dynamickafka.schemaregistry.WireFormat
 
 /**
@@ -29,11 +29,10 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private val wanted: Array[Int] = side.wanted.toArray
 
   /** The columns of the changed table that have to be parsed. */
-  private val payload = new Payload(
+  private val payload: StructType =
     if (!change.envelope) StructType(side.wanted.map(side.schema(_)))
     else if (wanted.exists(i => i == Before || i == After)) change.payload
     else StructType(Nil)
-  )
 
   private val ofChange: Seq[(Int, ChangeSource)] =
     change.wanted.filter(_ != ChangeLayout.TypeIndex).map(slot =>
@@ -52,16 +51,19 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
     (dialect.fields(row) ++ sources.flatMap(_.fields)).distinctBy(_.field.name)
 
   /** Where the fields of each source are. */
-  private val names = fields(payload.schema).map(_.field.name)
+  private val names = fields(payload).map(_.field.name)
   private def read(source: ChangeSource, envelope: Envelope): Any =
     source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
 
   private val avro = Option.when(side.format.format.hasRegistry)(
-    new AvroEnvelope(side, fields(payload.schema).map(_.field))
+    new AvroEnvelope(side, fields(payload).map(_.field))
   )
   private lazy val strict = json(texts = false)
   private lazy val lenient = json(texts = true)
-  private def json(texts: Boolean) = new JsonEnvelope(side, payload, fields, texts, Dialect.isWrapped(side))
+  private def json(texts: Boolean) = {
+    val times = Option.when(side.format.format == Format.DebeziumJson)(new JsonTimes(side.format.options))
+    new JsonEnvelope(side, new Payload(payload, texts, times), fields, Dialect.isWrapped(side))
+  }
 
   override def from(cluster: String): Unit = avro.foreach(_.from(cluster))
 
@@ -95,12 +97,12 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
       failure
     } else if (dialect.excludes(envelope)) null
     else {
-      val _ = payload.takeFailed()
+      val _ = envelope.takeFailed()
       dialect.changes(envelope) match {
         case Right(found) =>
           rows = found.flatMap(rowsOf(_, envelope))
           ofChange.foreach { case (slot, source) => about.setAny(slot, read(source, envelope)) }
-          val misfit = payload.takeFailed().map(name =>
+          val misfit = envelope.takeFailed().map(name =>
             DecodeFailure(s"the value is not of type ${typeOf(name).sql}", Some(name), unparsable = false)
           )
           if (failure eq null) misfit.orNull else failure
@@ -110,7 +112,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
       }
     }
 
-  private def typeOf(column: String): DataType = payload.schema(column).dataType
+  private def typeOf(column: String): DataType = payload(column).dataType
 
   private def rowsOf(of: Change, envelope: Envelope): Seq[Row] =
     if (change.envelope) Seq(Row(null, of, ofEnvelope.map { case (slot, s) => slot -> read(s, envelope) }))
@@ -151,7 +153,7 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private def copy(row: InternalRow, into: DecodedValues): Unit = {
     var i = 0
     while (i < wanted.length) {
-      into.setAny(wanted(i), if (row.isNullAt(i)) null else row.get(i, payload.schema(i).dataType))
+      into.setAny(wanted(i), if (row.isNullAt(i)) null else row.get(i, payload(i).dataType))
       i += 1
     }
   }

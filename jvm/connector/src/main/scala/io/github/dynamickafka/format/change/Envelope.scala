@@ -19,6 +19,9 @@ private[change] trait Envelope {
   /** @return null if nothing in the record is bad */
   def parse(record: Array[Byte]): DecodeFailure
 
+  /** The first column of the rows that were shown whose value did not fit, since the last call. */
+  def takeFailed(): Option[String] = None
+
   /** A field by its place in the fields that the envelope was made with; null if it is missing. */
   def get(field: Int): Any
 

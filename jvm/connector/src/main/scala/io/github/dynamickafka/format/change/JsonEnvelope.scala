@@ -3,7 +3,8 @@ package io.github.dynamickafka.format.change
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoders}
 import io.github.dynamickafka.format.{Format, ParseErrors, SideLayout}
@@ -12,20 +13,22 @@ import io.github.dynamickafka.format.{Format, ParseErrors, SideLayout}
  * An envelope that is a JSON object.
  *
  * @param fields the fields to parse, by the type of the rows
- * @param texts whether numbers in the rows are parsed as texts
  * @param wrapped whether the object is the field `payload` of another one
  */
 private[change] final class JsonEnvelope(
     side: SideLayout,
     payload: Payload,
     fields: StructType => Seq[EnvelopeField],
-    texts: Boolean,
     wrapped: Boolean
 ) extends Envelope {
   import JsonEnvelope.Wrapper
 
-  private val rowType = if (texts) payload.texts else payload.schema
-  private val all = fields(rowType).toArray
+  private val rowType = payload.parsed
+  private val ofSchema = EnvelopeField(StructField("schema", StringType), outer = true)
+  private val all =
+    (fields(
+      rowType
+    ) ++ Option.when(wrapped && payload.needsSchema)(ofSchema)).distinctBy(_.field.name).toArray
   private val (outer, inner) = all.toSeq.partition(f => wrapped && f.outer)
   private val innerType = StructType(inner.map(_.field))
   private val root =
@@ -41,6 +44,7 @@ private[change] final class JsonEnvelope(
   private val places: Array[(Boolean, Int)] = all.map(f =>
     if (wrapped && !f.outer) (false, inner.indexOf(f)) else (true, root.fieldIndex(f.field.name))
   )
+  private val schemaAt = if (all.contains(ofSchema)) root.fieldNames.indexOf(ofSchema.field.name) else -1
   private var bytes: Array[Byte] = _
   private var nested: InternalRow = _
 
@@ -48,6 +52,7 @@ private[change] final class JsonEnvelope(
     bytes = record
     val failure = decoder.decode(record, values)
     nested = if (wrapped) values.get(0).asInstanceOf[InternalRow] else null
+    payload.begin(if (schemaAt < 0) null else values.get(schemaAt).asInstanceOf[UTF8String])
     if ((failure eq null) && wrapped && (nested eq null))
       DecodeFailure(s"the field '$Wrapper' is missing", None, unparsable = true)
     else failure
@@ -69,7 +74,9 @@ private[change] final class JsonEnvelope(
       )
     )
 
-  private def typed(row: InternalRow): InternalRow = if (texts) payload.typed(row) else row
+  private def typed(row: InternalRow): InternalRow = payload.typed(row)
+
+  override def takeFailed(): Option[String] = payload.takeFailed()
 
   override def before(old: InternalRow, after: InternalRow, index: Int): InternalRow = {
     val length = payload.schema.length

@@ -4,12 +4,11 @@ import scala.util.control.NonFatal
 
 import org.apache.avro.generic.GenericDatumReader
 import org.apache.avro.{AvroTypeException, Schema}
-import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.format.SideLayout
-import io.github.dynamickafka.format.avro.AvroBytes
+import io.github.dynamickafka.format.avro.{AvroBytes, AvroMismatch, AvroRows}
 
 /**
  * Decodes the records of one Avro schema. Not thread-safe.
@@ -40,6 +39,8 @@ private[format] final class AvroBody(writer: Schema, reader: Schema, show: (Any,
     } catch {
       case _: AvroTypeException =>
         bad(into, "the schema it was written with cannot be resolved to that of the query")
+      case e: AvroMismatch => bad(into, e.getMessage)
+      case _: ArithmeticException => bad(into, "a number or time is too large for its column")
       case NonFatal(_) => bad(into, "it is not an Avro record of the schema")
       // A schema that contains itself, in a record that is nested too deeply.
       case _: StackOverflowError => bad(into, "it is nested too deeply")
@@ -61,7 +62,7 @@ private[format] object AvroBody {
   def apply(writer: Schema, reader: Schema, side: SideLayout): AvroBody = {
     val wanted: Array[Int] = side.wanted.toArray
     val wantedSchema = StructType(wanted.map(side.schema(_)))
-    val toRow = DynamicKafkaAvro.deserializer(reader, wantedSchema, side.format.options)
+    val toRow = AvroRows(reader, wantedSchema, side.format.options)
     def copy(row: InternalRow, into: DecodedValues): Unit = {
       var i = 0
       while (i < wanted.length) {
@@ -69,10 +70,6 @@ private[format] object AvroBody {
         i += 1
       }
     }
-    new AvroBody(
-      writer,
-      reader,
-      (record, into) => toRow(record).foreach(row => copy(row.asInstanceOf[InternalRow], into))
-    )
+    new AvroBody(writer, reader, (record, into) => copy(toRow(record), into))
   }
 }

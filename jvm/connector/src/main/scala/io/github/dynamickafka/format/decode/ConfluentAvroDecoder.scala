@@ -8,6 +8,7 @@ import org.apache.avro.Schema
 import org.apache.spark.sql.avro.SchemaConverters
 
 import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.avro.AvroMismatch
 import io.github.dynamickafka.format.registry.RegistryAvro
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
 
@@ -72,6 +73,7 @@ private[format] final class ConfluentAvroDecoder(
     else
       try bodyOf(RegistryAvro.parse(schema)).fold(Of(null, _), Of(_, null))
       catch {
+        case e: AvroMismatch => Of(null, e.getMessage)
         // The text of a schema is not that of a record, but what an exception contains is not known.
         case NonFatal(_) => Of(null, "the schema it was written with cannot be resolved to that of the query")
       }

@@ -3,8 +3,9 @@ package io.github.dynamickafka.format.registry
 import scala.jdk.CollectionConverters._
 
 import org.apache.avro.LogicalTypes.Decimal
-import org.apache.avro.{LogicalType, Schema}
+import org.apache.avro.Schema
 
+import io.github.dynamickafka.format.avro.AvroTime
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /** Avro schemas of registries. Pure. */
@@ -57,14 +58,16 @@ private[dynamickafka] object RegistryAvro {
       case (Schema.Type.MAP, Schema.Type.MAP) =>
         find(writer.getValueType, reader.getValueType, below("value"), within)
       case _ =>
-        Option.when(differ(Option(writer.getLogicalType), Option(reader.getLogicalType)))(path)
+        Option.when(differ(writer, reader))(path)
     }
   }
 
-  /** A type without a logical one may be read as any. */
-  private def differ(writer: Option[LogicalType], reader: Option[LogicalType]): Boolean =
-    writer.zip(reader).exists {
-      case (a: Decimal, b: Decimal) => a.getScale != b.getScale
-      case (a, b) => a.getName != b.getName
+  /** A type without a logical one may be read as any, unless it has a name of Connect that is another unit of time. */
+  private def differ(writer: Schema, reader: Schema): Boolean =
+    (Option(writer.getLogicalType), Option(reader.getLogicalType)) match {
+      case (Some(a: Decimal), Some(b: Decimal)) => a.getScale != b.getScale
+      case (Some(a), Some(b)) => a.getName != b.getName
+      case (None, Some(_)) => AvroTime.of(writer).exists(!AvroTime.of(reader).contains(_))
+      case _ => false
     }
 }

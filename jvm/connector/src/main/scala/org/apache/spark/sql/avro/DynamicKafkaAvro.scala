@@ -11,13 +11,24 @@ import org.apache.spark.sql.types.DataType
  */
 object DynamicKafkaAvro {
 
+  /** The type that `from_avro` gives values of the schema, with its options. */
+  def columnType(schema: Schema, options: Map[String, String]): DataType = {
+    val parsed = of(options)
+    SchemaConverters.toSqlType(
+      schema,
+      parsed.useStableIdForUnionType,
+      parsed.stableIdPrefixForUnionType,
+      parsed.recursiveFieldMaxDepth
+    ).dataType
+  }
+
   /** @param options those of `from_avro` */
   def deserializer(
       schema: Schema,
       dataType: DataType,
       options: Map[String, String]
   ): Any => Option[Any] = {
-    val parsed = new AvroOptions(options, new Configuration(false))
+    val parsed = of(options)
     val made = new AvroDeserializer(
       schema,
       dataType,
@@ -32,6 +43,8 @@ object DynamicKafkaAvro {
   /** A row as an Avro record, or a value as one of Avro's types, as `to_avro` makes it. */
   def serializer(schema: Schema, dataType: DataType): Any => Any =
     new AvroSerializer(dataType, schema, false).serialize
+
+  private def of(options: Map[String, String]) = new AvroOptions(options, new Configuration(false))
 
   private val RebaseMode = "spark.sql.avro.datetimeRebaseModeInRead"
 }

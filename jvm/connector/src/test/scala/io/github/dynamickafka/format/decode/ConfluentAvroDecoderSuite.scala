@@ -4,6 +4,8 @@ import scala.util.Random
 
 import org.apache.avro.Schema
 import org.apache.avro.generic.GenericData
+import org.apache.spark.sql.catalyst.expressions.{Cast, EvalMode, Literal}
+import org.apache.spark.sql.types.{Decimal, DecimalType}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
@@ -219,5 +221,54 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(decode("""{"id": 5}""".getBytes).bad && decode(framed("""{"id": "x"}""")).bad)
     val failure = Decoders.of(own).decode(framed("nothing"), new DecodedValues(own.types))
     assert(failure.schemaId.contains(7))
+  }
+
+  test("a decimal of another scale is that of a cast, everywhere in a record; one that is too large is bad") {
+    val random = new Random(TestSeed())
+    (1 to 200).foreach { _ =>
+      val (scale, own) = (random.nextInt(7), random.nextInt(5))
+      val decimal = s"""{"type":"bytes","logicalType":"decimal","precision":12,"scale":$scale}"""
+      val nested = s"""{"type":"record","name":"R","fields":[{"name":"d","type":["null",$decimal]}]}"""
+      val text = record(
+        field("a", decimal),
+        field("l", s"""{"type":"array","items":$decimal}"""),
+        field("m", s"""{"type":"map","values":$decimal}"""),
+        field("s", nested)
+      )
+      val of = s"DECIMAL(8,$own)"
+      val columns = side(s"a $of, l ARRAY<$of>, m MAP<STRING, $of>, s STRUCT<d: $of>")
+      val unscaled = java.math.BigInteger.valueOf(random.nextLong() >> (25 + random.nextInt(30)))
+      def bytes = java.nio.ByteBuffer.wrap(unscaled.toByteArray)
+      val parsed = new Schema.Parser().parse(text)
+      val inner = new GenericData.Record(parsed.getField("s").schema)
+      inner.put("d", bytes)
+      val bytes9 = written(9, text, bytes, java.util.List.of(bytes), java.util.Map.of("k", bytes), inner)
+      val found = decoder(columns, "blue", 9 -> text)(bytes9)
+      val cast = Cast(
+        Literal(Decimal(new java.math.BigDecimal(unscaled, scale), 12, scale), DecimalType(12, scale)),
+        DecimalType(8, own),
+        evalMode = EvalMode.LEGACY
+      ).eval()
+      if (cast == null) assert(found.bad, unscaled)
+      else {
+        val value = s"BigDecimal(${cast.asInstanceOf[Decimal].toJavaBigDecimal})"
+        assert(found.columns == Seq(value, s"[$value]", s"<'k'->$value>", s"{$value}"))
+      }
+    }
+  }
+
+  test("a number without a unit of time is no date or timestamp") {
+    Seq("long" -> "TIMESTAMP", "long" -> "TIMESTAMP_NTZ", "long" -> "DATE").foreach { case (avro, column) =>
+      val text = record(field("a", s""""$avro""""))
+      val failure = reason(side(s"a $column"), written(1, text, 5L), 1 -> RegisteredSchema("AVRO", text))
+      assert(failure.reason.contains("'a' is"), column)
+    }
+    val micros = """{"type":"long","connect.name":"io.debezium.time.MicroTimestamp"}"""
+    val text = record(field("a", micros))
+    val millis = record(field("a", logical("long", "timestamp-millis")))
+    val failure = reason(side(millis), written(1, text, 5L), 1 -> RegisteredSchema("AVRO", text))
+    assert(failure.reason.contains("another logical type"))
+    assert(decoder(side("a TIMESTAMP"), "blue", 1 -> text)(written(1, text, 1500000L)).columns ==
+      Seq("Timestamp(1970-01-01 00:00:01.5)"))
   }
 }
