@@ -6,6 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.option.{
   ClusterKeys,
+  FormatKey,
   OptionName,
   OptionSpec,
   OptionTable,
@@ -14,6 +15,7 @@ import io.github.dynamickafka.config.option.{
 }
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.Format
 import io.github.dynamickafka.kafka.Redaction
 
 /**
@@ -124,14 +126,16 @@ private[dynamickafka] final class CatalogSettings(
         value,
         s"the table is described by its metadata service, before Spark passes the options of a query. Set it ${place.hint(name)}."
       )
-    Tables.flatMap(_.find(name)).find(spec => Deciding(spec) || keepsBadRecords(spec, value)).foreach(_ =>
+    if (
+      Tables.flatMap(_.find(name)).exists(spec => Deciding(spec) || keepsBadRecords(spec, value)) ||
+      Tables.flatMap(table => FormatKey.of(name, table.formats)).exists(Format.decidesColumns)
+    )
       throw Errors.invalidOption(
         name,
         value,
         "it determines the columns or the stream of the table, which are known before Spark passes the options of a query. " +
           s"Set it ${place.hint(name)}, or read with 'format(\"dynamic-kafka\")'."
       )
-    )
   }
 }
 

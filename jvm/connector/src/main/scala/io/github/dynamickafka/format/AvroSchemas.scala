@@ -1,5 +1,7 @@
 package io.github.dynamickafka.format
 
+import scala.jdk.CollectionConverters._
+
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.avro.Schema
@@ -20,6 +22,24 @@ private[dynamickafka] object AvroSchemas {
     nullFirst(tree)
     new Schema.Parser().parse(mapper.writeValueAsString(tree))
   }
+
+  /**
+   * The schema of a record without some of its fields; all else is as it was given, such as names, defaults and aliases.
+   *
+   * @param schema as JSON
+   */
+  def without(schema: String, fields: Set[String]): String =
+    if (fields.isEmpty) schema
+    else {
+      val record = new Schema.Parser().setValidateDefaults(false).parse(schema)
+      val kept =
+        record.getFields.asScala.filterNot(f => fields(f.name)).map(f => new Schema.Field(f, f.schema))
+      val reduced =
+        Schema.createRecord(record.getName, record.getDoc, record.getNamespace, record.isError, kept.asJava)
+      record.getAliases.asScala.foreach(reduced.addAlias(_))
+      record.getObjectProps.asScala.foreach { case (name, value) => reduced.addProp(name, value) }
+      reduced.toString
+    }
 
   /** Spark puts null last. Arrays in a schema are unions, fields, or the symbols of an enum, which Spark does not make. */
   private def nullFirst(node: JsonNode): Unit = {

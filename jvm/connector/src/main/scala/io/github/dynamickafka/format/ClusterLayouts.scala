@@ -16,7 +16,9 @@ private[dynamickafka] object ClusterLayouts {
    *         changes
    */
   def of(stream: Layout, own: FormatOptions): Layout = {
-    val value = side(stream.value, own.value, own.schema)
+    // Of the schema of a cluster, too, the fields of the key are not in the values.
+    val ofKey = if (own.exceptKey) own.keyFields.toSet else Set.empty[String]
+    val value = side(stream.value, own.value, own.schema.map(without(_, ofKey)))
     val key = stream.key.map(k => side(k, own.key.getOrElse(k.format), None))
     def index(layout: SideLayout, of: SideLayout, i: Int) =
       layout.schema.fields.indexWhere(_.name == of.schema(i).name)
@@ -32,6 +34,12 @@ private[dynamickafka] object ClusterLayouts {
       key
     )
   }
+
+  private def without(schema: DeclaredSchema, fields: Set[String]): DeclaredSchema =
+    schema.copy(
+      columns = StructType(schema.columns.filterNot(f => fields(f.name))),
+      avro = schema.avro.map(AvroSchemas.without(_, fields))
+    )
 
   private def found(i: Int)(origin: Int => ColumnOrigin): ColumnOrigin = if (i < 0) Absent else origin(i)
 

@@ -4,6 +4,7 @@ import scala.collection.immutable.ArraySeq
 
 import org.apache.spark.sql.types.StructType
 
+import io.github.dynamickafka.config.option.FormatKey
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
 /**
@@ -39,6 +40,10 @@ private[dynamickafka] object Format {
   case object CanalJson extends Change("canal-json")
   case object MaxwellJson extends Change("maxwell-json")
   case object OggJson extends Change("ogg-json")
+
+  /** Whether an option of a format, such as `protobuf.enums.as.ints`, decides the columns of a table, not only their values. */
+  def decidesColumns(option: FormatKey): Boolean =
+    all.exists(format => format.name == option.format && FormatSetting.decidesColumns(format, option.option))
 
   val changes: Seq[Change] = Seq(DebeziumJson, DebeziumAvroConfluent, CanalJson, MaxwellJson, OggJson)
   val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes ++
@@ -93,7 +98,7 @@ private[dynamickafka] final case class SideFormat(
 /**
  * The formats of a query.
  *
- * @param keyFields the columns that are read from keys, with their prefix; empty with `raw` and `string`
+ * @param keyFields the columns that are read from keys, with their prefix; with `raw` and `string` the name of the only one
  * @param exceptKey whether these columns are not in the values
  * @param metadata None: the default columns
  * @param deadLetterTopic set if bad records are dead letters
@@ -119,6 +124,15 @@ private[dynamickafka] final case class FormatOptions(
   /** Where bad records are written; None: nowhere. */
   def deadLetters: Option[String] =
     deadLetterTopic.filter(_ => (value +: key.toSeq).exists(_.parseErrors == ParseErrors.DeadLetter))
+
+  /** Whether the column of a whole key is a field of the values, so that it is read from there. */
+  def keyIsInValue: Boolean =
+    !exceptKey && value.format.hasFields &&
+      schema.forall(_.columns.exists(f => wholeKey.contains(f.name)))
+
+  /** The name of the column that is the whole key, with `raw` and `string`. */
+  def wholeKey: Option[String] =
+    key.filter(!_.format.hasFields).map(_ => keyFields.headOption.getOrElse("key"))
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =

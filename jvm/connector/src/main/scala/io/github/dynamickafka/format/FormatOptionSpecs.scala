@@ -33,7 +33,7 @@ private[dynamickafka] trait FormatOptionSpecs {
     formatType,
     None,
     "keys are not decoded",
-    "The format of the keys. `raw` and `string` give a column `key`; all others require `keyFields`.",
+    "The format of the keys. `raw` and `string` give one column, `key` or the one of `keyFields`; all others require `keyFields`.",
     aliases = Seq("key.format")
   )
 

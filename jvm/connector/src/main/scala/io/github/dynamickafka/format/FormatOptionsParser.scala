@@ -24,7 +24,13 @@ private[dynamickafka] object FormatOptionsParser {
       prefix(raw, fields),
       raw.get(ValueFieldsInclude),
       if (RegistryOptions.givesSchema(raw, valueFormat)) None
-      else schema(raw, (valueFormat +: keyFormat.toSeq).exists(_.hasFields), valueFormat),
+      else
+        schema(
+          raw,
+          (valueFormat +: keyFormat.toSeq).exists(_.hasFields),
+          valueFormat,
+          avroOptions(value, key)
+        ),
       metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
       raw.get(ChangeData),
@@ -73,12 +79,12 @@ private[dynamickafka] object FormatOptionsParser {
           KeyFields.name,
           s"set it to the columns of '${Schema.name}' that keys contain, because '${KeyFormat.name}' is '${format.name}'."
         )
-      case (Some(format), Some(names)) if !format.hasFields =>
+      case (Some(format), Some(names)) if !format.hasFields && names.size != 1 =>
         refuse(
           raw,
           KeyFields,
           names.mkString(","),
-          s"'${KeyFormat.name}' is '${format.name}', which gives one column 'key'."
+          s"'${KeyFormat.name}' is '${format.name}', which gives one column."
         )
       case _ => fields.getOrElse(Nil)
     }
@@ -104,7 +110,16 @@ private[dynamickafka] object FormatOptionsParser {
     }
   }
 
-  private[format] def schema(raw: RawOptions, hasFields: Boolean, format: Format): Option[DeclaredSchema] =
+  /** Of the values, or, if these are not Avro, of the keys. */
+  private def avroOptions(sides: Option[SideFormat]*): Map[String, String] =
+    sides.flatten.find(side => FormatSetting.isAvro(side.format)).fold(Map.empty[String, String])(_.options)
+
+  private[format] def schema(
+      raw: RawOptions,
+      hasFields: Boolean,
+      format: Format,
+      avroOptions: Map[String, String] = Map.empty
+  ): Option[DeclaredSchema] =
     raw.find(Schema).map { text =>
       if (!hasFields)
         refuse(
@@ -116,7 +131,7 @@ private[dynamickafka] object FormatOptionsParser {
         )
       if (text.trim.equalsIgnoreCase("registry"))
         refuse(raw, Schema, text, s"the format '${format.name}' has no registry.")
-      SchemaText.parse(text).fold(
+      SchemaText.parse(text, avroOptions).fold(
         reason => throw Errors.invalidSchema(s"option '${Schema.name}': $reason"),
         identity
       )

@@ -64,6 +64,28 @@ private[format] object FormatSetting {
       "allowUnquotedControlChars"
     ) ++ Seq("maxNestingDepth", "maxNumLen", "maxStringLen").map(FormatSetting(_, int(min = 1)))
 
+  def isAvro(format: Format): Boolean = format match {
+    case Format.Avro | Format.AvroConfluent | Format.DebeziumAvroConfluent => true
+    case _ => false
+  }
+
+  /** The options on which the types of columns depend, not only their values. */
+  private val decidingColumns: Set[String] = Set(
+    "enableStableIdentifiersForUnionType",
+    "stableIdentifierPrefixForUnionType",
+    "recursiveFieldMaxDepth",
+    MessageName.name,
+    DescriptorFile.name,
+    "recursive.fields.max.depth",
+    "enums.as.ints",
+    "upcast.unsigned.ints",
+    "unwrap.primitive.wrapper.types"
+  )
+
+  /** Whether an option of a format decides columns and their types. */
+  def decidesColumns(format: Format, option: String): Boolean =
+    of(format).exists(setting => decidingColumns(setting.name) && setting.named(option))
+
   def of(format: Format): Seq[FormatSetting] = format match {
     case Format.Raw | Format.Text => Nil
     case Format.JsonConfluent => of(Format.Json)

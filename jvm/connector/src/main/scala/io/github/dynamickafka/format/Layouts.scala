@@ -52,8 +52,10 @@ private[dynamickafka] object Layouts {
           "the records, as DDL, as JSON, or by '.schema(...)' of Spark."
       )
     val ofValue = if (options.changeEnvelope) fields.map(ChangeLayout.envelope) else fields
-    val decoded = fixed(options.key, "key") ++ ofValue.fold(Seq.empty[StructField])(_.fields.toSeq) ++
-      fixed(Some(options.value), "value")
+    val columns = ofValue.fold(Seq.empty[StructField])(_.fields.toSeq)
+    // `schema` may have the column of the key, where it belongs in the table.
+    val key = wholeKey(options).filterNot(k => columns.exists(_.name == k.name))
+    val decoded = key ++ columns ++ fixed(Some(options.value), "value")
     val wanted = options.metadata.getOrElse(MetadataItem.default)
     val all =
       if (includeHeaders) (wanted :+ MetadataItem.OfRecord(MetadataColumn.Headers)).distinct else wanted
@@ -84,8 +86,8 @@ private[dynamickafka] object Layouts {
           "the changed table."
       )
     val change = changeType(options)
-    val single =
-      (fixed(options.key, "key") ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
+    val key = wholeKey(options).filter(_ => options.keyFields.isEmpty || !options.keyIsInValue)
+    val single = (key ++ fixed(Some(options.value), "value")).map(f => f.name -> f).toMap
     val known = options.metadata.getOrElse(MetadataItem.ofRecord)
     val keeps = (options.value +: options.key.toSeq).exists(_.parseErrors == ParseErrors.Keep)
     SchemaText.nullable(user).zip(user).map { case (field, original) =>
@@ -121,6 +123,9 @@ private[dynamickafka] object Layouts {
       }
     }
   }
+
+  private def wholeKey(options: FormatOptions): Seq[StructField] =
+    options.wholeKey.toSeq.flatMap(fixed(options.key, _))
 
   /** The column of a format without fields. */
   private def fixed(side: Option[SideFormat], name: String): Seq[StructField] = side.map(_.format).collect {
@@ -183,12 +188,20 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
     )
   )
 
-  private val wholeKey = options.key.filter(!_.format.hasFields).map(_ => "key")
-  private val ofKey: Seq[StructField] =
-    wholeKey.fold(if (options.exceptKey) decoded.filter(f => options.keyFields.contains(f.name)) else Nil)(
-      name =>
-        decoded.filter(_.name == name)
-    )
+  private val wholeKey = options.wholeKey
+  private val ofKey: Seq[StructField] = wholeKey match {
+    case Some(name) if options.keyFields.isEmpty || !options.keyIsInValue => decoded.filter(_.name == name)
+    case None if options.exceptKey => decoded.filter(f => options.keyFields.contains(f.name))
+    case _ => Nil
+  }
+  for (name <- wholeKey; field <- ofKey; format = options.key.get.format) {
+    val fits = if (format == Format.Raw) Seq(BinaryType, StringType) else Seq(StringType)
+    if (!fits.contains(field.dataType))
+      throw Errors.invalidSchema(
+        s"the column '$name' is the whole key, in the format '${format.name}', and has type " +
+          s"${fits.map(_.sql).mkString(" or ")}, not ${field.dataType.sql}."
+      )
+  }
   private val ofValue: Seq[StructField] = decoded.diff(ofKey)
   if (!options.value.format.hasFields)
     ofValue.find(_.name != "value").foreach(field =>
@@ -210,7 +223,11 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
   }
 
   val value: SideLayout =
-    layout(options.value, ofValue, options.schema.flatMap(_.avro).filter(_ => ofKey.isEmpty))
+    layout(
+      options.value,
+      ofValue,
+      options.schema.flatMap(_.avro).map(AvroSchemas.without(_, ofKey.map(_.name).toSet))
+    )
       .copy(change = options.value.format match {
         case _: Format.Change => Some(change)
         case _ => None
@@ -231,7 +248,14 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
   /** With `ALL`, the fields of keys are read from the values, so keys are not decoded. */
   val key: Option[SideLayout] = options.key.filter(_ => ofKey.nonEmpty).map { side =>
     val prefix = options.keyFieldsPrefix.length
-    layout(side, if (wholeKey.isDefined) ofKey else ofKey.map(f => f.copy(name = f.name.drop(prefix))), None)
+    // Flink's `raw` has texts too.
+    if (wholeKey.isDefined && ofKey.exists(_.dataType == StringType))
+      layout(side.copy(format = Format.Text), ofKey, None)
+    else layout(
+      side,
+      if (wholeKey.isDefined) ofKey else ofKey.map(f => f.copy(name = f.name.drop(prefix))),
+      None
+    )
   }
 
   def origin(field: StructField): ColumnOrigin = {

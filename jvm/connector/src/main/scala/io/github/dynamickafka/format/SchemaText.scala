@@ -1,11 +1,13 @@
 package io.github.dynamickafka.format
 
+import java.util.Locale
+
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.avro.{Schema => AvroSchema}
-import org.apache.spark.sql.avro.SchemaConverters
+import org.apache.spark.sql.avro.DynamicKafkaAvro
 import org.apache.spark.sql.types.{
   ArrayType,
   CharType,
@@ -20,19 +22,32 @@ import org.apache.spark.sql.types.{
 private[dynamickafka] object SchemaText {
   private val mapper = new ObjectMapper()
 
-  /** The schema, or the reason why the text is none. */
-  def parse(text: String): Either[String, DeclaredSchema] = {
+  /**
+   * The schema, or the reason why the text is none.
+   *
+   * @param avroOptions those of `from_avro`, some of which give an Avro schema other columns
+   */
+  def parse(text: String, avroOptions: Map[String, String] = Map.empty): Either[String, DeclaredSchema] = {
     val trimmed = text.trim
     try
-      if (!trimmed.startsWith("{")) struct(DataType.fromDDL(trimmed), "the DDL").map(DeclaredSchema(_))
+      if (!trimmed.startsWith("{")) struct(ofDdl(trimmed), "the DDL").map(DeclaredSchema(_))
       else if (isAvro(trimmed)) {
         val avro = new AvroSchema.Parser().parse(trimmed)
-        struct(SchemaConverters.toSqlType(avro).dataType, "the Avro schema").map(
+        struct(DynamicKafkaAvro.columnType(avro, avroOptions), "the Avro schema").map(
           DeclaredSchema(_, Some(trimmed))
         )
       } else struct(DataType.fromJson(trimmed), "the JSON").map(DeclaredSchema(_))
     catch { case NonFatal(e) => Left(s"it cannot be parsed: ${firstLine(e)}") }
   }
+
+  /** Columns, or a type. The error of a text that is neither is about the columns: as a type, only its first word is read. */
+  private def ofDdl(text: String): DataType =
+    try StructType.fromDDL(text)
+    catch {
+      case NonFatal(e) if !text.toLowerCase(Locale.ROOT).startsWith("struct<") =>
+        Try(DataType.fromDDL(text)).getOrElse(throw e)
+      case NonFatal(_) => DataType.fromDDL(text)
+    }
 
   /** Decoded columns are nullable, whatever the schema says, because a value may be null. */
   def nullable(schema: StructType): StructType = StructType(schema.map { f =>

@@ -84,7 +84,13 @@ class CatalogSettingsSuite extends AnyFunSuite {
           "includeHeaders",
           "changeData",
           "streamIds"
-        ) :+ "streamPattern"
+        ) ++ Seq(
+          "streamPattern",
+          "protobuf.enums.as.ints",
+          "value.protobuf.message-name",
+          "avro.recursiveFieldMaxDepth"
+        ) ++
+        Seq("key.avro-confluent.enableStableIdentifiersForUnionType", "protobuf.descriptorFile")
     late.foreach(name =>
       refused(
         "INVALID_OPTION",

@@ -142,8 +142,9 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("INVALID_OPTION", "'keyFormat' is not set")(base :+ ("keyFields" -> "k_id"): _*)
     assertRefused(
       "INVALID_OPTION",
-      "one column 'key'"
-    )(base ++ Seq("keyFormat" -> "raw", "keyFields" -> "k_id"): _*)
+      "one column"
+    )(base ++ Seq("keyFormat" -> "raw", "keyFields" -> "k_id,v"): _*)
+    assert(of(base ++ Seq("keyFormat" -> "raw", "keyFields" -> "k_id"): _*).wholeKey.contains("k_id"))
     val keyed = base ++ Seq("keyFormat" -> "json", "keyFields" -> "k_id")
     assertRefused(
       "INVALID_OPTION",
@@ -271,6 +272,8 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     def assertInvalid(text: String, reason: String) =
       assertRefused("INVALID_SCHEMA", reason)("format" -> "json", "schema" -> text)
     assertInvalid("id WHAT", "cannot be parsed")
+    assertInvalid("id bigint, item sting", "STING")
+    assertInvalid("struct<id: bigint, item: sting>", "STING")
     assertInvalid("{\"type\": \"recor", "cannot be parsed")
     assertInvalid("{\"type\": \"record\", \"name\": \"r\"}", "cannot be parsed")
     assertInvalid("id CHAR(3)", "use STRING")
@@ -284,5 +287,20 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assert(of("cluster.blue.format" -> "json").isPlain)
     assertRefused("INVALID_OPTION", "applies to the whole query")("cluster.blue.keyFields" -> "id")
     assertRefused("INVALID_OPTION", "'raw', 'string'")("cluster.blue.format" -> "xml")
+  }
+
+  test("options of Avro that give a schema other columns") {
+    def columns(text: String, options: (String, String)*) =
+      of(Seq("format" -> "avro", "schema" -> text) ++ options: _*).schema.get.columns.toDDL
+    val union = """{"type":"record","name":"R","fields":[{"name":"u","type":["int","string"]}]}"""
+    assert(columns(union) == "u STRUCT<member0: INT, member1: STRING>")
+    val stable = "avro.enableStableIdentifiersForUnionType" -> "true"
+    assert(columns(union, stable) == "u STRUCT<member_int: INT, member_string: STRING>")
+    assert(columns(union, stable, "avro.stableIdentifierPrefixForUnionType" -> "m_") ==
+      "u STRUCT<m_int: INT, m_string: STRING>")
+    val recursive =
+      """{"type":"record","name":"N","fields":[{"name":"id","type":"int"},{"name":"next","type":["null","N"]}]}"""
+    assertRefused("INVALID_SCHEMA", "recursive reference")("format" -> "avro", "schema" -> recursive)
+    assert(columns(recursive, "avro.recursiveFieldMaxDepth" -> "2") == "id INT,next STRUCT<id: INT>")
   }
 }

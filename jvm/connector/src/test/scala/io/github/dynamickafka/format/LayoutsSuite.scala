@@ -136,4 +136,50 @@ class LayoutsSuite extends AnyFunSuite with TimeLimit {
       )).getMessage.contains("'_change_type'")
     )
   }
+
+  private val orders = Seq(
+    "format" -> "avro",
+    "schema" -> """{"type":"record","name":"Order","namespace":"shop","doc":"An order","fields":[
+                  |{"name":"id","type":"int"},{"name":"a","type":"int"},
+                  |{"name":"b","type":"int","default":7,"aliases":["c"]}]}""".stripMargin
+  )
+
+  test("an Avro schema is that of the values, without the fields of the key") {
+    val divided = layout(orders ++ Seq(
+      "keyFormat" -> "json",
+      "keyFields" -> "id",
+      "valueFieldsInclude" -> "EXCEPT_KEY"
+    ): _*)
+    val own = new org.apache.avro.Schema.Parser().parse(divided.value.avro.get)
+    assert(own.getFullName == "shop.Order" && own.getDoc == "An order")
+    assert(own.getFields.toString.contains("a") && own.getField("id") == null)
+    assert(own.getField("b").defaultVal == 7 && own.getField("b").aliases.contains("c"))
+    assert(divided.key.get.schema.fieldNames.toSeq == Seq("id") && divided.key.get.avro.isEmpty)
+  }
+
+  test("keyFormat=raw or string with one of keyFields: the whole key is the column of this name") {
+    def origins(of: Layout) = of.columns.map(c => c.field.toDDL -> c.origin)
+    val text =
+      layout("format" -> "string", "keyFormat" -> "string", "keyFields" -> "user", "metadataColumns" -> "")
+    assert(origins(text) == Seq(
+      "user STRING" -> ColumnOrigin.OfKey(0),
+      "value STRING" -> ColumnOrigin.OfValue(0)
+    ))
+    val keyed = Seq(
+      "format" -> "json",
+      "schema" -> "v INT, user STRING",
+      "keyFormat" -> "raw",
+      "keyFields" -> "user",
+      "metadataColumns" -> ""
+    )
+    val except = layout(keyed :+ ("valueFieldsInclude" -> "EXCEPT_KEY"): _*)
+    assert(origins(except) == Seq("v INT" -> ColumnOrigin.OfValue(0), "user STRING" -> ColumnOrigin.OfKey(0)))
+    assert(except.value.schema.fieldNames.toSeq == Seq("v") && except.key.get.format.format == Format.Text)
+    val all = layout(keyed: _*)
+    assert(all.key.isEmpty && all.value.schema.fieldNames.toSeq == Seq("v", "user"))
+    val beside = layout(keyed.updated(1, "schema" -> "v INT"): _*)
+    assert(origins(beside) == Seq("user BINARY" -> ColumnOrigin.OfKey(0), "v INT" -> ColumnOrigin.OfValue(0)))
+    val number = keyed.updated(1, "schema" -> "v INT, user INT") :+ ("valueFieldsInclude" -> "EXCEPT_KEY")
+    assert(refused(layout(number: _*)).getMessage.contains("'user' is the whole key"))
+  }
 }

@@ -92,13 +92,13 @@ private[format] object AvroRows {
         StructType(columns.zip(types).map { case (column, t) => column.copy(dataType = t) }),
         { v =>
           val row = v.asInstanceOf[InternalRow]
-          val made = new Array[Any](plans.length)
+          val converted = new Array[Any](plans.length)
           var i = 0
-          while (i < made.length) {
-            made(i) = if (row.isNullAt(i)) null else plans(i)(row.get(i, types(i)))
+          while (i < converted.length) {
+            converted(i) = if (row.isNullAt(i)) null else plans(i)(row.get(i, types(i)))
             i += 1
           }
-          new GenericInternalRow(made)
+          new GenericInternalRow(converted)
         }
       )
     }
@@ -111,14 +111,15 @@ private[format] object AvroRows {
 
   /** Rounded half up, as Spark's cast does, and `from_json`. */
   private def ofDecimal(schema: Schema, column: DecimalType): Plan = schema.getLogicalType match {
-    case written: LogicalTypes.Decimal if written.getScale != column.scale || written.getPrecision > column.precision =>
+    case written: LogicalTypes.Decimal
+        if written.getScale != column.scale || written.getPrecision > column.precision =>
       Plan(
         DecimalType(written.getPrecision, written.getScale),
         { v =>
-          val made = v.asInstanceOf[Decimal].clone()
-          if (!made.changePrecision(column.precision, column.scale))
+          val converted = v.asInstanceOf[Decimal].clone()
+          if (!converted.changePrecision(column.precision, column.scale))
             throw new ArithmeticException("the value has too many digits")
-          made
+          converted
         }
       )
     case _ => Plan(column)
@@ -145,7 +146,7 @@ private[format] object AvroRows {
 
   private def parsed(text: UTF8String, column: DataType, path: String): Any = {
     val found = column match {
-      case DateType => 
+      case DateType =>
         DateTimeUtils.stringToDate(UTF8String.fromString(AvroTime.withoutZone(text.toString)))
       case TimestampType => DateTimeUtils.stringToTimestamp(text, ZoneOffset.UTC)
       case _ => DateTimeUtils.stringToTimestampWithoutTimeZone(text, true)

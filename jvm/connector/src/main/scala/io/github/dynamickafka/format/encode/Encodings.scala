@@ -7,6 +7,7 @@ import org.apache.spark.sql.types._
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.encode.SideSource.{Column, Fields}
 import io.github.dynamickafka.format.{
+  AvroSchemas,
   ChangeLayout,
   Format,
   FormatOptionSpecs,
@@ -86,8 +87,14 @@ private final class Encodings(
 
   private val wholeKey = options.key.filter(!_.format.hasFields)
   private val wholeValue = Some(options.value).filter(!_.format.hasFields)
+  private val keyName = options.wholeKey.getOrElse("key")
+
+  /** With the name of a field, the column of the key is a field of the values too, unless it is left out of them. */
+  private val isInBoth =
+    options.keyFields.nonEmpty && wholeKey.isDefined && wholeValue.isEmpty && !options.exceptKey &&
+      options.schema.forall(_.columns.exists(f => same(f.name, keyName)))
   private def isWhole(name: String) =
-    (wholeKey.isDefined && same(name, "key")) || (wholeValue.isDefined && same(name, "value"))
+    (wholeKey.isDefined && same(name, keyName) && !isInBoth) || (wholeValue.isDefined && same(name, "value"))
 
   /** The fields of the records, with what they are made of. */
   private val fields: Seq[(StructField, Expression)] = {
@@ -107,7 +114,10 @@ private final class Encodings(
     }
   }
 
-  options.keyFields.find(name => !fields.exists(f => same(f._1.name, name))).foreach { name =>
+  private def isColumn(name: String) =
+    fields.exists(f => same(f._1.name, name)) ||
+      (wholeKey.isDefined && payload.exists(p => same(p._1.name, name)))
+  options.keyFields.find(!isColumn(_)).foreach { name =>
     val reason = s"'${FormatOptionSpecs.KeyFields.name}' contains it, but there is no such column."
     if (options.schema.isDefined) throw Errors.invalidSchema(s"'$name': $reason")
     else throw Errors.invalidColumn(name, reason)
@@ -116,7 +126,7 @@ private final class Encodings(
   private val (ofKey, others) = fields.partition(f => options.keyFields.exists(same(_, f._1.name)))
 
   val key: Option[SideSource] = options.key.flatMap { side =>
-    if (!side.format.hasFields) whole(side, "key")
+    if (!side.format.hasFields) whole(side, keyName)
     else Some(encoded(
       side,
       ofKey.map { case (field, e) =>
@@ -132,7 +142,7 @@ private final class Encodings(
         val hint =
           if (options.keyFields.exists(same(_, field.name)))
             s"set '${FormatOptionSpecs.ValueFieldsInclude.name}' to 'EXCEPT_KEY'."
-          else if (same(field.name, "key")) s"set '${FormatOptionSpecs.KeyFormat.name}'."
+          else if (same(field.name, keyName)) s"set '${FormatOptionSpecs.KeyFormat.name}'."
           else "remove or rename it."
         throw Errors.invalidColumn(
           field.name,
@@ -151,11 +161,12 @@ private final class Encodings(
           s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
         )
       // An Avro schema that was given also has the fields of the key.
+      val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
       encoded(
         options.value,
         of,
-        options.schema.flatMap(_.avro).filter(_ => !options.exceptKey || ofKey.isEmpty),
-        options.schema.flatMap(_.registered)
+        options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
+        options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
       ).copy(change = kind.map(k => assignment.plain(k._2)))
     }
 

@@ -33,7 +33,7 @@ private[dynamickafka] object WriteOptionSpecs {
     valueType = formatType,
     defaultText = "with `raw` values: the column `key`, else records have no key",
     doc =
-      "The format of the keys. `raw` and `string`: the column `key`; all others: the columns of `keyFields`."
+      "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
   )
 
   val KeyFields: OptionSpec[Seq[String]] =

@@ -65,7 +65,9 @@ private[dynamickafka] object NewestSchemas {
         ProtobufSchemas.columnsOfRegistry(of.schema, side).map(c => DeclaredSchema(SchemaText.nullable(c)))
       else
         // Complete in itself, because references are not known where the text is parsed again.
-        try rows(format, RegistryAvro.parse(of.schema)).flatMap(schema => SchemaText.parse(schema.toString))
+        try rows(format, RegistryAvro.parse(of.schema)).flatMap(schema =>
+            SchemaText.parse(schema.toString, side.options)
+          )
         catch { case e: org.apache.avro.AvroRuntimeException => Left(String.valueOf(e.getMessage)) }
     parsed.fold(reason => throw invalid(reason), _.copy(registered = Some(of.schema)))
   }

@@ -46,7 +46,8 @@ object AgainstSpark {
     else
       for {
         at <- Gen.choose(0, bytes.length - 1)
-        by <- Gen.oneOf(Gen.choose(Byte.MinValue, Byte.MaxValue), Gen.oneOf("\n\r\",{}[]\\\u0000".getBytes.toSeq))
+        by <-
+          Gen.oneOf(Gen.choose(Byte.MinValue, Byte.MaxValue), Gen.oneOf("\n\r\",{}[]\\\u0000".getBytes.toSeq))
         result <- Gen.oneOf(
           bytes.take(at),
           bytes.updated(at, by),

@@ -2,15 +2,11 @@ package io.github.dynamickafka.format.decode
 
 import java.io.ByteArrayOutputStream
 
-import scala.util.Random
-import scala.util.control.NonFatal
-
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
 import org.apache.avro.io.EncoderFactory
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.testkit.TimeLimit
 
 class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
@@ -83,26 +79,6 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
       bad = false
     ))
   }
-
-  test("sequences of records of random schemas as from_avro") {
-    val make = new RandomAvro(new Random(TestSeed()))
-    val bad = (1 to 100).map { _ =>
-      val schema = make.record()
-      val side = Decoded.side(schema.toString, "format" -> "avro")
-      val records = Seq.fill(5)(RandomAvro.encoded(schema, make.datum(schema))).flatMap(good =>
-        Seq(good) ++ Some(make.damaged(good)).filterNot(isLenient(schema, _)) :+ good
-      )
-      assertSame(side, new AvroDecoder(side), records)(
-        BySpark.avro(schema.toString, side.schema, Map.empty)
-      )
-    }.sum
-    assert(bad > 20)
-  }
-
-  /** Whether Avro reads bytes that it does not write, such as more of them, or a boolean of 200: such records are bad. */
-  private def isLenient(schema: Schema, bytes: Array[Byte]) =
-    try !RandomAvro.encoded(schema, RandomAvro.read(schema, bytes)).sameElements(bytes)
-    catch { case NonFatal(_) | _: OutOfMemoryError => false }
 
   test("unions and recursive schemas with the options of from_avro") {
     val union =

@@ -204,4 +204,45 @@ class EncodingsSuite extends AnyFunSuite with TimeLimit {
     assert(error.getMessage.contains("must be TIMESTAMP") && error.getMessage.contains("'metadataPrefix'"))
     assert(columns("id INT, timestamp STRING, m_stream STRING", json, "metadataPrefix" -> "m_").hasStream)
   }
+
+  test("an Avro schema is that of the values, without the fields of the key: its bytes can be read with it") {
+    val schema = """{"type":"record","name":"Order","fields":[{"name":"id","type":"int"},
+                   |{"name":"a","type":"int"},{"name":"b","type":["int","null"],"default":7}]}""".stripMargin
+    val options =
+      Seq("format" -> "avro", "schema" -> schema, "keyFields" -> "id", "valueFieldsInclude" -> "EXCEPT_KEY")
+    Seq("json", "avro", "string").foreach { keys =>
+      val isText = keys == "string"
+      val id = if (isText) "id STRING" else "id INT"
+      val declared = if (isText) schema.replaceFirst("int", "string") else schema
+      val of = options.updated(1, "schema" -> declared)
+      Seq(0, 5).foreach { n =>
+        val bytes =
+          written(s"$id, a INT, b INT", of :+ ("keyFormat" -> keys): _*)(if (isText) "k" else 1, n, n)._2
+        // Zigzag, and the branch of the union.
+        assert(bytes.getBytes(UTF_8).toSeq == Seq[Byte]((2 * n).toByte, 0, (2 * n).toByte), keys)
+      }
+    }
+  }
+
+  test("keyFormat=raw or string with one of keyFields: the column of this name is the key") {
+    val keyed = Seq(json, "keyFormat" -> "string", "keyFields" -> "user")
+    assert(written("user STRING, v INT", keyed: _*)("u", 1) == "u" -> """{"user":"u","v":1}""")
+    assert(written("user STRING, v INT", keyed :+ ("valueFieldsInclude" -> "EXCEPT_KEY"): _*)("u", 1) ==
+      "u" -> """{"v":1}""")
+    assert(written(
+      "user STRING, v INT",
+      keyed :+ ("schema" -> "v BIGINT"): _*
+    )("u", 1) == "u" -> """{"v":1}""")
+    assert(written(
+      "value STRING, user BINARY",
+      "format" -> "string",
+      "keyFormat" -> "raw",
+      "keyFields" -> "user"
+    )(
+      "v",
+      "u".getBytes
+    ) == "u" -> "v")
+    assertRefused("INVALID_COLUMN", "'keyFields' contains it")("v INT", keyed: _*)
+    assertRefused("INVALID_COLUMN", "must be STRING")("user INT, v INT", keyed: _*)
+  }
 }

@@ -73,10 +73,14 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
 
   private def schema(kind: String, name: String) = {
     val field =
-      s"""{"type": "$kind", "optional": true, ${if (name.isEmpty) "" else s""""name": "$name", """}"field": "t"}"""
+      s"""{"type": "$kind", "optional": true, ${if (name.isEmpty) ""
+        else s""""name": "$name", """}"field": "t"}"""
     def row(field: String, of: String) =
       s"""{"type": "struct", "fields": [$of], "optional": true, "name": "s.Value", "field": "$field"}"""
-    s"""{"type": "struct", "fields": [${row("before", field)}, ${row("after", field)}], "name": "s.Envelope"}"""
+    s"""{"type": "struct", "fields": [${row("before", field)}, ${row(
+        "after",
+        field
+      )}], "name": "s.Envelope"}"""
   }
 
   private def rows(ddl: String, options: (String, String)*)(values: String*): Seq[Seq[Any]] =
@@ -88,7 +92,8 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
 
   test("JSON with its schema: the units of the schema") {
     known.foreach { case (kind, name, value, column, expected) =>
-      val record = s"""{"schema": ${schema(kind, name)}, "payload": ${json(s""""t": ${quoted(kind, value)}""")}}"""
+      val record =
+        s"""{"schema": ${schema(kind, name)}, "payload": ${json(s""""t": ${quoted(kind, value)}""")}}"""
       assert(rows(s"t $column", wrapped)(record).map(_.head) == Seq(expected), s"$name $column")
     }
     unknown.foreach { case (kind, name, value, column) =>
@@ -102,12 +107,15 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
   test("JSON with its schema: each record has its own units") {
     def record(name: String, value: String) =
       s"""{"schema": ${schema("int64", s"$Debezium.$name")}, "payload": ${json(s""""t": $value""")}}"""
-    forAll(Gen.listOf(Gen.oneOf(
-      record("Timestamp", "1529507596945") -> at("2018-06-20T15:13:16.945Z"),
-      record("MicroTimestamp", "1529507596945104") -> postgres,
-      record("NanoTimestamp", "1529507596945104999") -> postgres,
-      record("MicroTime", "1529507596945104") -> null
-    )), minSuccessful(30)) { sequence =>
+    forAll(
+      Gen.listOf(Gen.oneOf(
+        record("Timestamp", "1529507596945") -> at("2018-06-20T15:13:16.945Z"),
+        record("MicroTimestamp", "1529507596945104") -> postgres,
+        record("NanoTimestamp", "1529507596945104999") -> postgres,
+        record("MicroTime", "1529507596945104") -> null
+      )),
+      minSuccessful(30)
+    ) { sequence =>
       val found = rows("t TIMESTAMP", wrapped, "parseErrors" -> "null")(sequence.map(_._1): _*)
       assert(found.map(_.head) == sequence.map(_._2))
     }
@@ -120,7 +128,16 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     assert(one("DATE", "17702") == day && one("DATE", "\"2018-06-20\"") == day && one("DATE", "null") == null)
     for {
       column <- Seq("TIMESTAMP", "TIMESTAMP_NTZ")
-      number <- Seq("1529476623000", "1529507596945104", "1529507596945104000", "1529476623", "2018", "-1", "1.5", "1e12")
+      number <- Seq(
+        "1529476623000",
+        "1529507596945104",
+        "1529507596945104000",
+        "1529476623",
+        "2018",
+        "-1",
+        "1.5",
+        "1e12"
+      )
     } intercept[DynamicKafkaRuntimeException](one(column, number))
     assert(rows("t TIMESTAMP, x INT", "parseErrors" -> "null")(
       json(""""t": 1529476623000, "x": 5""")
@@ -130,11 +147,20 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
 
   test("JSON: times in arrays, maps and structs, and formats of the user") {
     val nested = rows("a ARRAY<TIMESTAMP>, m MAP<STRING, DATE>, s STRUCT<t: TIMESTAMP, i: INT>")(
-      json(""""a": ["2018-06-20T06:37:03Z", null], "m": {"k": 17702}, "s": {"t": "2018-06-20T06:37:03Z", "i": 1}""")
+      json(
+        """"a": ["2018-06-20T06:37:03Z", null], "m": {"k": 17702}, "s": {"t": "2018-06-20T06:37:03Z", "i": 1}"""
+      )
     ).head
-    assert(nested(0) == Seq(mysql, null) && nested(1) == Map("k" -> day) && nested(2).toString.contains(",1]"))
+    assert(nested(0) == Seq(
+      mysql,
+      null
+    ) && nested(1) == Map("k" -> day) && nested(2).toString.contains(",1]"))
     intercept[DynamicKafkaRuntimeException](rows("a ARRAY<TIMESTAMP>")(json(""""a": [1529476623000]""")))
-    assert(rows("t TIMESTAMP", "debezium-json.timestampFormat" -> "yyyy/MM/dd HH:mm", "debezium-json.timeZone" -> "UTC")(
+    assert(rows(
+      "t TIMESTAMP",
+      "debezium-json.timestampFormat" -> "yyyy/MM/dd HH:mm",
+      "debezium-json.timeZone" -> "UTC"
+    )(
       json(""""t": "2018/06/20 06:37"""")
     ).head.head == at("2018-06-20T06:37:00Z"))
   }
