@@ -35,7 +35,10 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
   private def all(of: Descriptor): Seq[Descriptor] = of +: of.getNestedTypes.asScala.toSeq.flatMap(all)
 
   private def expected(message: Descriptor, bytes: Array[Byte], side: SideLayout) =
-    Decoded.of(Row.fromSeq(new JavaProtobuf(message, emitDefaults = false).row(bytes).toSeq :+ null), side.schema)
+    Decoded.of(
+      Row.fromSeq(new JavaProtobuf(message, emitDefaults = false).row(bytes).toSeq :+ null),
+      side.schema
+    )
 
   test("the texts and the descriptors of random files mean what Java's library says") {
     val random = new Random(TestSeed())
@@ -63,7 +66,9 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
     (if (countsDeclared) siblings.filterNot(isImplied) else siblings).indexOf(nested)
   }
 
-  test("a nested message is never decoded as another one, however its serializer counts the entries of maps") {
+  test(
+    "a nested message is never decoded as another one, however its serializer counts the entries of maps"
+  ) {
     val random = new Random(TestSeed())
     var (good, bad) = (0, 0)
     (1 to 120).foreach { _ =>
@@ -72,9 +77,14 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
         (form, schema, countings) <- forms(made, random)
         nested <- made.main.getNestedTypes.asScala if !isImplied(nested)
         found = types(schema)
-        columns <- ProtobufColumns.of(found.messages(nested.getFullName), found, ProtobufOptions.of(Map.empty)).toSeq
+        columns <-
+          ProtobufColumns.of(found.messages(nested.getFullName), found, ProtobufOptions.of(Map.empty)).toSeq
       } {
-        val side = Decoded.side(columns.toDDL, "format" -> "protobuf-confluent", "registry.url" -> "http://localhost:1")
+        val side = Decoded.side(
+          columns.toDDL,
+          "format" -> "protobuf-confluent",
+          "registry.url" -> "http://localhost:1"
+        )
         val decoder = new ConfluentProtobufDecoder(side, (_, _) => Some(RegisteredSchema("PROTOBUF", schema)))
         decoder.from("blue")
         val decode = Decoded.by(decoder, side)

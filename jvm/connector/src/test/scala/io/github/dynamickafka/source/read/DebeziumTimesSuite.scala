@@ -186,7 +186,7 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
           "metadataColumns" -> ""
         )
         val record = DebeziumRecords.written(id, envelope, "c", None, Some(Seq(value)))
-        read.of(new RecordDecoder(Decoding(layout, read.counts)), "blue", layout)(record).head.head
+        read.of(new TaskDecoder(Decoding(layout, read.counts)), "blue", layout)(record).head.head
       }
       def parsed(kind: String, value: String): Any = kind match {
         case "int64" => value.toLong
