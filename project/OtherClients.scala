@@ -10,7 +10,8 @@ object OtherClients {
   /** On the first line the newest client that is supported; `ReflectiveProducer` has the range. On the others that of Spark itself. */
   private def version = SparkLines.current.clientsOfOthers
 
-  val runWithOtherClients = taskKey[Unit]("Runs the main class with another Kafka client than that of the Spark line")
+  val runWithOtherClients =
+    taskKey[Unit]("Runs the main class with another Kafka client than that of the Spark line")
 
   private val configuration = Configuration.of("OtherClients", "otherclients").hide
 

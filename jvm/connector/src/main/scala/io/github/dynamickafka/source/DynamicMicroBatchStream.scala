@@ -194,7 +194,7 @@ private[source] final class DynamicMicroBatchStream(
   @annotation.tailrec
   private def lookAt(start: CompositeOffset): TriggerSnapshot = {
     val look = step.look(start, entering, pinned, complete = availableNow)
-    // The time by which the offset has been computed: it gives up what counts as lost here.
+    // The time by which the offset has been computed: it gives up the topics that are lost here.
     if (!losses.judge(look.advance.losses, look.transition.now, waitForTopics = true) || !availableNow)
       look
     else {

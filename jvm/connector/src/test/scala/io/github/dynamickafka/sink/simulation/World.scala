@@ -67,7 +67,7 @@ private[simulation] final class World(
   /** The drivers that have looked at a transaction, while it was open. */
   private var lookers = Map.empty[Opened, Set[Driver]].withDefaultValue(Set.empty)
 
-  /** Lost with a topic that was recreated between the last look of a driver and its commit, which nobody can notice. */
+  /** Lost with a topic that was recreated between the last look of a driver and its commit, which no request can show. */
   var recreated = Set.empty[String]
 
   var current: Option[Driver] = None

@@ -285,7 +285,7 @@ class RangeConsumerSuite extends MockClients with TimeLimit {
     assert(losses.toSeq == Seq(Loss.BeyondEnd("blue", "t", 0, 5L, 9L, 5L)))
   }
 
-  test("an offset that is out of range and comes back within an open transaction is not lost") {
+  test("an offset that is out of range and is in range again within an open transaction is not lost") {
     val (client, c) = readingCommitted(stable = 2L, end = 9L)
     c.begin(ranges(p0 -> (3L -> 5L)))
     val (losses, found) = afterLoss(client, c, outOfRange(p0 -> 3L)) {
