@@ -57,7 +57,8 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 BESIDE_SBT := environments
 # `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy.
 BUILT := target/built
-test: ## The tests
+# $(IVY) first, because both of what runs side by side require it.
+test: $(IVY) ## The tests
 	@rm -f $(BUILT) $(BUILT).failed
 	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)"
 
