@@ -29,7 +29,11 @@ private[sink] final class BatchPlans(journal: Journal, plans: PlannedDeferrals) 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException EXACTLY_ONCE_REFUSED, JOURNAL_CONFLICT */
   def decided(batch: Long): BatchInput = {
     val now = batches.input(batch).getOrElse(throw Errors.exactlyOnceRefused(NotPlanned))
-    planned.filter(_._1 == batch).flatMap(_._2.difference(now)).foreach(what =>
+    planned.flatMap { case (begun, input) =>
+      if (begun == batch) input.difference(now)
+      // The newest batch when the tasks started was another one: the plan of this batch was not compared.
+      else Some(s"batch $begun was in the offset log when the tasks of batch $batch started")
+    }.foreach(what =>
       throw Errors.journalConflict(
         journal.path,
         s"another run of the query has planned batch $batch while this run has written it: $what"
