@@ -44,7 +44,6 @@ private[source] final class DynamicKafkaScan(
   override def description(): String = s"dynamic-kafka ${options.subscription}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
-    val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
     val memory = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
@@ -52,14 +51,14 @@ private[source] final class DynamicKafkaScan(
       () => memory.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
-    val streams = open(source, checkpointLocation)
+    val streams = open()
     val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(
       options,
       feed,
       streams,
       memory,
-      BatchPlanner(options, source),
+      BatchPlanner(options, SparkKafkaSource.find()),
       watch,
       clock,
       // Spark does not prune the columns of streaming queries.
@@ -78,12 +77,11 @@ private[source] final class DynamicKafkaScan(
     // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
-    val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
       () => watcher(hadoop, once, answer()),
-      () => open(source, "batch"),
-      BatchPlanner(options, source),
+      () => open(),
+      BatchPlanner(options, SparkKafkaSource.find()),
       decoding,
       found => ofBatch = found
     )
@@ -108,13 +106,11 @@ private[source] final class DynamicKafkaScan(
     )
   }
 
-  private def open(source: SparkKafkaSource, path: String) =
+  private def open() =
     new ClusterStreams(
       new ClusterStream(
         _,
         _,
-        source,
-        path,
         clock,
         config => SharedClients.OfDriver.connect(config.properties.admin),
         Some(config => new AdminClusterClient(config.properties.admin))

@@ -35,7 +35,7 @@ class FirstAvailableNowSuite extends SourceTest {
     )
     private val feed = new TopologyFeed(watcher, () => None)
     private val streams = new ClusterStreams(
-      (id, config) => new ClusterStream(id, config, source, "path", Clock.System, _ => kafka.connect()),
+      (id, config) => new ClusterStream(id, config, Clock.System, _ => kafka.connect()),
       skipUnreachable = false,
       failureTimeoutMs = -1,
       Clock.System
