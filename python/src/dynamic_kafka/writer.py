@@ -66,6 +66,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
                 ``json-confluent``. ``raw`` and ``string`` write the column ``value``, the others all columns that
                 do not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+                ``metadata``: format, schema and options as the metadata has them.
         """
         return self.set_option("format", format)
 
@@ -73,7 +74,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets the format of the keys.
 
         Args:
-            format: As for ``set_format``. ``raw`` and ``string`` write the column ``key``.
+            format: As for ``set_format``, but not ``metadata``. ``raw`` and ``string`` write the column ``key``.
             fields: The columns that keys contain; none with ``raw`` and ``string``.
         """
         self.set_option("keyFormat", format)

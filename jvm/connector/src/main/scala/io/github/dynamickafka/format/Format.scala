@@ -41,6 +41,9 @@ private[dynamickafka] object Format {
   case object MaxwellJson extends Change("maxwell-json")
   case object OggJson extends Change("ogg-json")
 
+  /** The value of `format` for what the metadata says, which is put in its place before options are parsed. */
+  val OfMetadata = "metadata"
+
   /** Whether an option of a format, such as `protobuf.enums.as.ints`, decides the columns of a table, not only their values. */
   def decidesColumns(option: FormatKey): Boolean =
     all.exists(format => format.name == option.format && FormatSetting.decidesColumns(format, option.option))

@@ -9,6 +9,18 @@ private[dynamickafka] trait FormatOptionSpecs {
 
   private val formatType = oneOf(Format.all.map(f => f.name -> f): _*)
 
+  /** With `metadata`, which is replaced before options are parsed, so that it is an error here. */
+  private[dynamickafka] def orOfMetadata(formats: OptionType[Format]): OptionType[Format] = OptionType(
+    s"${formats.label}, `${Format.OfMetadata}`",
+    name =>
+      if (name.equalsIgnoreCase(Format.OfMetadata))
+        Left(
+          "it is for queries with 'format(\"dynamic-kafka\")', as the format of all clusters. A table of a catalog has the format of " +
+            "the metadata without an option, and so does a cluster that has another format there."
+        )
+      else formats.parse(name).left.map(_.stripSuffix(".") + s", '${Format.OfMetadata}'.")
+  )
+
   private val parseErrorsType = oneOf[ParseErrors](
     "fail" -> ParseErrors.Fail,
     "null" -> ParseErrors.Nulls,
@@ -19,11 +31,12 @@ private[dynamickafka] trait FormatOptionSpecs {
 
   val ValueFormat: OptionSpec[Format] = OptionSpec(
     "format",
-    formatType,
+    orOfMetadata(formatType),
     Some(Format.Raw),
     "`raw`",
     "The format of the values, also as `valueFormat`. `raw`: the binary columns of Spark's Kafka source; `string`: a " +
-      "column `value` of type STRING; all others: the columns of `schema`. See [formats](formats.md).",
+      "column `value` of type STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all " +
+      "others: the columns of `schema`. See [formats](formats.md).",
     perCluster = true,
     aliases = Seq("valueFormat", "value.format")
   )

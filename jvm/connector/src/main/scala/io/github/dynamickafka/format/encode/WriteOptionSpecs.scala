@@ -11,10 +11,10 @@ private[dynamickafka] object WriteOptionSpecs {
   val formats: Seq[Format] = Seq(Format.Raw, Format.Text, Format.Json, Format.Csv, Format.Avro) ++
     Seq(Format.AvroConfluent, Format.JsonConfluent, Format.DebeziumJson, Format.CanalJson)
 
-  private val formatType: OptionType[Format] = {
-    val any = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+  private val formatType: OptionType[Format] = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+
+  private def withReason(any: OptionType[Format]): OptionType[Format] =
     any.copy(parse = name => any.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
-  }
 
   private def readOnly(name: String): Option[String] =
     Format.changes.find(f => f.name.equalsIgnoreCase(name) && !formats.contains(f)).map { _ =>
@@ -23,14 +23,15 @@ private[dynamickafka] object WriteOptionSpecs {
     }
 
   val ValueFormat: OptionSpec[Format] = FormatOptionSpecs.ValueFormat.copy(
-    valueType = formatType,
+    valueType = withReason(FormatOptionSpecs.orOfMetadata(formatType)),
     doc =
       "The format of the values, also as `valueFormat`. `raw`: the column `value`, STRING or BINARY; `string`: the column " +
-        "`value`, STRING; all others: the columns that do not route the record. See [formats](formats.md#writing)."
+        "`value`, STRING; `metadata`: format, schema and options as the [metadata](metadata.md#formats) has them; all others: the " +
+        "columns that do not route the record. See [formats](formats.md#writing)."
   )
 
   val KeyFormat: OptionSpec[Format] = FormatOptionSpecs.KeyFormat.copy(
-    valueType = formatType,
+    valueType = withReason(formatType),
     defaultText = "with `raw` values: the column `key`, else records have no key",
     doc =
       "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
