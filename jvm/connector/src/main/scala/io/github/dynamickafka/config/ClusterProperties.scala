@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, Redaction}
+import io.github.dynamickafka.option.OptionName
 
 /**
  * The Kafka properties of one cluster. Precedence of each property, highest first:

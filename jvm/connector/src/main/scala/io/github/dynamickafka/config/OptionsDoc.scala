@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionTable, UnsupportedOptions}
 import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.option.{OptionTable, UnsupportedOptions}
 
 /** Generates `docs/options.md` from [[SourceOptionSpecs]], [[SinkOptionSpecs]] and [[ClientDefaults]]. */
 private[dynamickafka] object OptionsDoc {

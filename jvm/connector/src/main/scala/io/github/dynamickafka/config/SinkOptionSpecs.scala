@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 import io.github.dynamickafka.format.encode.WriteOptionSpecs
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 
 /** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SinkOptionSpecs {

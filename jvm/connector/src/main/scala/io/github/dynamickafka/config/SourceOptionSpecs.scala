@@ -4,9 +4,9 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.matching.Regex
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 import io.github.dynamickafka.format.encode.WriteOptionSpecs
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs}
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */

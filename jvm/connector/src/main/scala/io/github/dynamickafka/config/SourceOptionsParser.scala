@@ -4,9 +4,9 @@ import java.util.Locale
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**

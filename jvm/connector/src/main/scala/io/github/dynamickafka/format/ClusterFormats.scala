@@ -4,8 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionName, OptionTable, RawOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{FormatKey, OptionName, OptionTable, RawOptions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**

@@ -4,7 +4,7 @@ import scala.collection.immutable.ArraySeq
 
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.config.option.FormatKey
+import io.github.dynamickafka.option.FormatKey
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
 /**

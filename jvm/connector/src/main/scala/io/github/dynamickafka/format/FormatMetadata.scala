@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.{
   TimestampType
 }
 
-import io.github.dynamickafka.config.option.OptionName
+import io.github.dynamickafka.option.OptionName
 
 /**
  * What a format knows about a record beside its fields, by Flink's key.

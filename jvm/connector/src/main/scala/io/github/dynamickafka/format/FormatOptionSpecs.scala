@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the source about formats and columns. Options of one format are in [[FormatSettings]]. */

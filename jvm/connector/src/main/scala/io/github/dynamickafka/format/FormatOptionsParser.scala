@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionSpec, RawOptions, Suggestions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{FormatKey, OptionSpec, RawOptions, Suggestions}
 
 /** Parses the options about formats, or throws an error for the first that is invalid or has no effect. Pure. */
 private[dynamickafka] object FormatOptionsParser {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.config.option.{OptionName, OptionType}
+import io.github.dynamickafka.option.{OptionName, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /**

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.config.option.OptionType
+import io.github.dynamickafka.option.OptionType
 
 /** An entry of the option `metadataColumns`. */
 private[dynamickafka] sealed trait MetadataItem extends Product with Serializable {

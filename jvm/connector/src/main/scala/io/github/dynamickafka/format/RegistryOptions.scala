@@ -1,8 +1,8 @@
 package io.github.dynamickafka.format
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.option.{FormatKey, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.schemaregistry.{Registries, RegistryOptionSpecs}
 
 /** Parses the options `registry.*`, and `<format>.*` that mean the same. Pure. */

@@ -1,12 +1,12 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.OptionName
 
 /**
  * The registries of a query. Sent to executors. Contains secrets or references to them, which `toString` omits.
  *
- * @param shared the options for all clusters, by [[io.github.dynamickafka.config.option.OptionSpec.key]]
+ * @param shared the options for all clusters, by [[io.github.dynamickafka.option.OptionSpec.key]]
  * @param perCluster the options `cluster.<id>.registry.*` without `cluster.`, names as the user wrote them
  */
 private[dynamickafka] final case class Registries(

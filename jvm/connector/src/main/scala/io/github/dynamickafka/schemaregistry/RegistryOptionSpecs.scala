@@ -1,6 +1,6 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.config.option.{OptionName, OptionSpec, OptionType}
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType}
 
 /** The options `registry.*`, of source and sink; each is also an option of one cluster. */
 private[dynamickafka] object RegistryOptionSpecs {

@@ -1,13 +1,13 @@
 package io.github.dynamickafka.schemaregistry
 
-import io.github.dynamickafka.config.option.{OptionName, OptionSpec}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**
  * The registry of one cluster. Contains secrets or references to them, which `toString` omits.
  *
- * @param values as the user wrote them, by [[io.github.dynamickafka.config.option.OptionSpec.key]]
+ * @param values as the user wrote them, by [[io.github.dynamickafka.option.OptionSpec.key]]
  */
 private[dynamickafka] final case class RegistrySettings(cluster: String, values: Map[String, String]) {
   import RegistryOptionSpecs._

@@ -4,8 +4,8 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.option.UnsupportedOptions
 import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.option.UnsupportedOptions
 import io.github.dynamickafka.testkit.TimeLimit
 
 class OptionsDocSuite extends AnyFunSuite with TimeLimit {

@@ -5,7 +5,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.config.option.SecretOptions
+import io.github.dynamickafka.option.SecretOptions
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RedactionSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {

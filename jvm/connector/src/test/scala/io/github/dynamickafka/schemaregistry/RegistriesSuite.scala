@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options.{parse, reference, refused}
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.config.option.SecretOptions
+import io.github.dynamickafka.option.SecretOptions
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RegistriesSuite extends AnyFunSuite with TimeLimit {

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.encode
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionSpec, OptionType}
 import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatSetting}
+import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The options of the sink about formats: names and types as those of the source, see [[FormatOptionSpecs]]. */

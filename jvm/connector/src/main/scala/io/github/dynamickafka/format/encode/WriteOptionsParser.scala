@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.encode
 
-import io.github.dynamickafka.config.option.{FormatKey, RawOptions}
 import io.github.dynamickafka.format.{Format, FormatOptions, FormatOptionsParser, RegistryOptions, SideFormat}
+import io.github.dynamickafka.option.{FormatKey, RawOptions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** Parses the options of the sink about formats, or throws an error for the first that is invalid or has no effect. Pure. */

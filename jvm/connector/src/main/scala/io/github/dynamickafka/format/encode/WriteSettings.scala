@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.encode
 
-import io.github.dynamickafka.config.option.{OptionName, OptionType}
 import io.github.dynamickafka.format.{Format, FormatSetting}
+import io.github.dynamickafka.option.{OptionName, OptionType}
 
 /** The options of the formats in a query that writes, by Spark's names. */
 private[encode] object WriteSettings {

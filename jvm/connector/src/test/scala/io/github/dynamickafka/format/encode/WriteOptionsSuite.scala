@@ -3,8 +3,8 @@ package io.github.dynamickafka.format.encode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.config.option.FormatKey
 import io.github.dynamickafka.format.{Format, FormatOptions}
+import io.github.dynamickafka.option.FormatKey
 import io.github.dynamickafka.testkit.TimeLimit
 
 class WriteOptionsSuite extends AnyFunSuite with TimeLimit {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.config.option
+package io.github.dynamickafka.option
 
 /**
  * The name of an option of a format: `json.timestampFormat`, `value.json.timestampFormat`, `key.json.timestampFormat`.

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.config.option
+package io.github.dynamickafka.option
 
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks

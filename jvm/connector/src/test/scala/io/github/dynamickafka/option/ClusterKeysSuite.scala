@@ -1,4 +1,4 @@
-package io.github.dynamickafka.config.option
+package io.github.dynamickafka.option
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
