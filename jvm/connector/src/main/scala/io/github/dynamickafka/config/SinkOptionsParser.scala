@@ -7,7 +7,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.ClusterFormats
 import io.github.dynamickafka.format.encode.WriteOptionsParser
-import io.github.dynamickafka.option.{RawOptions, SecretOptions}
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */

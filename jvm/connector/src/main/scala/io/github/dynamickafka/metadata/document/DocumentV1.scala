@@ -7,8 +7,8 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.option.OffsetsParser
 
 /** The document format of this connector, version 1: `version`, `clusters` with their properties, and `streams`. */
 private[metadata] object DocumentV1 {

@@ -7,9 +7,9 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffsetJson
-import io.github.dynamickafka.option.OffsetsParser
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyPattern, TopologyTopic}
 
