@@ -11,8 +11,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.catalog.{MetadataFormat, SessionTable}
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, SessionDefaults}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, SessionDefaults}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 

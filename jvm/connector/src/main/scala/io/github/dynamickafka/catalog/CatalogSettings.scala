@@ -4,19 +4,19 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.Format
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
   OptionName,
   OptionSpec,
   OptionTable,
-  SecretOptions,
   Suggestions
 }
-import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.Format
-import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.

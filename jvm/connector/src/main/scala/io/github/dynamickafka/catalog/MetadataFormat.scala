@@ -12,7 +12,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.OptionTable
+import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.config.{
   DiscoveryOptions,
   ServiceOptions,

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.SourceOptionSpecs
-import io.github.dynamickafka.config.option.{ClusterKeys, OptionName}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName}
 import io.github.dynamickafka.error.Errors
 
 /**
