@@ -124,7 +124,8 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         Args:
             guarantee: ``none``: fire and forget. ``at-least-once`` (default): a batch is complete when every
                 record is acknowledged. ``exactly-once``: consumers with ``isolation.level=read_committed`` see
-                each batch once on every cluster; it uses Kafka's transactions (KIP-98).
+                each batch once on every cluster, unless the query ends with ``PARTIAL_COMMIT``; it uses Kafka's
+                transactions (KIP-98).
         """
         return self.set_option("deliveryGuarantee", guarantee)
 

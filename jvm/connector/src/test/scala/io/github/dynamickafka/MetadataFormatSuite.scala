@@ -26,14 +26,20 @@ class MetadataFormatSuite extends SinkTest {
 
   private val json = Map("format" -> "json", "schema" -> "id INT, name STRING")
 
-  test("batch reads and streaming queries have the format, schema and options of the metadata, also of a cluster") {
+  test(
+    "batch reads and streaming queries have the format, schema and options of the metadata, also of a cluster"
+  ) {
     val topic = newTopicOn(1, blue, green)
     produce(blue, topic, 1, Seq("""{"id": 1, "name": "a"}""", "nothing"))
     produce(green, topic, 1, Seq("2;b"))
     target { t =>
       t.out(
         Entry("blue", blue, topic),
-        Entry("green", green, topic).in("format" -> "csv", "schema" -> "id INT, name STRING", "csv.sep" -> ";")
+        Entry(
+          "green",
+          green,
+          topic
+        ).in("format" -> "csv", "schema" -> "id INT, name STRING", "csv.sep" -> ";")
       )
       t.service.formats = Map("out" -> (json + ("parseErrors" -> "drop")))
       val expected = Set(row(1, "a", "blue"), row(2, "b", "green"))
@@ -106,7 +112,10 @@ class MetadataFormatSuite extends SinkTest {
         Map("out" -> json, "other" -> Map("format" -> "JSON", "schema" -> "`id` int, name string"))
       val both = Seq("streamIds" -> "out;other")
       assert(rows(read(t, both: _*).select("id", "stream")) == Set(row(1, "out"), row(2, "other")))
-      for (differs <- Seq(Map("format" -> "csv"), json + ("schema" -> "id BIGINT"), json + ("keyFormat" -> "raw"))) {
+      for (
+        differs <-
+          Seq(Map("format" -> "csv"), json + ("schema" -> "id BIGINT"), json + ("keyFormat" -> "raw"))
+      ) {
         t.service.formats = Map("out" -> json, "other" -> (json ++ differs))
         for (selection <- both +: Seq(Seq("streamIds" -> "", "streamPattern" -> "o.*"))) {
           val chosen = reading(t, selection: _*).filter(_._2.nonEmpty)
@@ -127,7 +136,8 @@ class MetadataFormatSuite extends SinkTest {
       t.service.formats = Map("out" -> json)
       assert(message(t.save(rows(0, 1), "format" -> "metadata", "streamId" -> "gone")).contains("gone"))
       val noStream = t.options("format" -> "metadata") - "streamId"
-      val byRow = spark.range(1).selectExpr("1 AS id", "'out' AS stream").write.format("dynamic-kafka").mode("append")
+      val byRow =
+        spark.range(1).selectExpr("1 AS id", "'out' AS stream").write.format("dynamic-kafka").mode("append")
       val missing = message(byRow.options(noStream).save())
       assert(missing.contains("MISSING_OPTION") && missing.contains("streamId"), missing)
       for (of <- Seq("cluster.blue.format", "keyFormat")) {

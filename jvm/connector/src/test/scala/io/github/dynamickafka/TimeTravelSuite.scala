@@ -33,7 +33,9 @@ class TimeTravelSuite extends SinkTest {
     val _ = cluster.produce(topic, times.map(t => Record(0, None, s"$t", timestamp = Some(t))))
   }
 
-  test("TIMESTAMP AS OF reads the records of all clusters before a time, and nothing of what was written later") {
+  test(
+    "TIMESTAMP AS OF reads the records of all clusters before a time, and nothing of what was written later"
+  ) {
     val topic = newTopicOn(1, blue, green)
     target { t =>
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))
@@ -66,13 +68,16 @@ class TimeTravelSuite extends SinkTest {
       for (of <- Seq("VERSION AS OF 1", "TIMESTAMP AS OF timestamp_millis(1)"))
         assert(message(spark.sql(s"SELECT * FROM $k.gone $of")).contains("TABLE_OR_VIEW_NOT_FOUND"))
       for (option <- Seq("endingOffsets" -> "latest", "cluster.blue.endingTimestamp" -> "5")) {
-        val sql = s"SELECT * FROM $k.out TIMESTAMP AS OF timestamp_millis(1) WITH ('${option._1}' = '${option._2}')"
+        val sql =
+          s"SELECT * FROM $k.out TIMESTAMP AS OF timestamp_millis(1) WITH ('${option._1}' = '${option._2}')"
         val e = message(spark.sql(sql).collect())
         assert(e.contains("INVALID_OPTION") && e.contains(option._1), e)
       }
       // Refused by Spark, which does not tell the catalog that the query is a streaming one.
       val checkpoint = t.checkpoint.toString
-      assert(message(spark.sql(s"SELECT * FROM STREAM $k.out TIMESTAMP AS OF '2020-01-01'")).contains("SYNTAX_ERROR"))
+      assert(message(
+        spark.sql(s"SELECT * FROM STREAM $k.out TIMESTAMP AS OF '2020-01-01'")
+      ).contains("SYNTAX_ERROR"))
       assert(message(
         spark.readStream.option("timestampAsOf", "2020-01-01").table(s"$k.out").writeStream
           .format("noop").option("checkpointLocation", checkpoint).start()

@@ -57,7 +57,8 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       SinkOptionSpecs.StreamId.name,
       s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Format.OfMetadata}'."
     ))
-    def parse(document: Map[String, String]) = SinkOptionsParser.parse(over(document, own), ofTable = true).format
+    def parse(document: Map[String, String]) =
+      SinkOptionsParser.parse(over(document, own), ofTable = true).format
     val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
     val all = over(document, own)
     val _ = DynamicKafkaSinkTable.check(all, schema, ofTable = true, names(own))
@@ -90,7 +91,8 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     val documents = streams.map { stream =>
       val document = new DocumentFormats(table, CatalogSettings.other(table))
         .over(Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
-      if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named)) throw noFormat(s"stream '${stream.streamId}'")
+      if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))
+        throw noFormat(s"stream '${stream.streamId}'")
       stream.streamId -> document
     }
     val (first, document) = documents.headOption.getOrElse(throw noFormat("the streams of the query"))
@@ -136,7 +138,7 @@ private[dynamickafka] object MetadataFormat {
     FormatOptionSpecs.ValueFormat.name,
     Format.OfMetadata,
     s"the metadata has no format of $streams. Add 'format' and 'schema' to the stream in the metadata document; a metadata " +
-      "service of your own returns them as 'formatOptions' of 'KafkaStream'. Or set them as options of the query."
+      "service of your own returns them as 'formatOptions' of 'KafkaStream', in Python 'format_options'. Or set them as options of the query."
   )
 
   /** @param all the options of the metadata with those of a query */

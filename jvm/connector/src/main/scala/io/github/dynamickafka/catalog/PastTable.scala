@@ -34,7 +34,11 @@ private[catalog] final class PastTable(table: StreamTable, micros: Long) extends
   override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder = {
     val query = ofQuery.asCaseSensitiveMap.asScala.toMap.filterNot { case (name, _) => isOfSpark(name) }
     query.find { case (name, _) => isEnding(name) }.foreach { case (name, value) =>
-      throw Errors.invalidOption(name, value, "the query reads the table as of a time, which is where reading stops.")
+      throw Errors.invalidOption(
+        name,
+        value,
+        "the query reads the table as of a time, which is where reading stops."
+      )
     }
     table.newScanBuilder(new CaseInsensitiveStringMap((query + (EndingTimestamp.name -> ms.toString)).asJava))
   }

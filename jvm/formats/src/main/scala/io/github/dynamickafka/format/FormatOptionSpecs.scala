@@ -15,8 +15,8 @@ private[dynamickafka] trait FormatOptionSpecs {
     name =>
       if (name.equalsIgnoreCase(Format.OfMetadata))
         Left(
-          "it is for queries with 'format(\"dynamic-kafka\")', as the format of all clusters. A table of a catalog has the format of " +
-            "the metadata without an option, and so does a cluster that has another format there."
+          "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog, and clusters, have the format of " +
+            "the metadata without it; tables of Spark's own catalog name their format."
         )
       else formats.parse(name).left.map(_.stripSuffix(".") + s", '${Format.OfMetadata}'.")
   )
