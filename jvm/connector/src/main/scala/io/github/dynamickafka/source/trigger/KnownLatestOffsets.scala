@@ -8,20 +8,25 @@ import io.github.dynamickafka.offset.{ClusterView, Positions}
  * The newest latest offsets that each cluster of the topology has returned. While a cluster or a partition does not
  * respond, those that it returned before are kept, so that its lag does not become 0. Used only by the thread of the query.
  */
-private[source] final class KnownEnds {
+private[source] final class KnownLatestOffsets {
   private var seen: Option[TriggerSnapshot] = None
   private var known = SortedMap.empty[String, Positions]
 
   /** The latest offsets, by cluster. The same object until a trigger has found another state. */
   def current: SortedMap[String, Positions] = known
 
-  def update(look: TriggerSnapshot): Unit = if (!seen.exists(_ eq look)) {
-    seen = Some(look)
-    known = KnownEnds.after(known, look.views)
+  /** @return those that were known before */
+  def update(snapshot: TriggerSnapshot): SortedMap[String, Positions] = {
+    val before = known
+    if (!seen.exists(_ eq snapshot)) {
+      seen = Some(snapshot)
+      known = KnownLatestOffsets.after(known, snapshot.views)
+    }
+    before
   }
 }
 
-private[source] object KnownEnds {
+private[source] object KnownLatestOffsets {
 
   /** @param views what the clusters of the topology have returned now; others are forgotten */
   def after(
