@@ -41,7 +41,7 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription}"
+  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val source = SparkKafkaSource.find()

@@ -172,7 +172,8 @@ private[source] final class DynamicMicroBatchStream(
         try streams.close()
         finally checkpoint.forgetPlan()
 
-  override def toString: String = s"DynamicKafka[${options.subscription}]"
+  /** Spark shows it in progress and errors. */
+  override def toString: String = s"DynamicKafka[${options.subscription.text}]"
 }
 
 private[source] object DynamicMicroBatchStream {
