@@ -62,9 +62,9 @@ private[source] final class DynamicMicroBatchStream(
   private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
   private val triggerPlanner =
     new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, clock)
-  private val latestOffsets = new KnownLatestOffsets
+  private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
-    new TriggerSnapshots(options, feed, triggerPlanner, losses, checkpoint, clock)
+    new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
   private val startOffset = new StartOffset(options, snapshots, checkpoint)
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
@@ -170,7 +170,9 @@ private[source] final class DynamicMicroBatchStream(
       try reporter.close()
       finally
         try streams.close()
-        finally checkpoint.forgetPlan()
+        finally
+          try latestOffsets.close()
+          finally checkpoint.forgetPlan()
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"

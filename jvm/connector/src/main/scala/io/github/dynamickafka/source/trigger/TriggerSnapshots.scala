@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
 import io.github.dynamickafka.time.Clock
@@ -16,6 +16,7 @@ private[source] final class TriggerSnapshots(
     feed: TopologyFeed,
     planner: TriggerPlanner,
     losses: LossPolicy,
+    latestOffsets: KnownLatestOffsets,
     checkpoint: SourceCheckpoint,
     clock: Clock
 ) {
@@ -63,12 +64,25 @@ private[source] final class TriggerSnapshots(
   private def withoutMissingTopics(reached: CompositeOffset): TriggerSnapshot = {
     val snapshot = planner.next(reached, Trigger.Started(initial), isAvailableNow, pinned)
     // The time by which the offset has been computed: it gives up the topics that are lost here.
-    val isMissing = losses.judge(snapshot.next.losses, snapshot.transition.now, waitForTopics = true)
+    val isMissing = losses.judge(
+      snapshot.next.losses,
+      snapshot.transition.now,
+      waitForTopics = true,
+      isDrained(snapshot, _)
+    )
     if (!isMissing || !isAvailableNow) snapshot
     else {
       clock.pauseMs(MissingTopicPauseMs)
       withoutMissingTopics(reached)
     }
+  }
+
+  /** Whether a topic is gone that has left the metadata, and of which no unread record was known: its drain has ended. */
+  private def isDrained(snapshot: TriggerSnapshot, loss: Loss): Boolean = loss match {
+    case Loss.TopicGone(id, topic) =>
+      !snapshot.topology.clusters.get(id).exists(_.topics.contains(topic)) &&
+      latestOffsets.areRead(id, topic, snapshot.trigger.start.position(id).of(topic))
+    case _ => false
   }
 
   /** @throws DynamicKafkaRuntimeException `PARTITION_UNAVAILABLE` */

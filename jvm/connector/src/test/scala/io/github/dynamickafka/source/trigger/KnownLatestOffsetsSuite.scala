@@ -23,7 +23,9 @@ class KnownLatestOffsetsSuite extends AnyFunSuite {
     }
   }
 
-  test("so does a partition without an answer, but not one that is gone") {
+  test("so do a topic that is missing and a partition without an answer, but not a partition that is gone") {
+    val missing = reachable().copy(missing = Set("t"))
+    assert(KnownLatestOffsets.after(before, Map("a" -> missing))("a") == before("a"))
     val partly = reachable(0 -> 12L).copy(unanswered = Map(("t", 1) -> "no leader"))
     assert(KnownLatestOffsets.after(before, Map("a" -> partly))("a") == ends(0 -> 12L, 1 -> 20L))
     assert(KnownLatestOffsets.after(before, Map("a" -> reachable(0 -> 12L)))("a") == ends(0 -> 12L))
