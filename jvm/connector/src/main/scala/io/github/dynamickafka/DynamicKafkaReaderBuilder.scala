@@ -63,6 +63,7 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   /**
    * Sets the format of the values: `raw` (default), `string`, `json`, `csv`, `avro`, or one of changes: `debezium-json`,
    * `canal-json`, `maxwell-json`, `ogg-json`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   * `metadata`: format, schema and options as the metadata has them.
    */
   def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
 

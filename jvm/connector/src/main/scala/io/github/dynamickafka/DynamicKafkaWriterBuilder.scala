@@ -21,7 +21,8 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
 
   /**
    * Sets the format of the values: `raw` (default: the column `value`), `string`, `json`, `csv`, `avro`, `avro-confluent` or
-   * `json-confluent`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   * `json-confluent`. Options of the format are set with `setOption("json.timestampFormat", ...)`. `metadata`: format, schema and
+   * options as the metadata has them.
    */
   def setFormat(format: String): DynamicKafkaWriterBuilder =
     setOption(WriteOptionSpecs.ValueFormat.name, format)

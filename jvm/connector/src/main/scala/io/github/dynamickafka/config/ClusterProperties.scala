@@ -1,7 +1,8 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.OptionName
-import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, Redaction}
+import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds}
+import io.github.dynamickafka.option.OptionName
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The Kafka properties of one cluster. Precedence of each property, highest first:

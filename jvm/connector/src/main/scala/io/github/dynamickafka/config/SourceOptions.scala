@@ -4,8 +4,8 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.OptionTable
 import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
+import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */

@@ -10,7 +10,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
-import io.github.dynamickafka.sink.journal.{BatchInput, BatchJobs, JobOrigin, Journal, StreamingBatch}
+import io.github.dynamickafka.sink.journal.{BatchInput, BatchJobs, FreeSlots, JobOrigin, Journal, StreamingBatch}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
@@ -59,6 +59,7 @@ private[sink] final class QuerySink(
           ofFormat,
           queryId,
           journal,
+          journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
           None,
           Nil,
           hadoop,
@@ -95,6 +96,7 @@ private[sink] final class QuerySink(
       ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
+      kept.map(FreeSlots.ofJobs(_, hadoop)),
       Some(batch.filter(_ => named.isDefined && isExactlyOnce).fold(JobOrigin(None, BatchInput.Empty))(
         _.origin(SparkSession.active, hadoop)
       )),

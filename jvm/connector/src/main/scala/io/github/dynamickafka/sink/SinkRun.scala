@@ -27,8 +27,8 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, TopicLimits, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, JobOrigin, Journal}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TopicLimits, TwoPhaseCommit}
+import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -47,6 +47,7 @@ import io.github.dynamickafka.topology.WriteTopology
  *
  * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
+ * @param freeSlots the transactional ids of runs that have ended; None: without exactly-once
  * @param job None: a streaming query
  * @param earlier journals of earlier jobs
  * @param probe called at the steps of commits
@@ -58,6 +59,7 @@ private[sink] final class SinkRun(
     ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
+    freeSlots: Option[FreeSlots],
     job: Option[JobOrigin],
     earlier: Seq[Journal],
     hadoop: Configuration,
@@ -89,10 +91,21 @@ private[sink] final class SinkRun(
     val run = UUID.randomUUID().toString.take(8)
     journal.fold(Claim.alone(queryId, run))(_.claim(queryId, run))
   }
-  private lazy val name =
-    TransactionName(options.transactions.idPrefix, queryId, claim.instance, claim.generation)
   private lazy val commits = new TwoPhaseCommit(
-    name,
+    new Slots(
+      TransactionName(
+        options.transactions.idPrefix,
+        queryId,
+        claim.instance,
+        claim.generation,
+        isJob = !isStreaming
+      ),
+      claim,
+      journal,
+      freeSlots,
+      clusters,
+      TransactionPool.shared
+    ),
     claim,
     journal,
     job,
@@ -171,7 +184,7 @@ private[sink] final class SinkRun(
       options.guarantee,
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
-          name,
+          commits.name,
           idSets.current,
           commits.lastCommitted,
           commits.replay,
@@ -252,6 +265,7 @@ private[sink] final class SinkRun(
   }
 
   override def close(): Unit = {
+    if (isRecovered) commits.close()
     spark.removeSparkListener(stalled)
     watcher.close()
     clusters.close()

@@ -6,8 +6,8 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The table of Flink's options in docs/formats.md is complete, and says of each option what the code does. */

@@ -10,8 +10,9 @@ import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
+import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock

@@ -160,13 +160,20 @@ private[source] final class ClusterStreams(
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] = {
     // Concurrently, so that one time limit applies to both.
-    val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-      .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-    stream.ask(question, nonBlockingThreads).thenCombine[String, ClusterView.Reachable](
-      kafkaId,
-      (view, found) => view.copy(kafkaId = known(found))
+    val kafkaId = kafkaIdOf(stream)
+    stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
+      kafkaId.thenCompose[String] { found =>
+        // Of the client that has answered, which may be another one than at first: an id that is known only later is logged by a
+        // batch without records.
+        if (found == null) kafkaIdOf(stream) else CompletableFuture.completedFuture(found)
+      }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))
     )
   }
+
+  /** null: it is not known yet. */
+  private def kafkaIdOf(stream: ClusterStream): CompletableFuture[String] =
+    stream.kafkaClusterId.exceptionally(_ => null)
+      .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
 
   private def send(
       stream: ClusterStream,

@@ -17,6 +17,7 @@ import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.journal.{
   BatchInput,
   Claim,
+  FreeSlots,
   JobOrigin,
   Journal,
   JournalCluster,
@@ -104,10 +105,13 @@ private[sink] final class CommitScene {
       job: Option[JobOrigin] = None,
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Option[Journal] = Some(journal),
-      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
-  ): TwoPhaseCommit = new TwoPhaseCommit(
-    name(run),
-    kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
+      free: Option[FreeSlots] = None
+  ): TwoPhaseCommit = {
+    val claimed = kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _))
+    new TwoPhaseCommit(
+    new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
+    claimed,
     kept,
     job,
     earlier,
@@ -120,6 +124,7 @@ private[sink] final class CommitScene {
     clock,
     plans
   )
+  }
 
   /** A start of the query that has recovered. */
   def recovered(

@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.{CompletableFuture, CountDownLatch, ExecutorService, Executors, TimeUnit}
 
+import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
@@ -259,6 +260,23 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
       ill.describes = _ => true
       eventually(assert(trigger()("blue") != ClusterView.Unreachable))
     } finally all.close()
+  }
+
+  test("a cluster whose id was not returned is asked for it again, before a batch is logged without it") {
+    val kafka = ScriptedCluster.led(1)
+    var requests = 0
+    kafka.id = () => {
+      requests += 1
+      if (requests == 1) CompletableFuture.failedFuture(new TimeoutException("the machine is busy"))
+      else CompletableFuture.completedFuture("kafka-id")
+    }
+    val all = streams(Map("blue" -> kafka), limitMs = 600000, skip = false)
+    try
+      all.ask(Map("blue" -> reads(0 -> 4L)), _ => false).get("blue") match {
+        case view: ClusterView.Reachable => assert(view.kafkaId.contains("kafka-id"))
+        case other => fail(other.toString)
+      }
+    finally all.close()
   }
 
   test("a batch that is read again asks all its clusters at once") {
