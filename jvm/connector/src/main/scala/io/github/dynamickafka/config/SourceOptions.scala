@@ -27,7 +27,7 @@ private[dynamickafka] final case class SourceOptions(
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table)
 ) {
-  override def toString: String = s"SourceOptions($subscription)"
+  override def toString: String = s"SourceOptions(${subscription.text})"
 }
 
 private[dynamickafka] object SourceOptions {
@@ -48,15 +48,20 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
 
 private[dynamickafka] sealed trait Subscription extends Product with Serializable {
   def includes(stream: String): Boolean
+
+  /** The option that selects the streams and its value, for users. */
+  def text: String
 }
 private[dynamickafka] object Subscription {
   final case class Ids(ids: Seq[String]) extends Subscription {
     override def includes(stream: String): Boolean = ids.contains(stream)
+    override def text: String = s"streamIds=${ids.mkString(";")}"
   }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
     override def includes(stream: String): Boolean = regex.matches(stream)
+    override def text: String = s"streamPattern=$regex"
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false

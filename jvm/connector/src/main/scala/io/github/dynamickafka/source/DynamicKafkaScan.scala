@@ -42,26 +42,26 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription}"
+  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
-    val memory = new SourceCheckpoint(checkpointLocation, hadoop)
+    val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
       watcher(hadoop, options, None),
-      () => memory.newestTopology.map(_.current),
+      () => checkpoint.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open(source, checkpointLocation)
-    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
+    val reporter = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(
       options,
       feed,
       streams,
-      memory,
+      checkpoint,
       BatchPlanner(options, source),
-      watch,
+      reporter,
       clock,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true))

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.trigger
+package io.github.dynamickafka.source.loss
 
 import org.slf4j.LoggerFactory
 
@@ -20,13 +20,19 @@ private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
 
   /**
    * @param waitForTopics whether to wait for `graceMs`; false if the batch must be decided now
+   * @param isDrained whether the query would not have read anything of what is gone
    * @return whether something is missing that does not count as lost yet
    * @throws DynamicKafkaRuntimeException `DATA_LOSS`, `TOPIC_RECREATED`
    */
-  def judge(losses: Seq[Loss], now: Long, waitForTopics: Boolean): Boolean = {
+  def judge(
+      losses: Seq[Loss],
+      now: Long,
+      waitForTopics: Boolean,
+      isDrained: Loss => Boolean = _ => false
+  ): Boolean = {
     lastLoggedMs = lastLoggedMs.filter { case (_, at) => now - at < LossPolicy.LogAgainMs }
     val lost = if (waitForTopics) grace.observe(losses, now) else losses
-    lost.foreach(decide(_, now))
+    lost.filterNot(isDrained).foreach(decide(_, now))
     lost.size < losses.size
   }
 

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.trigger
+package io.github.dynamickafka.source.loss
 
 import io.github.dynamickafka.offset.Loss
 

@@ -8,7 +8,7 @@ import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Positions}
 import io.github.dynamickafka.source.report.Lags
 
 /** The latest offsets from which lags are computed while clusters and partitions do not respond. */
-class KnownEndsSuite extends AnyFunSuite {
+class KnownLatestOffsetsSuite extends AnyFunSuite {
   private def ends(of: (Int, Long)*) = Positions.from(of.map { case (p, end) => ("t", p, end) })
   private def reachable(of: (Int, Long)*) =
     ClusterView.Reachable(ends(of: _*), ends(of.map(_._1 -> 0L): _*))
@@ -16,20 +16,22 @@ class KnownEndsSuite extends AnyFunSuite {
 
   test("a cluster that does not respond keeps its latest offsets, so that its lag stays") {
     Seq(ClusterView.Unreachable, ClusterView.Pending).foreach { none =>
-      val after = KnownEnds.after(before, Map("a" -> none, "b" -> reachable(0 -> 6L)))
+      val after = KnownLatestOffsets.after(before, Map("a" -> none, "b" -> reachable(0 -> 6L)))
       assert(after == SortedMap("a" -> before("a"), "b" -> ends(0 -> 6L)))
       val read = CompositeOffset(SortedMap("a" -> ends(0 -> 4L, 1 -> 20L), "b" -> ends(0 -> 6L)))
       assert(Lags.of(read, after) == SortedMap("a" -> Seq(6L, 0L), "b" -> Seq(0L)))
     }
   }
 
-  test("so does a partition without an answer, but not one that is gone") {
+  test("so do a topic that is missing and a partition without an answer, but not a partition that is gone") {
+    val missing = reachable().copy(missing = Set("t"))
+    assert(KnownLatestOffsets.after(before, Map("a" -> missing))("a") == before("a"))
     val partly = reachable(0 -> 12L).copy(unanswered = Map(("t", 1) -> "no leader"))
-    assert(KnownEnds.after(before, Map("a" -> partly))("a") == ends(0 -> 12L, 1 -> 20L))
-    assert(KnownEnds.after(before, Map("a" -> reachable(0 -> 12L)))("a") == ends(0 -> 12L))
+    assert(KnownLatestOffsets.after(before, Map("a" -> partly))("a") == ends(0 -> 12L, 1 -> 20L))
+    assert(KnownLatestOffsets.after(before, Map("a" -> reachable(0 -> 12L)))("a") == ends(0 -> 12L))
   }
 
   test("nothing is known of a cluster that has never responded, or has left") {
-    assert(KnownEnds.after(before, Map("c" -> ClusterView.Unreachable)).isEmpty)
+    assert(KnownLatestOffsets.after(before, Map("c" -> ClusterView.Unreachable)).isEmpty)
   }
 }
