@@ -17,9 +17,9 @@ import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
 import io.github.dynamickafka.format.avro.AvroConfluent
 import io.github.dynamickafka.format.registry.NewestSchemas
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}

@@ -1,11 +1,13 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
+import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
+
 
 /** Sends the records of one task to the clusters, with a delivery guarantee. Used by one thread. */
-private[sink] trait TaskSender {
+private[dynamickafka] trait TaskSender {
 
   /** May block until the producer has free buffer space. Throws the error of an earlier record of the task. */
   def send(cluster: String, record: Record): Unit
@@ -22,4 +24,8 @@ private[sink] trait TaskSender {
   def abort(): Unit
 
   def close(): Unit
+}
+
+private[dynamickafka] object TaskSender {
+  type Record = ProducerRecord[Array[Byte], Array[Byte]]
 }

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import java.util.concurrent.ConcurrentLinkedQueue
 
@@ -7,7 +7,7 @@ import org.apache.kafka.common.InvalidRecordException
 import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{InvalidTimestampException, RecordTooLargeException}
 
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 
 /**
  * The records of a task that brokers refuse, for what they are. They are replaced by dead letters. A broker refuses a whole batch for
@@ -15,7 +15,7 @@ import io.github.dynamickafka.sink.route.RecordRouting.Record
  *
  * @param letter the dead letter for a record of a cluster, given the reason; None: there is none
  */
-private[sink] final class RefusedRecords(letter: (String, Record, String) => Option[(String, Record)]) {
+private[dynamickafka] final class RefusedRecords(letter: (String, Record, String) => Option[(String, Record)]) {
   import RefusedRecords._
 
   private val refused = new ConcurrentLinkedQueue[Refused]
@@ -42,7 +42,7 @@ private[sink] final class RefusedRecords(letter: (String, Record, String) => Opt
   }
 }
 
-private[sink] object RefusedRecords {
+private[dynamickafka] object RefusedRecords {
   private final case class Refused(cluster: String, record: Record, error: Exception)
 
   private def isRefused(e: Exception): Boolean = e match {

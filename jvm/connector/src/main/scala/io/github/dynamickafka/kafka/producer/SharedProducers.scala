@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import java.time.Duration
 
@@ -33,7 +33,7 @@ private[dynamickafka] final class SharedProducers(
   private val idle = new IdlePool[Shared](Int.MaxValue, idleMs, clock, close)
   private var used = Map.empty[ProducerSettings, Shared]
 
-  /** A producer is opened without the lock of the pool, so that only the tasks that wait for it wait. */
+  /** Opens a producer outside the lock of the pool, so that no task waits for the producer of another cluster. */
   def acquire(settings: ProducerSettings): Lease = {
     val shared = synchronized {
       val found = used.get(settings)

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import scala.collection.mutable
 import scala.util.control.NonFatal
@@ -7,7 +7,7 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -108,7 +108,7 @@ private[dynamickafka] final class SharedSender(
   )
 }
 
-private[sink] object SharedSender {
+private[dynamickafka] object SharedSender {
   private val log = LoggerFactory.getLogger(classOf[SharedSender])
 
   /** A producer with what the task has sent with it. */

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import java.util.concurrent.atomic.AtomicLong
 
@@ -6,7 +6,7 @@ import org.apache.kafka.clients.producer.{Callback, RecordMetadata}
 import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -18,7 +18,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param onError called with each failure of a record
  */
-private[sink] final class SentRecords(
+private[dynamickafka] final class SentRecords(
     settings: ProducerSettings,
     failures: SendFailures,
     clock: Clock,

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import java.util.concurrent.atomic.AtomicReference
 
@@ -15,7 +15,7 @@ import io.github.dynamickafka.redaction.Redaction
  *
  * @param onFirst called with the first failure, for tasks that do not call [[check]]
  */
-private[sink] final class SendFailures(onFirst: Throwable => Unit = _ => ()) {
+private[dynamickafka] final class SendFailures(onFirst: Throwable => Unit = _ => ()) {
   private val first = new AtomicReference[SendFailures.Failure]
 
   def add(settings: ProducerSettings, metadata: RecordMetadata, e: Exception): Unit = {
@@ -32,7 +32,7 @@ private[sink] final class SendFailures(onFirst: Throwable => Unit = _ => ()) {
   }
 }
 
-private[sink] object SendFailures {
+private[dynamickafka] object SendFailures {
 
   private final class Failure(settings: ProducerSettings, metadata: RecordMetadata, e: Exception) {
     lazy val error: Throwable =

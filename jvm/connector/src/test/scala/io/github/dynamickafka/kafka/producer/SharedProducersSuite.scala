@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.producer
+package io.github.dynamickafka.kafka.producer
 
 import java.util.concurrent.atomic.AtomicReference
 import java.util.concurrent.{CountDownLatch, TimeUnit}
