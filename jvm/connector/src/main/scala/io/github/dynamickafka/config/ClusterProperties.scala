@@ -1,6 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, Redaction}
+import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds}
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The Kafka properties of one cluster. Precedence of each property, highest first:

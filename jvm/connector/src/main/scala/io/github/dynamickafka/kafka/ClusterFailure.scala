@@ -15,6 +15,7 @@ import org.apache.kafka.common.errors.{
 }
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the

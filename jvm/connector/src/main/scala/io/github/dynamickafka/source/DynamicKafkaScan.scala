@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
@@ -41,25 +42,25 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription}"
+  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration
-    val memory = new SourceCheckpoint(checkpointLocation, hadoop)
+    val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
       watcher(hadoop, options, None),
-      () => memory.newestTopology.map(_.current),
+      () => checkpoint.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
+    val reporter = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(
       options,
       feed,
       streams,
-      memory,
+      checkpoint,
       BatchPlanner(options, SparkKafkaSource.find()),
-      watch,
+      reporter,
       clock,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true))

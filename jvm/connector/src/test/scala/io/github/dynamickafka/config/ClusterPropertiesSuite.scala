@@ -10,8 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy._
 

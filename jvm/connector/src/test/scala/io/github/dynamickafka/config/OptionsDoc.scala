@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionTable, UnsupportedOptions}
 import io.github.dynamickafka.kafka.ClientDefaults
+import io.github.dynamickafka.option.{OptionTable, UnsupportedOptions}
 
 /** Generates `docs/options.md` from [[SourceOptionSpecs]], [[SinkOptionSpecs]] and [[ClientDefaults]]. */
 private[dynamickafka] object OptionsDoc {
@@ -78,7 +78,7 @@ private[dynamickafka] object OptionsDoc {
     """## Properties of the Kafka clients
       |
       |`kafka.<property>` sets a property for all clusters. Some defaults differ from Kafka's. The consumers of the source
-      |use these defaults, which make reading several times faster:""".stripMargin + "\n\n" +
+      |use these defaults, with which reading is about twice as fast as with Kafka's:""".stripMargin + "\n\n" +
       table(
         Seq("property", "default here"),
         ClientDefaults.consumerFetch.map { case (name, value) => Seq(s"`$name`", s"`$value`") }
@@ -126,9 +126,9 @@ private[dynamickafka] object OptionsDoc {
         |These properties cannot be set for reads, because the source sets them itself or because an address belongs to one
         |cluster:
         |""".stripMargin + refusedProperties(
-        UnsupportedOptions.OfSource
+        RefusedOptions.OfSource
       ) + "\n\nThese properties cannot be set for writes:\n" +
-      refusedProperties(UnsupportedOptions.OfSink) + "\n\n" +
+      refusedProperties(RefusedOptions.OfSink) + "\n\n" +
       """In the metadata they are ignored, because other users of the cluster may need them.""".stripMargin
 
   private def refusedProperties(unsupported: UnsupportedOptions) =

@@ -15,6 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
+import io.github.dynamickafka.format.avro.AvroConfluent
 import io.github.dynamickafka.format.registry.NewestSchemas
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
@@ -70,7 +71,7 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
 
   private def latest(server: RegistryServer, subject: String): Schema = {
     val found = NewestSchemas.first(
-      io.github.dynamickafka.format.Format.AvroConfluent,
+      AvroConfluent,
       Seq(Subject(server.settings(), subject))
     )
     new Schema.Parser().parse(found.avro.get)

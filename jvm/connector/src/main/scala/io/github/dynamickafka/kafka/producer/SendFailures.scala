@@ -7,7 +7,8 @@ import org.apache.kafka.common.KafkaException
 import org.apache.kafka.common.errors.{InterruptException, TimeoutException}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The first failure of a task to write a record. Callbacks run on the threads of the producers.

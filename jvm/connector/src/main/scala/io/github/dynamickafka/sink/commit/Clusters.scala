@@ -5,7 +5,8 @@ import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Exec
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.config.ProducerProperties
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.sink.journal.JournalEntry
 
 /**

@@ -6,7 +6,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.time.{Backoff, Clock}

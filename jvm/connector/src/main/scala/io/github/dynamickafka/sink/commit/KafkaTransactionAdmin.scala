@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{Redaction, TopicLimits}
+import io.github.dynamickafka.kafka.TopicLimits
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Asks with Kafka's admin client.

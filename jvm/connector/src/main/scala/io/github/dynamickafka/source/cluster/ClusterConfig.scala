@@ -5,6 +5,7 @@ import org.apache.kafka.common.IsolationLevel
 
 import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, ProducerSettings}
+import io.github.dynamickafka.time.AttemptLimit
 
 /**
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
@@ -29,8 +30,8 @@ private[source] final case class ClusterConfig(
     ) IsolationLevel.READ_COMMITTED
     else IsolationLevel.READ_UNCOMMITTED
 
-  /** The time limit of one attempt with one client; see [[ClientDefaults.attemptMs]]. */
-  def attemptMs: Long = ClientDefaults.attemptMs(requestTimeoutMs)
+  /** The time limit of one attempt with one client; see [[AttemptLimit]]. */
+  def attemptMs: Long = AttemptLimit.ms(requestTimeoutMs)
 
   /** Of dead letters, as far as the properties of consumers have what producers need. */
   def producer: ProducerSettings =

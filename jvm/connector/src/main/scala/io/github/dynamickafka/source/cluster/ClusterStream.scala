@@ -8,8 +8,9 @@ import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.RetriableException
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
+import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
 import io.github.dynamickafka.time.Clock
 
@@ -33,7 +34,7 @@ private[source] final class ClusterStream(
   // Opened by the first request.
   private var admin: Option[CompletableFuture[ClusterAdmin]] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
-  @volatile private var lane: Option[GroupCommitQueue] = None
+  @volatile private var commitQueue: Option[GroupCommitQueue] = None
   private var isClosed = false
   private val silent =
     new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
@@ -64,7 +65,7 @@ private[source] final class ClusterStream(
         CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
       )
     using { admin =>
-      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.look()
+      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
       admin.ask(question, spared, patience).handle[Response] {
         (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
       }.thenCompose[ClusterView.Reachable] {
@@ -105,18 +106,18 @@ private[source] final class ClusterStream(
     using(_.commit(group, positions))
 
   /** The queue for the offsets of completed batches; created once, by the thread of the query. */
-  def commits(make: => GroupCommitQueue): GroupCommitQueue = lane.getOrElse {
+  def commits(make: => GroupCommitQueue): GroupCommitQueue = commitQueue.getOrElse {
     val made = make
-    lane = Some(made)
+    commitQueue = Some(made)
     made
   }
 
   /** Whether [[close]] would wait for a commit. */
-  def isCommitting: Boolean = lane.exists(_.isBusy)
+  def isCommitting: Boolean = commitQueue.exists(_.isBusy)
 
   /** Waits for a pending commit, at most for its time limit. */
   def close(): Unit = {
-    lane.foreach(_.finish().join())
+    commitQueue.foreach(_.finish().join())
     silent.close()
     val last = synchronized {
       isClosed = true

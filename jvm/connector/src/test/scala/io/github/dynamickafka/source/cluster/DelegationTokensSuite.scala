@@ -56,7 +56,10 @@ class DelegationTokensSuite extends SourceTest with BeforeAndAfterAll {
         val query = s.start()
         settle(query)
         setToken()
-        assert(settings.withToken != before && before != settings, "consumers of the former token are not used")
+        assert(
+          settings.withToken != before && before != settings,
+          "consumers of the former token are not used"
+        )
         write(10)
         settle(query)
         assertSame(

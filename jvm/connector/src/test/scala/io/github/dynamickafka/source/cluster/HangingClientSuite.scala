@@ -128,7 +128,7 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       val silent = Map(new TopicPartition("t", 0) -> SilentLeader(1, "frozen"))
       leaders.found(silent)
       (1 to 20).foreach { _ =>
-        assert(returns(20)(leaders.look()) == silent)
+        assert(returns(20)(leaders.current()) == silent)
         clock.advanceMs(TimeUnit.MINUTES.toMillis(1))
       }
       eventually(assert(opened == 1))
