@@ -11,8 +11,8 @@ import io.github.dynamickafka.sink.transaction.{TransactionName, TransactionPool
 /**
  * Which transactional ids a run uses: those of a run that has ended, or new ones.
  *
- * Beginning a transaction aborts an open one with the same id, even a decided one. So a slot is passed on only if it is known that
- * nobody else can begin a transaction with its ids: the run that had it has given it up, and nobody else has got it since. Anything
+ * Beginning a transaction aborts an open one with the same id, even a decided one. So a slot is passed on only if it is known that no
+ * other run can begin a transaction with its ids: the run that had it has given it up, and no run has got it since. Anything
  * else, as after a crash, counts as unknown, and the ids are not used again.
  *
  * Each slot has an id of its own on one cluster, with which no record is written. Initializing its producer increments its epoch, and
