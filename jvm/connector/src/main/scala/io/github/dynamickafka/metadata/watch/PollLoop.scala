@@ -46,9 +46,9 @@ private[metadata] final class PollLoop[T](
     }
   }
 
-  def close(waitMs: Long)(farewell: => Unit): Unit = {
+  def close(waitMs: Long)(onClose: => Unit): Unit = {
     scheduler.shutdownNow()
-    caller.close(waitMs)(farewell)
+    caller.close(waitMs)(onClose)
   }
 
   private def attempt(): Unit =

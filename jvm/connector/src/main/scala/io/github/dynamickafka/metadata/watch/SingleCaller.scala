@@ -31,10 +31,10 @@ private[metadata] final class SingleCaller(threads: ThreadFactory) {
     }): Runnable))
   }
 
-  /** Interrupts a running call, runs `farewell` after it, and waits for both at most `waitMs`. */
-  def close(waitMs: Long)(farewell: => Unit): Unit = {
+  /** Interrupts a running call, runs `onClose` after it, and waits for both at most `waitMs`. */
+  def close(waitMs: Long)(onClose: => Unit): Unit = {
     last.foreach(_.cancel(true))
-    executor.execute(() => farewell)
+    executor.execute(() => onClose)
     executor.shutdown()
     try executor.awaitTermination(waitMs, TimeUnit.MILLISECONDS)
     catch { case _: InterruptedException => Thread.currentThread.interrupt() }
