@@ -116,7 +116,8 @@ private[source] final class DynamicMicroBatchStream(
     val stored = checkpoint.topology.toSeq.flatMap(t => Seq(t.former, t.current))
     // Of the trigger that has planned the batch; there is none if an earlier run has.
     def topology = snapshots.last.fold(feed.current())(_.topology)
-    def deadLetters = options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
+    def deadLetters =
+      options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
     new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)))
   }
 

@@ -57,6 +57,7 @@ private[source] final class PlannedBatches(
 }
 
 private[source] object PlannedBatches {
+
   /** @param ranges by cluster */
   private final case class PlannedBatch(
       start: CompositeOffset,

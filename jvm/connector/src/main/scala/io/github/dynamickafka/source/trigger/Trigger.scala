@@ -79,6 +79,15 @@ private[source] object Trigger {
       pinned: Option[Map[String, ClusterView]] = None
   ): Trigger = {
     val ids = topology.clusters.keySet.toSet
-    Trigger(start, topology, configs(ids), configs(ids ++ start.clusters.keySet), now, origin, complete, pinned)
+    Trigger(
+      start,
+      topology,
+      configs(ids),
+      configs(ids ++ start.clusters.keySet),
+      now,
+      origin,
+      complete,
+      pinned
+    )
   }
 }
