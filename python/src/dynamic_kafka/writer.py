@@ -63,10 +63,11 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets the format of the values.
 
         Args:
-            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
-                ``json-confluent``. ``raw`` and ``string`` write the column ``value``, the others all columns that
-                do not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
-                ``metadata``: format, schema and options as the metadata has them.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
+                ``json-confluent``, or, for changes, ``debezium-json`` or ``canal-json``. ``raw`` and ``string``
+                write the column ``value``, the others all columns that do not route the record. Options of it
+                are set with ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options
+                as the metadata has them.
         """
         return self.set_option("format", format)
 

@@ -6,7 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.Format
+import io.github.dynamickafka.format.options.Formats
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{
   ClusterKeys,
@@ -127,7 +127,7 @@ private[dynamickafka] final class CatalogSettings(
       )
     if (
       Tables.flatMap(_.find(name)).exists(spec => Deciding(spec) || keepsBadRecords(spec, value)) ||
-      Tables.flatMap(table => FormatKey.of(name, table.formats)).exists(Format.decidesColumns)
+      Tables.flatMap(table => FormatKey.of(name, table.formats)).exists(Formats.registered.decidesColumns)
     )
       throw Errors.invalidOption(
         name,

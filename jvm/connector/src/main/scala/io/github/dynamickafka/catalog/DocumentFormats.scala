@@ -1,7 +1,7 @@
 package io.github.dynamickafka.catalog
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.option.{FormatKey, OptionTable}
 
 /**

@@ -12,7 +12,6 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.config.{
   DiscoveryOptions,
   ServiceOptions,
@@ -22,9 +21,11 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{ClusterFormats, Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionSpecs, Formats}
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.watch.DescribedStreams
+import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
 import io.github.dynamickafka.source.DynamicKafkaTable
 
@@ -55,7 +56,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     val plain = SinkOptionsParser.parse(withoutFormats)
     val stream = plain.streamId.getOrElse(throw Errors.missingOption(
       SinkOptionSpecs.StreamId.name,
-      s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Format.OfMetadata}'."
+      s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
     ))
     def parse(document: Map[String, String]) =
       SinkOptionsParser.parse(over(document, own), ofTable = true).format
@@ -124,7 +125,7 @@ private[dynamickafka] object MetadataFormat {
   }
 
   private def isMarker(option: (String, String)) =
-    FormatOptionSpecs.ValueFormat.named(option._1) && option._2.trim.equalsIgnoreCase(Format.OfMetadata)
+    FormatOptionSpecs.ValueFormat.named(option._1) && option._2.trim.equalsIgnoreCase(Formats.OfMetadata)
 
   private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
     options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
@@ -136,7 +137,7 @@ private[dynamickafka] object MetadataFormat {
 
   private def noFormat(streams: String) = Errors.invalidOption(
     FormatOptionSpecs.ValueFormat.name,
-    Format.OfMetadata,
+    Formats.OfMetadata,
     s"the metadata has no format of $streams. Add 'format' and 'schema' to the stream in the metadata document; a metadata " +
       "service of your own returns them as 'formatOptions' of 'KafkaStream', in Python 'format_options'. Or set them as options of the query."
   )

@@ -11,8 +11,8 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.SourceOptionSpecs
-import io.github.dynamickafka.option.{ClusterKeys, OptionName}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{ClusterKeys, OptionName}
 
 /**
  * A stream as of a time, for batch reads: of each partition the records before the first one with this timestamp or a later one, as

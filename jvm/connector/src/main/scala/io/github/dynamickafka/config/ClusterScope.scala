@@ -2,7 +2,7 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.ClusterFormats
+import io.github.dynamickafka.format.options.ClusterFormats
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.topology.OffsetsPolicy

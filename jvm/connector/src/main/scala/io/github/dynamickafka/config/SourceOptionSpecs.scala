@@ -5,8 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.offsets.OffsetsTypes
-import io.github.dynamickafka.format.encode.WriteOptionSpecs
-import io.github.dynamickafka.format.{Format, FormatOptionSpecs}
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -350,7 +349,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSource,
-    Format.all.map(_.name),
+    Formats.registered.all.map(_.name),
     WriteOptionSpecs.writesOnly,
     KafkaProperties.isKnown
   )

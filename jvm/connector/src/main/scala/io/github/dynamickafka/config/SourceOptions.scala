@@ -4,7 +4,8 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
@@ -23,7 +24,7 @@ private[dynamickafka] final case class SourceOptions(
     allowDuplicateClusters: Boolean,
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
-    format: FormatOptions = FormatOptions(),
+    format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table)
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"

@@ -6,7 +6,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}

@@ -22,14 +22,14 @@ import io.github.dynamickafka.sink.row.InputColumns
 /**
  * The table for writing to streams. Spark creates one for each query and job.
  *
- * @param of the name of the table in a catalog, or of the stream with `format=metadata`, whose columns are all that rows may have;
- *           None: other columns may be ignored
+ * @param catalogTable the name of the table in a catalog, or of the stream with `format=metadata`, whose columns are all that rows
+ *                     may have; None: other columns may be ignored
  * @param answer the stream, if the metadata service has been asked for it; for jobs
  */
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
     options: ju.Map[String, String],
-    of: Option[String] = None,
+    catalogTable: Option[String] = None,
     answer: () => Option[KafkaStream] = () => None
 ) extends SupportsWrite
     with ReportsSinkMetrics {
@@ -73,7 +73,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           case statement: StatementInfo => statement.ofStatement
           case _ => Set.empty[String]
         }
-        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, of, answer, ofStatement)
+        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
       }
     )
     sinks += info.queryId -> sink
@@ -116,12 +116,12 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       options: CaseInsensitiveStringMap,
       schema: StructType,
       queryId: String,
-      of: Option[String],
+      catalogTable: Option[String],
       answer: () => Option[KafkaStream],
       ofStatement: Set[String]
   ): QuerySink = {
-    val parsed = TargetSchemas.withSchema(check(options, schema, of.isDefined, ofStatement))
-    for (table <- of; name <- InputColumns.ignored(schema, parsed.format).headOption)
+    val parsed = TargetSchemas.withSchema(check(options, schema, catalogTable.isDefined, ofStatement))
+    for (table <- catalogTable; name <- InputColumns.ignored(schema, parsed.format).headOption)
       throw Errors.invalidColumn(
         name,
         s"the records of '$table' have no such column; remove or rename it."

@@ -27,7 +27,14 @@ import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TopicLimits, TwoPhaseCommit}
+import io.github.dynamickafka.sink.commit.{
+  Clusters,
+  CommitProbe,
+  CommitStep,
+  Slots,
+  TopicLimits,
+  TwoPhaseCommit
+}
 import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
@@ -145,7 +152,7 @@ private[sink] final class SinkRun(
     () => watcher.current.consecutiveFailures.toLong,
     clock
   )
-  private val told = mutable.Set.empty[String]
+  private val loggedWarnings = mutable.Set.empty[String]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
@@ -230,9 +237,9 @@ private[sink] final class SinkRun(
 
   /** What the tasks of the last batch have written. The result may be called later, by other threads. */
   def datasets(reports: Seq[TaskReport]): () => Seq[TopicDataset] = {
-    val (of, written) = (connected, reports.map(_.topics))
+    val (topologies, written) = (connected, reports.map(_.topics))
     () =>
-      of.fold(Seq.empty[TopicDataset]) { case (topology, properties) =>
+      topologies.fold(Seq.empty[TopicDataset]) { case (topology, properties) =>
         WrittenDatasets(topology, properties.get(_).map(_.bootstrapServers), written)
       }
   }
@@ -300,7 +307,7 @@ private[sink] final class SinkRun(
     properties.values.flatMap(Acknowledgements.check(
       options.guarantee,
       _
-    )).filter(told.add).foreach(log.warn(_))
+    )).filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
     clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
     properties

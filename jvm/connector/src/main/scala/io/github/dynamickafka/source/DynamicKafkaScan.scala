@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}

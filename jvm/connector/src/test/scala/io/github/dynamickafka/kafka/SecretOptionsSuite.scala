@@ -6,7 +6,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options.reference
 import io.github.dynamickafka.config.{MetadataServiceSpecs, SinkOptionSpecs, SourceOptionSpecs}
-import io.github.dynamickafka.format.Format
+import io.github.dynamickafka.format.options.Formats
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
@@ -23,7 +23,7 @@ class SecretOptionsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     val own = spec.name +: spec.aliases
     val ofFormats = for {
       name <- Seq(spec.name) if name.startsWith(RegistryOptionSpecs.Prefix)
-      format <- Format.all if format.hasRegistry
+      format <- Formats.registered.all if format.hasRegistry
       side <- Seq("", "key.", "value.")
     } yield s"$side${format.name}.${name.stripPrefix(RegistryOptionSpecs.Prefix)}"
     val all = own ++ ofFormats

@@ -1,156 +1,134 @@
 package io.github.dynamickafka.format
 
-import scala.collection.immutable.ArraySeq
+import org.apache.spark.sql.types.{DataType, StructType}
 
-import org.apache.spark.sql.types.StructType
-
-import io.github.dynamickafka.option.FormatKey
-import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
+import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
 /**
- * How the bytes of keys or values are read.
+ * How the bytes of keys or values are read, and, with a [[FormatWriter]], written. A format is an object in the folder of its family,
+ * and is registered in [[io.github.dynamickafka.format.options.Formats]]: docs/dev/new-format.md. Sent to executors.
  *
  * @param name in options
- * @param hasFields whether the bytes contain fields, which a schema describes
- * @param hasRegistry whether the bytes begin with the id of their schema in a registry
  */
-private[dynamickafka] sealed abstract class Format(
-    val name: String,
-    val hasFields: Boolean,
-    val hasRegistry: Boolean = false
-) extends Product
-    with Serializable
+private[dynamickafka] abstract class Format(val name: String) extends Serializable {
 
-private[dynamickafka] object Format {
-  case object Raw extends Format("raw", hasFields = false)
-  case object Text extends Format("string", hasFields = false)
-  case object Json extends Format("json", hasFields = true)
-  case object Csv extends Format("csv", hasFields = true)
-  case object Avro extends Format("avro", hasFields = true)
-  case object AvroConfluent extends Format("avro-confluent", hasFields = true, hasRegistry = true)
-  case object JsonConfluent extends Format("json-confluent", hasFields = true, hasRegistry = true)
-  case object Protobuf extends Format("protobuf", hasFields = true)
-  case object ProtobufConfluent extends Format("protobuf-confluent", hasFields = true, hasRegistry = true)
+  /**
+   * Of a format that has the whole bytes as one column: the types that the column may have, the default first. Empty: the bytes contain
+   * fields, which a schema describes.
+   */
+  def wholeTypes: Seq[DataType] = Nil
+  final def hasFields: Boolean = wholeTypes.isEmpty
 
-  /** Changes of a database's tables. For values only. */
-  sealed abstract class Change(name: String, hasRegistry: Boolean = false)
-      extends Format(name, hasFields = true, hasRegistry)
-  case object DebeziumJson extends Change("debezium-json")
-  case object DebeziumAvroConfluent extends Change("debezium-avro-confluent", hasRegistry = true)
-  case object CanalJson extends Change("canal-json")
-  case object MaxwellJson extends Change("maxwell-json")
-  case object OggJson extends Change("ogg-json")
+  /** Whether a record is a change of a table's rows. For values only. */
+  def isChange: Boolean = false
 
-  /** The value of `format` for what the metadata says, which is put in its place before options are parsed. */
-  val OfMetadata = "metadata"
+  /** Whether values depend on the time zone of the session. */
+  def usesTimeZone: Boolean = false
 
-  /** Whether an option of a format, such as `protobuf.enums.as.ints`, decides the columns of a table, not only their values. */
-  def decidesColumns(option: FormatKey): Boolean =
-    all.exists(format => format.name == option.format && FormatSetting.decidesColumns(format, option.option))
+  /** Whether the options of the format apply to an Avro schema in the option `schema`. */
+  def readsAvroSchema: Boolean = false
 
-  val changes: Seq[Change] = Seq(DebeziumJson, DebeziumAvroConfluent, CanalJson, MaxwellJson, OggJson)
-  val all: Seq[Format] = Seq(Raw, Text, Json, Csv, Avro, AvroConfluent, JsonConfluent) ++ changes ++
-    Seq(Protobuf, ProtobufConfluent)
+  /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns. */
+  def avroSchema(columns: StructType): Option[String] = {
+    val _ = columns
+    None
+  }
+
+  /** What the format knows about a record beside its fields. */
+  def metadata: Seq[FormatMetadata] = Nil
+
+  /** If the bytes begin with the id of their schema in a registry. */
+  def registry: Option[FormatRegistry] = None
+  final def hasRegistry: Boolean = registry.isDefined
+
+  /** The options of the format in a query that reads. */
+  def settings: Seq[FormatSetting] = Nil
+
+  /**
+   * Why an option that Spark or Flink have for the format is refused.
+   *
+   * @param option normalized
+   */
+  def refused(option: String): Option[String] = {
+    val _ = option
+    None
+  }
+
+  /** Options that Spark or Flink have for the format and that have no effect when records are read. */
+  def withoutEffect: Set[String] = Set.empty
+
+  /** The options for the decoder, by Spark's names. */
+  def forDecoder(set: Map[String, String]): Map[String, String] = set
+
+  /**
+   * Makes the decoder of a task.
+   *
+   * @throws Exception for types or options that the format does not support: it is also made on the driver
+   */
+  def decoder(side: SideLayout): Decoder
+
+  /** None: the format is for reading only. */
+  def writer: Option[FormatWriter] = None
+
+  override def toString: String = name
 }
 
-/** What happens to a record that cannot be decoded. */
-private[dynamickafka] sealed trait ParseErrors extends Product with Serializable {
+/** How fields are written in a [[Format]]. */
+private[dynamickafka] trait FormatWriter {
 
-  /** Whether a bad record yields no row, so that all records have to be decoded. */
-  def drops: Boolean = false
+  /** The options of the format in a query that writes. */
+  def settings: Seq[FormatSetting] = Nil
+
+  /**
+   * Why an option that Spark or Flink have for the format is refused.
+   *
+   * @param option normalized
+   */
+  def refused(option: String): Option[String] = {
+    val _ = option
+    None
+  }
+
+  /** The options for the encoder, by Spark's names. */
+  def forEncoder(set: Map[String, String]): Map[String, String] = set
+
+  /**
+   * Makes the encoder of a task.
+   *
+   * @throws Exception for types or options that the format does not support: it is also made on the driver
+   */
+  def encoder(fields: SideSource.Fields): Encoder
+
+  /** Why the fields cannot be written, as far as [[encoder]] does not find out. */
+  def problem(fields: SideSource.Fields): Option[String] = {
+    val _ = fields
+    None
+  }
+
+  /** Of a format with a registry: the schema that the fields are written with. */
+  def schema(fields: SideSource.Fields): Option[RegisteredSchema] = {
+    val _ = fields
+    None
+  }
 }
 
-private[dynamickafka] object ParseErrors {
+/** What the schemas of registries mean for a [[Format]]. */
+private[dynamickafka] trait FormatRegistry {
 
-  /** The query fails. */
-  case object Fail extends ParseErrors
+  /** See [[io.github.dynamickafka.schemaregistry.RegisteredSchema.kind]]. */
+  def kind: String
 
-  /** What cannot be decoded is null. */
-  case object Nulls extends ParseErrors
+  /** Whether a record can be decoded with its schema only. */
+  def isRequired: Boolean = true
 
-  /** The record yields no row. */
-  case object Drop extends ParseErrors { override def drops: Boolean = true }
+  /** The columns of records with this schema, or why there are none. */
+  def columns(schema: RegisteredSchema, side: SideFormat): Either[String, DeclaredSchema]
 
-  /** As [[Nulls]], with the bytes and the reason in two columns. */
-  case object Keep extends ParseErrors
-
-  /** The record yields no row, and is written to a topic. */
-  case object DeadLetter extends ParseErrors { override def drops: Boolean = true }
-
-  /** Flink's `ignore-parse-errors`: a field is null, a record of which nothing can be parsed yields no row. */
-  case object Ignore extends ParseErrors { override def drops: Boolean = true }
+  /** Why records with the schema `written` cannot be read as `wanted`; None: they can. */
+  def difference(wanted: DeclaredSchema, written: DeclaredSchema): Option[String] = {
+    val types = written.columns.map(f => f.name -> f.dataType).toMap
+    wanted.columns.find(f => types.get(f.name).exists(_ != f.dataType)).map(f =>
+      s"'${f.name}' is ${types(f.name).sql}, not ${f.dataType.sql}"
+    )
+  }
 }
-
-/**
- * The format of keys or of values.
- *
- * @param options the options of the format, by the names that Spark gives them
- * @param failOnMissingField whether a record without one of the fields is a bad record
- * @param registries of a format with a registry
- * @param descriptor the file of `protobuf.descriptorFile`, once it has been read
- */
-private[dynamickafka] final case class SideFormat(
-    format: Format,
-    options: Map[String, String] = Map.empty,
-    parseErrors: ParseErrors = ParseErrors.Fail,
-    failOnMissingField: Boolean = false,
-    registries: Registries = Registries(),
-    descriptor: Option[ArraySeq[Byte]] = None
-)
-
-/**
- * The formats of a query.
- *
- * @param keyFields the columns that are read from keys, with their prefix; with `raw` and `string` the name of the only one
- * @param exceptKey whether these columns are not in the values
- * @param metadata None: the default columns
- * @param deadLetterTopic set if bad records are dead letters
- * @param deadLetterCluster the cluster of this topic; None: that of each record
- * @param changeEnvelope whether a format of changes gives envelopes instead of rows
- * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
- */
-private[dynamickafka] final case class FormatOptions(
-    value: SideFormat = SideFormat(Format.Raw),
-    key: Option[SideFormat] = None,
-    keyFields: Seq[String] = Nil,
-    keyFieldsPrefix: String = "",
-    exceptKey: Boolean = false,
-    schema: Option[DeclaredSchema] = None,
-    metadata: Option[Seq[MetadataItem]] = None,
-    metadataPrefix: String = "",
-    changeEnvelope: Boolean = false,
-    schemaFromRegistry: Boolean = false,
-    deadLetterTopic: Option[String] = None,
-    deadLetterCluster: Option[String] = None
-) {
-
-  /** Where bad records are written; None: nowhere. */
-  def deadLetters: Option[String] =
-    deadLetterTopic.filter(_ => (value +: key.toSeq).exists(_.parseErrors == ParseErrors.DeadLetter))
-
-  /** Whether the column of a whole key is a field of the values, so that it is read from there. */
-  def keyIsInValue: Boolean =
-    !exceptKey && value.format.hasFields &&
-      schema.forall(_.columns.exists(f => wholeKey.contains(f.name)))
-
-  /** The name of the column that is the whole key, with `raw` and `string`. */
-  def wholeKey: Option[String] =
-    key.filter(!_.format.hasFields).map(_ => keyFields.headOption.getOrElse("key"))
-
-  /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
-  def isPlain: Boolean =
-    value.format == Format.Raw && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
-}
-
-/**
- * The option `schema`.
- *
- * @param columns all nullable
- * @param avro the schema as JSON, if it was given as an Avro schema
- * @param registered the schema as the registry has it, with `schema=registry`
- */
-private[dynamickafka] final case class DeclaredSchema(
-    columns: StructType,
-    avro: Option[String] = None,
-    registered: Option[RegisteredSchema] = None
-)

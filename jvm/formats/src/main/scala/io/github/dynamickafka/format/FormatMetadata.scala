@@ -1,15 +1,6 @@
 package io.github.dynamickafka.format
 
-import org.apache.spark.sql.types.{
-  ArrayType,
-  DataType,
-  IntegerType,
-  LongType,
-  MapType,
-  StringType,
-  StructType,
-  TimestampType
-}
+import org.apache.spark.sql.types.{DataType, LongType, MapType, StringType, StructType}
 
 import io.github.dynamickafka.option.OptionName
 
@@ -21,40 +12,8 @@ import io.github.dynamickafka.option.OptionName
 private[dynamickafka] final case class FormatMetadata(key: String, dataType: DataType)
 
 private[dynamickafka] object FormatMetadata {
-  private val texts = MapType(StringType, StringType)
-  private val ingestion = FormatMetadata("ingestion-timestamp", TimestampType)
-  private val event = FormatMetadata("event-timestamp", TimestampType)
-  private val database = FormatMetadata("database", StringType)
-  private val table = FormatMetadata("table", StringType)
-
-  def of(format: Format): Seq[FormatMetadata] = format match {
-    case Format.DebeziumJson => Seq(
-        FormatMetadata("schema", StringType),
-        ingestion,
-        FormatMetadata("source.timestamp", TimestampType),
-        FormatMetadata("source.database", StringType),
-        FormatMetadata("source.schema", StringType),
-        FormatMetadata("source.table", StringType),
-        FormatMetadata("source.properties", texts)
-      )
-    case Format.DebeziumAvroConfluent => of(Format.DebeziumJson).filter(_.key != "schema")
-    case Format.CanalJson => Seq(
-        database,
-        table,
-        FormatMetadata("sql-type", MapType(StringType, IntegerType)),
-        FormatMetadata("pk-names", ArrayType(StringType)),
-        ingestion,
-        event
-      )
-    case Format.MaxwellJson =>
-      Seq(database, table, FormatMetadata("primary-key-columns", ArrayType(StringType)), ingestion)
-    case Format.OggJson =>
-      Seq(table, FormatMetadata("primary-keys", ArrayType(StringType)), ingestion, event)
-    case _ => Nil
-  }
-
   def find(format: Format, key: String): Option[FormatMetadata] =
-    of(format).find(m => OptionName.normalize(m.key) == OptionName.normalize(key))
+    format.metadata.find(m => OptionName.normalize(m.key) == OptionName.normalize(key))
 
   /** What the columns of a query ask for. */
   def asked(options: FormatOptions): Seq[FormatMetadata] =
@@ -66,7 +25,7 @@ private[dynamickafka] object FormatMetadata {
 }
 
 /**
- * How a record of a [[Format.Change]] becomes rows.
+ * How a record of a format of changes becomes rows.
  *
  * @param payload the columns of the changed table
  * @param metadata of the format, as far as columns ask for it

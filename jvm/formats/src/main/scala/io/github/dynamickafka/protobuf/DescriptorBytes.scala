@@ -13,50 +13,53 @@ private[dynamickafka] object DescriptorBytes {
   /** A `google.protobuf.FileDescriptorProto`. Throws if the bytes are none. */
   def file(bytes: Array[Byte]): FileDefinition = file(Fields.of(bytes))
 
-  private def file(of: Fields): FileDefinition = FileDefinition(
-    of.text(1),
-    of.text(2),
-    of.text(12) match {
+  private def file(descriptor: Fields): FileDefinition = FileDefinition(
+    descriptor.text(1),
+    descriptor.text(2),
+    descriptor.text(12) match {
       case "" => "proto2"
-      case Syntax.Editions => Syntax.ofEdition(of.number(14))
+      case Syntax.Editions => Syntax.ofEdition(descriptor.number(14))
       case name => Syntax.named(name)
     },
-    of.messages(4).map(message),
-    of.messages(5).map(enumOf),
-    features(of.message(8).message(50))
+    descriptor.messages(4).map(message),
+    descriptor.messages(5).map(enumOf),
+    features(descriptor.message(8).message(50))
   )
 
-  private def message(of: Fields): MessageDefinition = {
-    val options = of.message(7)
+  private def message(descriptor: Fields): MessageDefinition = {
+    val options = descriptor.message(7)
     MessageDefinition(
-      of.text(1),
-      of.messages(2).map(field(_, of.messages(8).map(o => features(o.message(2).message(1))))),
-      of.messages(3).map(message),
-      of.messages(4).map(enumOf),
+      descriptor.text(1),
+      descriptor.messages(2).map(field(
+        _,
+        descriptor.messages(8).map(o => features(o.message(2).message(1)))
+      )),
+      descriptor.messages(3).map(message),
+      descriptor.messages(4).map(enumOf),
       options.number(7) != 0L,
       features(options.message(12))
     )
   }
 
-  private def field(of: Fields, oneofs: Seq[Map[String, String]]): FieldDefinition = {
-    val oneof = if (of.has(9)) of.number(9).toInt else -1
+  private def field(descriptor: Fields, oneofs: Seq[Map[String, String]]): FieldDefinition = {
+    val oneof = if (descriptor.has(9)) descriptor.number(9).toInt else -1
     FieldDefinition(
-      of.text(1),
-      of.number(3).toInt,
-      of.number(4).toInt,
-      of.number(5).toInt,
-      of.text(6),
+      descriptor.text(1),
+      descriptor.number(3).toInt,
+      descriptor.number(4).toInt,
+      descriptor.number(5).toInt,
+      descriptor.text(6),
       oneof,
-      of.number(17) != 0L,
-      Option.when(of.has(7))(of.text(7)),
-      oneofs.lift(oneof).getOrElse(Map.empty) ++ features(of.message(8).message(21))
+      descriptor.number(17) != 0L,
+      Option.when(descriptor.has(7))(descriptor.text(7)),
+      oneofs.lift(oneof).getOrElse(Map.empty) ++ features(descriptor.message(8).message(21))
     )
   }
 
-  private def enumOf(of: Fields): EnumDefinition = EnumDefinition(
-    of.text(1),
-    of.messages(2).map(value => value.text(1) -> value.number(2).toInt),
-    features(of.message(3).message(7))
+  private def enumOf(descriptor: Fields): EnumDefinition = EnumDefinition(
+    descriptor.text(1),
+    descriptor.messages(2).map(value => value.text(1) -> value.number(2).toInt),
+    features(descriptor.message(3).message(7))
   )
 
   private val names: Seq[(Int, String, Map[Long, String])] = Seq(
@@ -66,8 +69,10 @@ private[dynamickafka] object DescriptorBytes {
     (5, "message_encoding", Map(1L -> "LENGTH_PREFIXED", 2L -> "DELIMITED"))
   )
 
-  private def features(of: Fields): Map[String, String] =
-    names.flatMap { case (number, name, values) => values.get(of.number(number)).map(name -> _) }.toMap
+  private def features(descriptor: Fields): Map[String, String] =
+    names.flatMap { case (number, name, values) =>
+      values.get(descriptor.number(number)).map(name -> _)
+    }.toMap
 
   /** The fields of one message by number, each with its numbers or bytes. */
   private final class Fields(values: Map[Int, Vector[Any]]) {

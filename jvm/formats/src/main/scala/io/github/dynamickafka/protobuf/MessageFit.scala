@@ -16,8 +16,8 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
     try fits(message, new ProtoInput().reset(bytes, from), group = 0, depth = 0)
     catch { case NonFatal(_) => false }
 
-  private def fits(of: ProtoMessage, in: ProtoInput, group: Int, depth: Int): Boolean = {
-    var missing = of.fields.collect { case f if f.required => f.number }.toSet
+  private def fits(message: ProtoMessage, in: ProtoInput, group: Int, depth: Int): Boolean = {
+    var missing = message.fields.collect { case f if f.required => f.number }.toSet
     var isFit = depth < MessageFit.MostNested
     var isOpen = group != 0
     while (isFit && (isOpen || (group == 0 && !in.isEnd))) {
@@ -28,7 +28,7 @@ private[dynamickafka] final class MessageFit(message: ProtoMessage, types: Proto
         isOpen = false
       } else {
         missing -= number
-        isFit = of.field(number).exists(fits(_, tag, in, depth))
+        isFit = message.field(number).exists(fits(_, tag, in, depth))
       }
     }
     isFit && missing.isEmpty

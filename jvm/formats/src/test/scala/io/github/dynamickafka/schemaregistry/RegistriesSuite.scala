@@ -3,7 +3,7 @@ package io.github.dynamickafka.schemaregistry
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.ParsedFormats.{read, refused}
+import io.github.dynamickafka.format.options.ParsedFormats.{read, refused}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RegistriesSuite extends AnyFunSuite with TimeLimit {

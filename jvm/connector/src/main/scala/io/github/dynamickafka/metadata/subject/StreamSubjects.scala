@@ -12,7 +12,8 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.{Format, FormatOptions}
 import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.resolve.AnswerCheck

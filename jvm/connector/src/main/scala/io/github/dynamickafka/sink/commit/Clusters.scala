@@ -66,7 +66,9 @@ private[sink] final class Clusters(
   def topicIds: Map[String, Map[String, String]] = synchronized(topics)
 
   def learnTopics(ids: Map[String, Map[String, String]]): Unit = synchronized {
-    ids.foreach { case (cluster, of) => topics += cluster -> (topics.getOrElse(cluster, Map.empty) ++ of) }
+    ids.foreach { case (cluster, found) =>
+      topics += cluster -> (topics.getOrElse(cluster, Map.empty) ++ found)
+    }
   }
 
   /** Asks a cluster for the ids of these topics. */

@@ -44,7 +44,7 @@ private[sink] final class FreeSlots(location: String, hadoop: Configuration) {
 
   def remove(slot: FreeSlot): Unit = files.delete(file(slot))
 
-  private def file(of: FreeSlot) = new Path(folder, s"slot-${BatchInput.digest(of.slot).take(16)}.json")
+  private def file(free: FreeSlot) = new Path(folder, s"slot-${BatchInput.digest(free.slot).take(16)}.json")
 
   /** None: it is of another folder, or cannot be read. Then other ids are used. */
   private def read(text: String): Option[FreeSlot] =

@@ -121,9 +121,9 @@ private[sink] final class Journal(
   def ending[A](claim: Claim)(body: => A): A = claims.showing(claim)(body)
 
   /** Changes while the owner of this claim ends transactions. */
-  def beat(of: Claim): Option[String] = claims.beat(of)
+  def beat(claim: Claim): Option[String] = claims.beat(claim)
 
-  /** The run that has claimed the journal uses this slot of transactional ids, for which the journal cannot be told from an id. */
+  /** The run that has claimed the journal uses this slot of transactional ids, which do not name the journal. */
   def uses(slot: String): Unit = files.replace(slotFile, slot)
 
   /** The run has given up its slot. */

@@ -35,8 +35,8 @@ private[sink] final case class TransactionName(
 
   /** @param set the number of the set of ids */
   def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
-    val of = if (stageAttempt + attempt == 0) slot else ofRun
-    s"$of-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
+    val base = if (stageAttempt + attempt == 0) slot else ofRun
+    s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
   }
 
   /** Whether only this run uses the id. */

@@ -7,7 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.format.ParsedFormats
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
 class InputColumnsSuite extends AnyFunSuite with TimeLimit {

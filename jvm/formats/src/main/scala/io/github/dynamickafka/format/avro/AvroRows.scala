@@ -134,7 +134,7 @@ private[format] object AvroRows {
       case (Schema.Type.LONG, DateType) => refuse("is not a date")
       case (Schema.Type.LONG, TimestampType | TimestampNTZType) =>
         AvroTime.ofConnect(schema) match {
-          case Some(of: AvroTime.Instant) => Plan(LongType, v => of.micros(v.asInstanceOf[Long]))
+          case Some(instant: AvroTime.Instant) => Plan(LongType, v => instant.micros(v.asInstanceOf[Long]))
           case _ if schema.getLogicalType == null => refuse("is a number without a unit of time")
           case _ => Plan(column)
         }

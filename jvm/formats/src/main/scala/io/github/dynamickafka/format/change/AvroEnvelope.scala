@@ -11,16 +11,9 @@ import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.sql.types.{MapType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.SideLayout
-import io.github.dynamickafka.format.avro.AvroRows
-import io.github.dynamickafka.format.decode.{
-  AvroBody,
-  ConfluentAvroDecoder,
-  DecodeFailure,
-  DecodedValues,
-  Decoders
-}
-import io.github.dynamickafka.format.registry.{DebeziumAvro, RegistryAvro}
+import io.github.dynamickafka.format.avro.{AvroBody, AvroRows, ConfluentAvroDecoder, RegistryAvro}
+import io.github.dynamickafka.format.registry.SchemasById
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
 
 /**
  * Reads Debezium's envelopes in Avro, with the id of their schema in a registry. Rows are converted as with `avro-confluent`; what
@@ -32,7 +25,7 @@ private[change] final class AvroEnvelope(side: SideLayout, fields: Seq[StructFie
   private val values = new DecodedValues(fields.map(_.dataType).toArray)
   private val names = fields.map(_.name).toSet
   private val row: Option[Schema] = side.avro.map(RegistryAvro.parse)
-  private val decoder = new ConfluentAvroDecoder(body, Decoders.schemas(side))
+  private val decoder = new ConfluentAvroDecoder(body, SchemasById.of(side))
 
   override def from(cluster: String): Unit = decoder.from(cluster)
   override def parse(record: Array[Byte]): DecodeFailure = decoder.decode(record, values)

@@ -7,8 +7,7 @@ import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder}
-import io.github.dynamickafka.format.{ChangeLayout, Format, SideLayout}
+import io.github.dynamickafka.format.{ChangeLayout, DecodeFailure, DecodedValues, Decoder, SideLayout}
 import io.github.dynamickafka.schemaregistry.WireFormat
 
 /**
@@ -23,7 +22,11 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   /** The kind of the change and metadata of the format, as [[ChangeLayout.types]]. */
   val about: DecodedValues = new DecodedValues(change.types)
 
-  private val dialect = Dialect.of(side)
+  private val format = side.format.format match {
+    case known: ChangeFormat => known
+    case other => throw new IllegalArgumentException(s"${other.name} has no changes")
+  }
+  private val dialect = format.dialect(side)
   private val zone: ZoneId =
     side.format.options.get("timeZone").fold[ZoneId](ZoneId.of("UTC"))(DateTimeUtils.getZoneId)
   private val wanted: Array[Int] = side.wanted.toArray
@@ -36,14 +39,14 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
 
   private val ofChange: Seq[(Int, ChangeSource)] =
     change.wanted.filter(_ != ChangeLayout.TypeIndex).map(slot =>
-      slot -> ChangeSource.of(side.format.format, change.metadata(slot - 1).key, zone)
+      slot -> format.source(change.metadata(slot - 1).key, zone)
     )
   private val ofEnvelope: Seq[(Int, ChangeSource)] =
     if (!change.envelope) Nil
     else
       Seq(
-        Source -> ChangeSource.ofEnvelope(side.format.format),
-        Time -> ChangeSource.timeOfEnvelope(side.format.format, zone)
+        Source -> format.envelopeSource,
+        Time -> ChangeSource.milliseconds(format.source(ChangeFormat.IngestionTimestamp, zone))
       ).filter(s => side.wanted.contains(s._1))
 
   private val sources = (ofChange ++ ofEnvelope).map(_._2)
@@ -55,15 +58,13 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
   private def read(source: ChangeSource, envelope: Envelope): Any =
     source.read(source.fields.map(f => envelope.get(names.indexOf(f.field.name))))
 
-  private val avro = Option.when(side.format.format.hasRegistry)(
+  private val avro = Option.when(format.hasRegistry)(
     new AvroEnvelope(side, fields(payload).map(_.field))
   )
   private lazy val strict = json(texts = false)
   private lazy val lenient = json(texts = true)
-  private def json(texts: Boolean) = {
-    val times = Option.when(side.format.format == Format.DebeziumJson)(new JsonTimes(side.format.options))
-    new JsonEnvelope(side, new Payload(payload, texts, times), fields, Dialect.isWrapped(side))
-  }
+  private def json(texts: Boolean) =
+    new JsonEnvelope(side, new Payload(payload, texts, format.times(side)), fields, format.isWrapped(side))
 
   override def from(cluster: String): Unit = avro.foreach(_.from(cluster))
 
@@ -114,15 +115,16 @@ private[dynamickafka] final class ChangeDecoder(side: SideLayout) extends Decode
 
   private def typeOf(column: String): DataType = payload(column).dataType
 
-  private def rowsOf(of: Change, envelope: Envelope): Seq[Row] =
-    if (change.envelope) Seq(Row(null, of, ofEnvelope.map { case (slot, s) => slot -> read(s, envelope) }))
+  private def rowsOf(changed: Change, envelope: Envelope): Seq[Row] =
+    if (change.envelope)
+      Seq(Row(null, changed, ofEnvelope.map { case (slot, s) => slot -> read(s, envelope) }))
     else
-      of.op match {
-        case "c" | "r" => Seq(Row(Insert, of, Nil))
-        case "d" => Seq(Row(Delete, of, Nil))
+      changed.op match {
+        case "c" | "r" => Seq(Row(Insert, changed, Nil))
+        case "d" => Seq(Row(Delete, changed, Nil))
         case _ =>
-          val preimage = Option.when(of.before ne null)(Row(Preimage, of, Nil))
-          preimage.toSeq :+ Row(Postimage, of, Nil)
+          val preimage = Option.when(changed.before ne null)(Row(Preimage, changed, Nil))
+          preimage.toSeq :+ Row(Postimage, changed, Nil)
       }
 
   /** Shows the next row of the record in `into` and [[about]]; false if there is none. */

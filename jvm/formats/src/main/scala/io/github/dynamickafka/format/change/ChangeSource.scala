@@ -5,10 +5,8 @@ import java.time.ZoneId
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, DateTimeUtils, MapData}
-import org.apache.spark.sql.types.{ArrayType, DataType, IntegerType, MapType, StringType, StructField}
+import org.apache.spark.sql.types.{DataType, MapType, StringType, StructField}
 import org.apache.spark.unsafe.types.UTF8String
-
-import io.github.dynamickafka.format.Format
 
 /**
  * Where a column about the change comes from.
@@ -19,63 +17,33 @@ private[change] final case class ChangeSource(fields: Seq[EnvelopeField], read: 
 
 private[change] object ChangeSource {
 
-  /** @param key of [[io.github.dynamickafka.format.FormatMetadata]] */
-  def of(format: Format, key: String, zone: ZoneId): ChangeSource = (format, key) match {
-    case (Format.DebeziumAvroConfluent, _) => of(Format.DebeziumJson, key, zone)
-    case (Format.DebeziumJson, "schema") =>
-      ChangeSource(Seq(EnvelopeField(StructField("schema", StringType), outer = true)), _.head)
-    case (Format.DebeziumJson, "ingestion-timestamp") => text("ts_ms", timestamp(_, 1L, zone))
-    case (Format.DebeziumJson, "source.timestamp") => property("ts_ms", timestamp(_, 1L, zone))
-    case (Format.DebeziumJson, "source.database") => property("db", identity)
-    case (Format.DebeziumJson, "source.properties") => ChangeSource(Seq(source), _.head)
-    case (Format.DebeziumJson, name) => property(name.stripPrefix("source."), identity)
-    case (Format.CanalJson, "sql-type") => one("sqlType", MapType(StringType, IntegerType))
-    case (Format.CanalJson, "pk-names") => one("pkNames", ArrayType(StringType))
-    case (Format.CanalJson, "ingestion-timestamp") => text("ts", timestamp(_, 1L, zone))
-    case (Format.CanalJson, "event-timestamp") => text("es", timestamp(_, 1L, zone))
-    case (Format.MaxwellJson, "primary-key-columns") => one("primary_key_columns", ArrayType(StringType))
-    // Seconds.
-    case (Format.MaxwellJson, "ingestion-timestamp") => text("ts", timestamp(_, 1000L, zone))
-    case (Format.OggJson, "primary-keys") => one("primary_keys", ArrayType(StringType))
-    case (Format.OggJson, "ingestion-timestamp") => text("current_ts", timestamp(_, 1L, zone))
-    case (Format.OggJson, "event-timestamp") => text("op_ts", timestamp(_, 1L, zone))
-    case (_, name) => text(name, identity)
-  }
-
-  /** The column `source` of envelopes. */
-  def ofEnvelope(format: Format): ChangeSource = format match {
-    case Format.DebeziumJson | Format.DebeziumAvroConfluent => ChangeSource(Seq(source), _.head)
-    case Format.OggJson => named("table" -> "table")
-    case _ => named("database" -> "db", "table" -> "table")
-  }
-
   /** The column `ts_ms` of envelopes. */
-  def timeOfEnvelope(format: Format, zone: ZoneId): ChangeSource = {
-    val micros = of(format, "ingestion-timestamp", zone)
-    micros.copy(read =
-      values =>
-        micros.read(values) match {
-          case found: Long => DateTimeUtils.microsToMillis(found)
-          case _ => null
-        }
-    )
-  }
+  def milliseconds(micros: ChangeSource): ChangeSource = micros.copy(read =
+    values =>
+      micros.read(values) match {
+        case found: Long => DateTimeUtils.microsToMillis(found)
+        case _ => null
+      }
+  )
 
-  private val source = EnvelopeField(StructField("source", MapType(StringType, StringType)))
+  private val sourceField = EnvelopeField(StructField("source", MapType(StringType, StringType)))
 
-  private def one(name: String, dataType: DataType) =
+  /** Debezium's field of this name, a map. */
+  val source: ChangeSource = ChangeSource(Seq(sourceField), _.head)
+
+  def one(name: String, dataType: DataType): ChangeSource =
     ChangeSource(Seq(EnvelopeField(StructField(name, dataType))), _.head)
 
-  private def text(name: String, read: UTF8String => Any) =
-    ChangeSource(Seq(EnvelopeField(StructField(name, StringType))), values => of(values.head, read))
+  def text(name: String, read: UTF8String => Any = identity): ChangeSource =
+    ChangeSource(Seq(EnvelopeField(StructField(name, StringType))), values => converted(values.head, read))
 
-  private def property(name: String, read: UTF8String => Any) = {
+  def property(name: String, read: UTF8String => Any = identity): ChangeSource = {
     val key = UTF8String.fromString(name)
-    ChangeSource(Seq(source), values => of(lookUp(values.head, key), read))
+    ChangeSource(Seq(sourceField), values => converted(lookUp(values.head, key), read))
   }
 
   /** A map of some fields, by other names; null if there are none. */
-  private def named(names: (String, String)*) =
+  def named(names: (String, String)*): ChangeSource =
     ChangeSource(
       names.map { case (field, _) => EnvelopeField(StructField(field, StringType)) },
       { values =>
@@ -88,7 +56,13 @@ private[change] object ChangeSource {
       }
     )
 
-  private def of(value: Any, read: UTF8String => Any): Any = value match {
+  /** A time in a field that is text. */
+  def time(name: String, zone: ZoneId, unit: Long = 1L): ChangeSource = text(name, timestamp(_, unit, zone))
+
+  /** A time in a field of `source`. */
+  def timeProperty(name: String, zone: ZoneId): ChangeSource = property(name, timestamp(_, 1L, zone))
+
+  private def converted(value: Any, read: UTF8String => Any): Any = value match {
     case text: UTF8String => read(text)
     case _ => null
   }

@@ -5,8 +5,6 @@ import scala.util.matching.Regex
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 
-import io.github.dynamickafka.format.{Format, SideLayout}
-
 /**
  * A change of one row.
  *
@@ -33,22 +31,6 @@ private[change] trait Dialect {
 
 private[change] object Dialect {
 
-  /** An option of [[Format.DebeziumJson]]. */
-  val SchemaInclude = "schemaInclude"
-
-  def of(side: SideLayout): Dialect = {
-    def pattern(option: String) = side.format.options.get(option).map(_.r)
-    side.format.format match {
-      case Format.CanalJson => new Canal(pattern("database.include"), pattern("table.include"))
-      case Format.MaxwellJson => Maxwell
-      case Format.OggJson => Ogg
-      case _ => if (side.change.exists(_.envelope)) DebeziumEnvelope else Debezium
-    }
-  }
-
-  def isWrapped(side: SideLayout): Boolean =
-    side.format.options.get(SchemaInclude).exists(_.trim.toBoolean)
-
   private def text(name: String) = EnvelopeField(StructField(name, StringType))
 
   private def missing(field: String) = Left(s"the field '$field' is missing or null")
@@ -64,7 +46,7 @@ private[change] object Dialect {
   private def deleted(before: InternalRow, field: String) =
     if (before eq null) missing(field) else Right(Seq(Change("d", before, null)))
 
-  private abstract class BeforeAfter(op: String) extends Dialect {
+  sealed abstract class BeforeAfter(op: String) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
       Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(op))
     protected final def before(envelope: Envelope): InternalRow = envelope.row(0)
@@ -72,7 +54,7 @@ private[change] object Dialect {
     protected final def operation(envelope: Envelope): Option[String] = envelope.text(2)
   }
 
-  private object Debezium extends BeforeAfter("op") {
+  object Debezium extends BeforeAfter("op") {
     override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
       case Some(op @ ("c" | "r")) => inserted(op, after(envelope), "after")
       case Some("u") => updated(before(envelope), after(envelope), "after")
@@ -83,14 +65,14 @@ private[change] object Dialect {
   }
 
   /** As it is, also operations that change no row. */
-  private object DebeziumEnvelope extends BeforeAfter("op") {
+  object DebeziumEnvelope extends BeforeAfter("op") {
     override def changes(envelope: Envelope): Either[String, Seq[Change]] =
       operation(envelope).fold[Either[String, Seq[Change]]](missing("op"))(op =>
         Right(Seq(Change(op, before(envelope), after(envelope))))
       )
   }
 
-  private object Ogg extends BeforeAfter("op_type") {
+  object Ogg extends BeforeAfter("op_type") {
     override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
       case Some("I") => inserted("c", after(envelope), "after")
       case Some("U") => updated(before(envelope), after(envelope), "after")
@@ -100,7 +82,7 @@ private[change] object Dialect {
     }
   }
 
-  private object Maxwell extends Dialect {
+  object Maxwell extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
       Seq(Envelope.rowOf("data", row), Envelope.rowOf("old", row), text("type"))
 
@@ -121,7 +103,7 @@ private[change] object Dialect {
     }
   }
 
-  private final class Canal(database: Option[Regex], table: Option[Regex]) extends Dialect {
+  final class Canal(database: Option[Regex], table: Option[Regex]) extends Dialect {
     override def fields(row: StructType): Seq[EnvelopeField] =
       Seq(Envelope.rowsOf("data", row), Envelope.rowsOf("old", row), text("type")) ++
         Seq("database", "table").map(text)

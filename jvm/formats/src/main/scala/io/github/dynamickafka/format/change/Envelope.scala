@@ -3,7 +3,7 @@ package io.github.dynamickafka.format.change
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.{ArrayType, StructField, StructType}
 
-import io.github.dynamickafka.format.decode.DecodeFailure
+import io.github.dynamickafka.format.DecodeFailure
 
 /** A field of an envelope. `outer`: beside `payload`, if the records contain their schema. */
 private[change] final case class EnvelopeField(field: StructField, outer: Boolean = false)

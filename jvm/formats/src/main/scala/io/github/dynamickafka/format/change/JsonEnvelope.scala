@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.types.{StringType, StructField, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoders}
-import io.github.dynamickafka.format.{Format, ParseErrors, SideLayout}
+import io.github.dynamickafka.format.json.{Json, JsonDecoder}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, ParseErrors, SideLayout}
 
 /**
  * An envelope that is a JSON object.
@@ -34,8 +34,8 @@ private[change] final class JsonEnvelope(
   private val root =
     if (wrapped) StructType(StructField(Wrapper, innerType) +: outer.map(_.field)) else innerType
   private val values = new DecodedValues(root.fields.map(_.dataType))
-  private val decoder = Decoders.of(SideLayout(
-    side.format.copy(format = Format.Json, parseErrors = ParseErrors.Fail),
+  private val decoder = new JsonDecoder(SideLayout(
+    side.format.copy(format = Json, parseErrors = ParseErrors.Fail),
     root,
     root.indices
   ))

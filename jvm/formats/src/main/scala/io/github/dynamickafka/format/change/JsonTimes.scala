@@ -63,7 +63,7 @@ private[change] final class JsonTimes(options: Map[String, String]) {
       else Option.when(dataType == DateType)(AvroTime.Days)
     (unit, dataType) match {
       case (Some(AvroTime.Days), DateType) => Math.toIntExact(value)
-      case (Some(of: AvroTime.Instant), other) if other != DateType => of.micros(value)
+      case (Some(instant: AvroTime.Instant), other) if other != DateType => instant.micros(value)
       case _ => throw new IllegalArgumentException("the unit of the number is unknown")
     }
   }

@@ -89,10 +89,10 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
       Option.when(below.exists(_ ne null)) { (v: Any) =>
         val row = v.asInstanceOf[InternalRow]
         new GenericInternalRow(Array.tabulate[Any](below.length) { i =>
-          val of = if (below(i) eq null) struct(i).dataType else asText(struct(i).dataType)
+          val dataType = if (below(i) eq null) struct(i).dataType else asText(struct(i).dataType)
           if (row.isNullAt(i)) null
-          else if (below(i) eq null) row.get(i, of)
-          else below(i)(row.get(i, of))
+          else if (below(i) eq null) row.get(i, dataType)
+          else below(i)(row.get(i, dataType))
         })
       }
     case other =>
@@ -103,9 +103,9 @@ private[change] final class Payload(val schema: StructType, numbers: Boolean, ti
   private def converterBelow(column: String, dataType: DataType): Option[Any => Any] =
     if (textConverters.contains(dataType)) None else converter(column, dataType)
 
-  private def array(values: ArrayData, of: DataType, convert: Any => Any): ArrayData =
+  private def array(values: ArrayData, dataType: DataType, convert: Any => Any): ArrayData =
     new GenericArrayData(Array.tabulate[Any](values.numElements())(i =>
-      if (values.isNullAt(i)) null else convert(values.get(i, of))
+      if (values.isNullAt(i)) null else convert(values.get(i, dataType))
     ))
 }
 

@@ -2,7 +2,7 @@ package io.github.dynamickafka.format.decode
 
 import java.{util => ju}
 
-import io.github.dynamickafka.format.{Format, ParseErrors, SideLayout}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
 
 /**
  * Decodes of each record the fields that are accessed. Spark does not tell the source of a streaming query which columns the
@@ -126,7 +126,7 @@ private[dynamickafka] object LazyDecoder {
   /** Whether a field of a record can be decoded without others, and no row depends on the others. */
   def fits(side: SideLayout): Boolean =
     side.change.isEmpty && side.wanted.size > 1 &&
-      side.format.format != Format.Raw && side.format.format != Format.Text &&
+      side.format.format.hasFields &&
       (side.format.parseErrors == ParseErrors.Fail || side.format.parseErrors == ParseErrors.Nulls)
 
   private final case class Part(fields: Array[Boolean], decoder: Decoder)

@@ -5,16 +5,16 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.encode.SideSource.{Column, Fields}
+import io.github.dynamickafka.format.SideSource.{Column, Fields}
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.format.{
   AvroSchemas,
   ChangeLayout,
-  Format,
-  FormatOptionSpecs,
   FormatOptions,
   MetadataColumn,
   SchemaText,
-  SideFormat
+  SideFormat,
+  SideSource
 }
 import io.github.dynamickafka.schemaregistry.RegisteredSchema
 
@@ -71,15 +71,15 @@ private final class Encodings(
   }
 
   /** The column with the kind of each change, which is not a field of the records. */
-  private val kind: Option[(StructField, Int)] = options.value.format match {
-    case _: Format.Change =>
+  private val kind: Option[(StructField, Int)] =
+    if (!options.value.format.isChange) None
+    else {
       if (options.schema.exists(_.columns.exists(f => same(f.name, ChangeLayout.TypeColumn))))
         throw Errors.invalidSchema(
           s"it has the column '${ChangeLayout.TypeColumn}', which the format '${options.value.format.name}' has itself."
         )
       all.find(f => same(f._1.name, ChangeLayout.TypeColumn))
-    case _ => None
-  }
+    }
   kind.map(_._1).filterNot(_.dataType.isInstanceOf[StringType]).foreach(field =>
     throw Errors.invalidColumn(field.name, s"its type is ${field.dataType.sql}, but must be STRING.")
   )
@@ -154,8 +154,8 @@ private final class Encodings(
         s"the column is required but missing. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
       ))
     } else {
-      val of = if (options.exceptKey) others else fields
-      if (of.isEmpty)
+      val columns = if (options.exceptKey) others else fields
+      if (columns.isEmpty)
         throw Errors.invalidColumn(
           "value",
           s"no column is left for the values. The columns are ${input.fieldNames.mkString("'", "', '", "'")}."
@@ -164,7 +164,7 @@ private final class Encodings(
       val left = if (options.exceptKey) ofKey.map(_._1.name).toSet else Set.empty[String]
       encoded(
         options.value,
-        of,
+        columns,
         options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
         options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
       ).copy(change = kind.map(k => assignment.plain(k._2)))
@@ -174,11 +174,10 @@ private final class Encodings(
   private def whole(side: SideFormat, name: String): Option[SideSource] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
       val isText = field.dataType.isInstanceOf[StringType]
-      if (!isText && !(side.format == Format.Raw && field.dataType == BinaryType))
+      if (!isText && !side.format.wholeTypes.contains(field.dataType))
         throw Errors.invalidColumn(
           field.name,
-          s"its type is ${field.dataType.sql}, but must be ${if (side.format == Format.Raw) "STRING or BINARY"
-            else "STRING"}."
+          s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
         )
       Column(i, field.dataType)
     }
@@ -186,19 +185,17 @@ private final class Encodings(
   /** The time zone is that of the session that starts the query, as with Spark's functions. */
   private def encoded(
       side: SideFormat,
-      of: Seq[(StructField, Expression)],
+      columns: Seq[(StructField, Expression)],
       avro: Option[String],
       registered: Option[RegisteredSchema] = None
   ): Fields = {
-    val zone = side.format match {
-      case Format.Json | Format.JsonConfluent | Format.Csv | _: Format.Change =>
-        Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
-      case _ => Map.empty[String, String]
-    }
+    val zone =
+      if (side.format.usesTimeZone) Map("timeZone" -> SQLConf.get.sessionLocalTimeZone)
+      else Map.empty[String, String]
     Fields(
       side.copy(options = zone ++ side.options),
-      SchemaText.nullable(StructType(of.map(_._1))),
-      of.map(_._2),
+      SchemaText.nullable(StructType(columns.map(_._1))),
+      columns.map(_._2),
       avro,
       registered
     )

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.BinaryType
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.{SideSource, UnencodableException}
 
 /**
  * Makes the keys or the values of rows. Used by one task. Not thread-safe.
@@ -31,9 +32,9 @@ private[dynamickafka] final class RowEncoder(source: SideSource, side: String) {
   def apply(row: InternalRow): Array[Byte] = encode(row)
 }
 
-private[encode] object RowEncoder {
+private[format] object RowEncoder {
 
-  /** Nothing of the row: of Spark's texts, only that of a cast that overflows is known to have no value. */
+  /** The reason, without values of the row: of Spark's messages, only that of an overflow in a cast is known to contain none. */
   private def reason(e: Throwable): String = e match {
     case known: UnencodableException => known.getMessage
     case t: org.apache.spark.SparkThrowable if t.getCondition == "CAST_OVERFLOW_IN_TABLE_INSERT" =>

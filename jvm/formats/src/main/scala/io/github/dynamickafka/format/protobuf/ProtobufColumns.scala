@@ -61,19 +61,20 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
     Option.when(fields.nonEmpty)(StructType(fields))
   }
 
-  private def column(of: ProtoMessage, field: ProtoField, depths: Map[String, Int]): Option[DataType] =
-    single(of, field, depths).map {
+  private def column(owner: ProtoMessage, field: ProtoField, depths: Map[String, Int]): Option[DataType] =
+    single(owner, field, depths).map {
       case map: MapType if field.repeated => map
       case element if field.repeated => ArrayType(element)
       case other => other
     }
 
-  private def single(of: ProtoMessage, field: ProtoField, depths: Map[String, Int]): Option[DataType] =
+  private def single(owner: ProtoMessage, field: ProtoField, depths: Map[String, Int]): Option[DataType] =
     field.kind match {
-      case FieldKind.Message | FieldKind.Group => ofMessage(of, field, types.messages(field.typeName), depths)
+      case FieldKind.Message | FieldKind.Group =>
+        ofMessage(owner, field, types.messages(field.typeName), depths)
       case 0 =>
         throw Unfit(
-          s"the type of the field '${field.name}' of '${of.name}' is not known: a descriptor needs the files " +
+          s"the type of the field '${field.name}' of '${owner.name}' is not known: a descriptor needs the files " +
             "that it imports, too ('protoc --include_imports')."
         )
       case kind => Some(scalar(kind))
@@ -94,7 +95,7 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
   }
 
   private def ofMessage(
-      of: ProtoMessage,
+      owner: ProtoMessage,
       field: ProtoField,
       message: ProtoMessage,
       depths: Map[String, Int]
@@ -110,7 +111,7 @@ private final class ProtobufColumns(types: ProtoTypes, options: ProtobufOptions)
       } yield MapType(key, value)
     else if (depth > 0 && (options.recursiveDepth < 1 || options.recursiveDepth > 10))
       throw Unfit(
-        s"the message '${message.name}' contains itself, in the field '${field.name}' of '${of.name}': set " +
+        s"the message '${message.name}' contains itself, in the field '${field.name}' of '${owner.name}': set " +
           s"'${ProtobufOptions.RecursiveDepth}' from 1 to 10, or name the columns."
       )
     else if (depth > 0 && depth >= options.recursiveDepth) None

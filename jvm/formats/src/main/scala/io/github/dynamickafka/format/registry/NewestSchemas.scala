@@ -1,13 +1,7 @@
 package io.github.dynamickafka.format.registry
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
-import org.apache.avro.{Schema, SchemaCompatibility}
-
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.protobuf.ProtobufSchemas
-import io.github.dynamickafka.format.{DeclaredSchema, Format, SchemaText, SideFormat}
+import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatRegistry, SideFormat}
 import io.github.dynamickafka.schemaregistry.{LatestSchema, RegisteredSchema, SchemaCache, Subject}
 
 /** `schema=registry`: the columns of the newest schema of a subject. Asks registries. */
@@ -34,74 +28,45 @@ private[dynamickafka] object NewestSchemas {
     columns(format, first)
   }
 
-  private final case class Found(of: Subject, latest: LatestSchema) {
+  private final case class Found(subject: Subject, latest: LatestSchema) {
     def schema: RegisteredSchema = latest.schema
     override def toString: String =
-      s"version ${latest.version} of subject '${of.name}' (cluster '${of.registry.cluster}')"
+      s"version ${latest.version} of subject '${subject.name}' (cluster '${subject.registry.cluster}')"
   }
 
-  private def find(of: Subject): Option[Found] =
-    SchemaCache.shared.latest(of.registry, of.name).map(Found(of, _))
+  private def find(subject: Subject): Option[Found] =
+    SchemaCache.shared.latest(subject.registry, subject.name).map(Found(subject, _))
 
-  private def newest(of: Subject): Found = find(of).getOrElse(
-    throw Errors.schemaNotFound(of.registry.shown, of.registry.cluster, of.name, "it has no version")
+  private def newest(subject: Subject): Found = find(subject).getOrElse(
+    throw Errors.schemaNotFound(
+      subject.registry.shown,
+      subject.registry.cluster,
+      subject.name,
+      "it has no version"
+    )
   )
 
   private def nothing = Errors.invalidSchema("the streams have no cluster with this format.")
 
-  private def columns(side: SideFormat, of: Found): DeclaredSchema = {
-    val format = side.format
-    val expected = format match {
-      case Format.JsonConfluent => RegisteredSchema.Json
-      case Format.ProtobufConfluent => RegisteredSchema.Protobuf
-      case _ => RegisteredSchema.Avro
-    }
-    def invalid(reason: String) = Errors.invalidSchema(s"$of: $reason")
-    if (of.schema.kind != expected)
-      throw invalid(s"it has the type ${of.schema.kind}, but the format '${format.name}' requires $expected.")
-    val parsed =
-      if (expected == RegisteredSchema.Json) JsonSchemaColumns.parse(of.schema).map(DeclaredSchema(_))
-      else if (expected == RegisteredSchema.Protobuf)
-        ProtobufSchemas.columnsOfRegistry(of.schema, side).map(c => DeclaredSchema(SchemaText.nullable(c)))
-      else
-        // Complete in itself, because references are not known where the text is parsed again.
-        try rows(format, RegistryAvro.parse(of.schema)).flatMap(schema =>
-            SchemaText.parse(schema.toString, side.options)
-          )
-        catch { case e: org.apache.avro.AvroRuntimeException => Left(String.valueOf(e.getMessage)) }
-    parsed.fold(reason => throw invalid(reason), _.copy(registered = Some(of.schema)))
-  }
-
-  /** The schema with the columns: of a format of changes, that of the rows. */
-  private def rows(format: Format, schema: Schema): Either[String, Schema] =
-    if (format != Format.DebeziumAvroConfluent) Right(schema)
-    else DebeziumAvro.row(schema).toRight("it is not Debezium's: it has no records 'before' and 'after'.")
-
-  /** Refuses a schema that does not resolve to the first one. */
-  private def refuse(format: SideFormat, first: Found, other: Found): Unit = {
-    val (wanted, own) = (columns(format, first), columns(format, other))
-    val reason = wanted.avro.zip(own.avro) match {
-      case Some((reader, writer)) =>
-        val r = RegistryAvro.parse(reader)
-        // Debezium names rows after the table, which the decoder does not look at.
-        val w =
-          if (format.format != Format.DebeziumAvroConfluent) RegistryAvro.parse(writer)
-          else DebeziumAvro.renamed(RegistryAvro.parse(writer), r.getFullName)
-        val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
-        if (result.getType != COMPATIBLE)
-          result.getResult.getIncompatibilities.asScala.headOption.map(i =>
-            s"${i.getType} at ${i.getLocation}"
-          )
-            .orElse(Some("it is incompatible"))
-        else RegistryAvro.difference(w, r).map(path => s"'$path' has another logical type")
-      case None =>
-        val types = own.columns.map(f => f.name -> f.dataType).toMap
-        wanted.columns.find(f => types.get(f.name).exists(_ != f.dataType)).map(f =>
-          s"'${f.name}' is ${types(f.name).sql}, not ${f.dataType.sql}"
-        )
-    }
-    reason.foreach(text =>
-      throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text.")
+  private def columns(side: SideFormat, found: Found): DeclaredSchema = {
+    val expected = schemasOf(side.format)
+    def invalid(reason: String) = Errors.invalidSchema(s"$found: $reason")
+    if (found.schema.kind != expected.kind)
+      throw invalid(
+        s"it has the type ${found.schema.kind}, but the format '${side.format.name}' requires ${expected.kind}."
+      )
+    expected.columns(found.schema, side).fold(
+      reason => throw invalid(reason),
+      _.copy(registered = Some(found.schema))
     )
   }
+
+  private def schemasOf(format: Format): FormatRegistry =
+    format.registry.getOrElse(throw new IllegalArgumentException(s"${format.name} has no registry"))
+
+  /** Refuses a schema that does not resolve to the first one. */
+  private def refuse(side: SideFormat, first: Found, other: Found): Unit =
+    schemasOf(side.format).difference(columns(side, first), columns(side, other)).foreach(text =>
+      throw Errors.invalidSchema(s"records of $other cannot be read with $first: $text.")
+    )
 }

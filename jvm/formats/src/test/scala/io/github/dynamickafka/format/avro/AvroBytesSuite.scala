@@ -10,7 +10,6 @@ import org.apache.avro.generic.GenericDatumReader
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.decode.RandomAvro
 import io.github.dynamickafka.testkit.TimeLimit
 
 class AvroBytesSuite extends AnyFunSuite with TimeLimit {

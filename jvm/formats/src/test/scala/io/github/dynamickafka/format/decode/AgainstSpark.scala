@@ -7,7 +7,7 @@ import org.scalacheck.rng.Seed
 import org.scalatest.Assertions
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.SideLayout
+import io.github.dynamickafka.format.{Decoder, SideLayout}
 
 /**
  * Compares decoders with Spark's expressions, over sequences of records: one decoder decodes them all, and the expression sees each

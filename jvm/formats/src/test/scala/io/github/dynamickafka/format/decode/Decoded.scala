@@ -6,8 +6,8 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.apache.spark.sql.types.StructType
 
-import io.github.dynamickafka.format.ParsedFormats
-import io.github.dynamickafka.format.{Layouts, SideLayout}
+import io.github.dynamickafka.format.options.ParsedFormats
+import io.github.dynamickafka.format.{DecodedValues, Decoder, SideLayout}
 
 /**
  * What a decoder made of a record, as text that is different where `==` is not: NaN, -0.0, arrays.

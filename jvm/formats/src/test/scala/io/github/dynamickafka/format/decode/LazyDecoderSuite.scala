@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.CatalystTypeConverters
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.{ParseErrors, SideLayout}
+import io.github.dynamickafka.format.json.JsonRecords
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ParseErrors, SideLayout}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class LazyDecoderSuite extends AnyFunSuite with TimeLimit {

@@ -11,8 +11,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.AvroSchemas
-import io.github.dynamickafka.format.ParsedFormats
-import io.github.dynamickafka.format.encode.SideSource.Fields
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What one encoder makes of the rows of random schemas is what Spark's expressions make of each. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.StructType
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
-import io.github.dynamickafka.format.ParsedFormats
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** Which columns become keys and values, and as what. */

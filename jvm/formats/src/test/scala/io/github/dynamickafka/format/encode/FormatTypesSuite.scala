@@ -11,9 +11,8 @@ import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.format.Layouts
-import io.github.dynamickafka.format.ParsedFormats
-import io.github.dynamickafka.format.decode.{Decoded, Decoders}
+import io.github.dynamickafka.format.decode.{Decoded, Decoders, Layouts}
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.schemaregistry.{Framing, RegistryServer}
 import io.github.dynamickafka.testkit.TimeLimit
 

@@ -9,10 +9,10 @@ import org.scalacheck.rng.Seed
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
-import io.github.dynamickafka.format.ParsedFormats
-import io.github.dynamickafka.format.decode.{Decoded, Decoders}
-import io.github.dynamickafka.format.encode.SideSource.Fields
-import io.github.dynamickafka.format.{Layouts, SideFormat}
+import io.github.dynamickafka.format.SideFormat
+import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.decode.{Decoded, Decoders, Layouts}
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What is written is what is read, for random schemas and rows. */
