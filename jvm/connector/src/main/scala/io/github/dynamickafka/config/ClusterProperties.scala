@@ -1,7 +1,6 @@
 package io.github.dynamickafka.config
 
 import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds}
-import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -27,11 +26,6 @@ private[dynamickafka] final case class ClusterProperties private (
     groupIdPrefix: Option[String]
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
-
-  /** The properties as options of Spark's Kafka source. */
-  def sparkOptions: Map[String, String] =
-    client.map { case (name, value) => s"${OptionName.Kafka}$name" -> value } ++
-      groupIdPrefix.filter(_ => groupId.isEmpty).map("groupIdPrefix" -> _)
 
   override def toString: String = s"ClusterProperties($clusterId: ${Redaction.show(client)})"
 }

@@ -21,20 +21,13 @@ import io.github.dynamickafka.config.{
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{
-  Clusters,
-  CommitProbe,
-  CommitStep,
-  Slots,
-  TopicLimits,
-  TwoPhaseCommit
-}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns

@@ -9,9 +9,8 @@ import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, Deliver
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender, TaskSender}
-import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.schemaregistry.Frame
-import io.github.dynamickafka.sink.commit.TopicLimits
 import io.github.dynamickafka.sink.journal.LostParts
 import io.github.dynamickafka.sink.report.{OpenTransactions, WriteCounter}
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}

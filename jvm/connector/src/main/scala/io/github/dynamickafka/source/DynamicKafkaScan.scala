@@ -45,7 +45,6 @@ private[source] final class DynamicKafkaScan(
   override def description(): String = s"dynamic-kafka ${options.subscription.text}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
-    val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
     val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
@@ -53,14 +52,14 @@ private[source] final class DynamicKafkaScan(
       () => checkpoint.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
-    val streams = open(source, checkpointLocation)
+    val streams = open()
     val reporter = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(
       options,
       feed,
       streams,
       checkpoint,
-      BatchPlanner(options, source),
+      BatchPlanner(options, SparkKafkaSource.find()),
       reporter,
       clock,
       // Spark does not prune the columns of streaming queries.
@@ -79,12 +78,11 @@ private[source] final class DynamicKafkaScan(
     // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
-    val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
       () => watcher(hadoop, once, answer()),
-      () => open(source, "batch"),
-      BatchPlanner(options, source),
+      () => open(),
+      BatchPlanner(options, SparkKafkaSource.find()),
       decoding,
       found => ofBatch = found
     )
@@ -109,13 +107,11 @@ private[source] final class DynamicKafkaScan(
     )
   }
 
-  private def open(source: SparkKafkaSource, path: String) =
+  private def open() =
     new ClusterStreams(
       new ClusterStream(
         _,
         _,
-        source,
-        path,
         clock,
         config => SharedClients.OfDriver.connect(config.properties.admin),
         Some(config => new AdminClusterClient(config.properties.admin))

@@ -15,7 +15,11 @@ import io.github.dynamickafka.kafka.producer.TaskSender.Record
  *
  * @param letter the dead letter for a record of a cluster, given the reason; None: there is none
  */
-private[dynamickafka] final class RefusedRecords(letter: (String, Record, String) => Option[(String, Record)]) {
+private[dynamickafka] final class RefusedRecords(letter: (
+    String,
+    Record,
+    String
+) => Option[(String, Record)]) {
   import RefusedRecords._
 
   private val refused = new ConcurrentLinkedQueue[Refused]

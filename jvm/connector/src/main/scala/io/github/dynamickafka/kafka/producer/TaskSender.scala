@@ -5,7 +5,6 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage
 
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
 
-
 /** Sends the records of one task to the clusters, with a delivery guarantee. Used by one thread. */
 private[dynamickafka] trait TaskSender {
 

@@ -27,6 +27,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.kafka.TopicLimits
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -62,7 +63,9 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     admin.describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
       try {
         val config = get(asked, math.min(timeoutMs, LongestLimitsMs))
-        Some(resources(resource) -> TopicLimits(name => Option(config.get(name)).flatMap(c => Option(c.value))))
+        Some(resources(resource) -> TopicLimits(name =>
+          Option(config.get(name)).flatMap(c => Option(c.value))
+        ))
       } catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
     }
   }

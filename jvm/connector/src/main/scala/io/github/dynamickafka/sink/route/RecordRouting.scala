@@ -23,7 +23,6 @@ private[sink] final class RecordRouting(
     deadLetters: Option[DeadLetterOptions],
     refused: Option[String] = None
 ) {
-  import RecordRouting._
 
   /**
    * @param send sends a record to a cluster
@@ -64,7 +63,8 @@ private[sink] final class RecordRouting(
     )
 }
 
-private[sink] object RecordRouting {
+private[dynamickafka] object RecordRouting {
+
   /** The dead letter for a record that brokers of its cluster refuse; None if it is one already. Without its timestamp. */
   def letter(topic: String)(cluster: String, record: Record, reason: String): Option[(String, Record)] =
     Option.when(record.topic != topic) {

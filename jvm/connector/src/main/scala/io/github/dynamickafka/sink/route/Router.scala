@@ -107,7 +107,9 @@ private[sink] final class Router(
       case None =>
         entry.only.map(topic => Destination(entry.cluster, topic, entry.partitions(topic)))
           .toRight(
-            no(s"the row has no value in a column 'topic', and the stream has ${topicsOf(entry)} on this cluster")
+            no(
+              s"the row has no value in a column 'topic', and the stream has ${topicsOf(entry)} on this cluster"
+            )
           )
     }
   }

@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.kafka.producer.{SendFailures, SentRecords, TaskSender}
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.kafka.producer.{SendFailures, SentRecords, TaskSender}
 import io.github.dynamickafka.time.Clock
 
 /**

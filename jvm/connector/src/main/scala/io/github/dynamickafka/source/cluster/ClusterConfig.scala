@@ -11,13 +11,11 @@ import io.github.dynamickafka.time.AttemptLimit
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
  * recreated.
  *
- * @param reader options of Spark's Kafka source that are not client properties
  * @param committedGroup the consumer group of `committed` offsets
  * @param requestTimeoutMs the time limit for all requests of one trigger
  */
 private[source] final case class ClusterConfig(
     properties: ClusterProperties,
-    reader: Map[String, String],
     committedGroup: Option[String],
     requestTimeoutMs: Long
 ) {
@@ -47,7 +45,4 @@ private[source] final case class ClusterConfig(
     properties.clusterId,
     properties.groupIdPrefix.map(ConsumerConfig.GROUP_ID_CONFIG -> _).toMap ++ properties.client
   )
-
-  /** The configuration as options of Spark's Kafka source. */
-  def spark: Map[String, String] = properties.sparkOptions ++ reader
 }

@@ -31,10 +31,6 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
     val effective = scope.consumer(id, properties)
     ClusterConfig(
       effective,
-      reader = Map(
-        "failOnDataLoss" -> options.failOnDataLoss.toString,
-        "includeHeaders" -> options.includeHeaders.toString
-      ),
       committedGroup = options.offsets.commitGroupId.orElse(effective.groupId),
       requestTimeoutMs = options.clusters.requestTimeoutMs
     )

@@ -124,7 +124,7 @@ class SharedProducersSuite extends AnyFunSuite with TimeLimit {
 
   test("a record that brokers refuse becomes a dead letter, and the rest of its batch is sent again") {
     val scene = new Scene
-    def letter(to: String, record: RecordRouting.Record, reason: String) =
+    def letter(to: String, record: TaskSender.Record, reason: String) =
       RecordRouting.letter("dead")(to, record, reason)
     val sender = new SharedSender(_ => blue, scene.producers, waits = true, scene.clock, Some(letter _))
     (1 to 3).foreach(_ => scene.send(sender))

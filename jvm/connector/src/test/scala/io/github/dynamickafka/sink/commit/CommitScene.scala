@@ -110,20 +110,20 @@ private[sink] final class CommitScene {
   ): TwoPhaseCommit = {
     val claimed = kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _))
     new TwoPhaseCommit(
-    new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
-    claimed,
-    kept,
-    job,
-    earlier,
-    clusters,
-    replayLost,
-    unknown,
-    CommitTimeoutMs,
-    kafka.pool,
-    steps,
-    clock,
-    plans
-  )
+      new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
+      claimed,
+      kept,
+      job,
+      earlier,
+      clusters,
+      replayLost,
+      unknown,
+      CommitTimeoutMs,
+      kafka.pool,
+      steps,
+      clock,
+      plans
+    )
   }
 
   /** A start of the query that has recovered. */

@@ -9,8 +9,8 @@ import org.apache.kafka.clients.producer.Callback
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, JournalJson}
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, JournalJson}
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock

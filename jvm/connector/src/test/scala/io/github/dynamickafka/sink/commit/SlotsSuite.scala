@@ -9,8 +9,8 @@ import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
 import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock

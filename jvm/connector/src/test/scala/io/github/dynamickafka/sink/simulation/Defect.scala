@@ -147,7 +147,8 @@ private[simulation] object Defect {
 
   case object AnySlotIsTaken extends Defect("a slot is taken without a look at the id that guards it") {
     override def takesAnySlot = true
-    override def favours(p: Profile): Profile = Defect.calm(p).copy(pauses = 100, restores = 300, mostAlive = 2)
+    override def favours(p: Profile): Profile =
+      Defect.calm(p).copy(pauses = 100, restores = 300, mostAlive = 2)
   }
 
   case object AttemptsAreForgotten

@@ -182,9 +182,9 @@ private[simulation] final class Driver(
         ended = Some(e.toString)
         world.tell(s"$run: $e")
     } finally if (!isDead) {
-      world.tell(s"$run ended: ${ended.getOrElse("died")}")
-      running.foreach(_.close())
-    }
+        world.tell(s"$run ended: ${ended.getOrElse("died")}")
+        running.foreach(_.close())
+      }
   }
 
   private def connect(): Unit = {

@@ -11,7 +11,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterView, Ending, Positions}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -33,8 +32,6 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
         new ClusterStream(
           id,
           config,
-          SparkKafkaSource.find(),
-          "path",
           Clock.System,
           _ => clusters(id).connect()
         ),

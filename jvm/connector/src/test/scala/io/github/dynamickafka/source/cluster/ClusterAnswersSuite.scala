@@ -10,7 +10,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.{Clock, ManualClock}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -29,7 +28,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   }
 
   private def stream(kafka: ScriptedCluster, config: ClusterConfig, id: String = "blue"): ClusterStream =
-    new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect())
+    new ClusterStream(id, config, Clock.System, _ => kafka.connect())
 
   private def ask(stream: ClusterStream, question: ClusterQuestion): ClusterView.Reachable =
     stream.ask(question, pool).get(60, TimeUnit.SECONDS)
@@ -175,7 +174,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("questions that are asked ahead do not list the earliest offsets each time, all others do") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
     val ahead = reads(0 -> 4L).copy(ahead = true)
     def earliest(question: ClusterQuestion) = ask(cluster, question).earliest.get("t", 0)
     assert((1 to 5).forall(_ => earliest(ahead).contains(0L)) && kafka.earliestListings.get == 1)
@@ -201,7 +200,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
     val ahead = reads(0 -> 10L).copy(ahead = true)
     def descriptionsOf(questions: ClusterQuestion*): Int = {
       val before = kafka.descriptions.get

@@ -14,7 +14,6 @@ import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.source.client.SharedClients
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -56,8 +55,6 @@ class HangingOpenersSuite extends AnyFunSuite with TimeLimit with Eventually {
         new ClusterStream(
           id,
           config,
-          SparkKafkaSource.find(),
-          "path",
           clock,
           config => shared.connect(config.properties.admin),
           Some(_ => open(id))

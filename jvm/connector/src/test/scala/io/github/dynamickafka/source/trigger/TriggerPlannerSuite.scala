@@ -15,7 +15,6 @@ import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.loss.LossPolicy
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
@@ -39,7 +38,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       )
     private val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect()),
+        new ClusterStream(id, config, Clock.System, _ => kafka.connect()),
       skipUnreachable = false,
       failureTimeoutMs = -1,
       Clock.System,

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.kafka
 
 /**
  * What brokers accept in a topic, by its settings.
@@ -7,7 +7,7 @@ package io.github.dynamickafka.sink.commit
  * @param beforeMs how far a timestamp may lie before the time of the broker; None: timestamps are not checked
  * @param afterMs the same, for later timestamps
  */
-private[sink] final case class TopicLimits(
+private[dynamickafka] final case class TopicLimits(
     maxBytes: Option[Int],
     isCompacted: Boolean,
     beforeMs: Option[Long],
@@ -22,7 +22,7 @@ private[sink] final case class TopicLimits(
         .map(t => s"its timestamp $t differs from the time of the write by more than the topic takes")
 }
 
-private[sink] object TopicLimits {
+private[dynamickafka] object TopicLimits {
   def apply(setting: String => Option[String]): TopicLimits = {
     val isChecked = !setting("message.timestamp.type").contains("LogAppendTime")
     def most(name: String) = setting(name).flatMap(_.toLongOption).filter(_ => isChecked)

@@ -1,8 +1,8 @@
-package io.github.dynamickafka.sink.commit
+package io.github.dynamickafka.sink
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.sink.WrittenTopics
+import io.github.dynamickafka.kafka.TopicLimits
 import io.github.dynamickafka.testkit.TimeLimit
 
 class TopicLimitsSuite extends AnyFunSuite with TimeLimit {
