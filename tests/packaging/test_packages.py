@@ -30,12 +30,13 @@ ALONG = {
     "kafka-clients": "3.9.2",
     "commons-pool2": COMMONS_POOL[LINE],
 }
-# Why three classes are in packages of Spark: docs/dev/decisions/0009-one-class-in-sparks-package.md.
+# Why four classes are in packages of Spark: docs/dev/decisions/0009-one-class-in-sparks-package.md.
 OURS = (
     "io/github/dynamickafka/",
     "org/apache/spark/metrics/source/DynamicKafkaGauges",
     "org/apache/spark/sql/avro/DynamicKafkaAvro",
     "org/apache/spark/sql/DynamicKafkaQueries",
+    "org/apache/spark/kafka010/DynamicKafkaTokens",
 )
 
 
