@@ -67,4 +67,17 @@ class LossPolicySuite extends AnyFunSuite with TimeLimit {
     assert(policy.judge(Seq(gone), now = 4000L, waitForTopics = true))
     assert(!policy.judge(Seq(gone), now = 9000L, waitForTopics = true))
   }
+
+  test("a topic that is gone and was drained is waited for, and is no loss") {
+    val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L)
+    val gone = Seq(Loss.TopicGone("blue", "orders"))
+    assert(policy.judge(gone, now = 0L, waitForTopics = true, _ => true))
+    assert(!policy.judge(gone, now = 5000L, waitForTopics = true, _ => true))
+    val other = Loss.TopicGone("blue", "payments")
+    policy.judge(gone :+ other, now = 6000L, waitForTopics = true, _ != other)
+    val e = intercept[DynamicKafkaRuntimeException](
+      policy.judge(gone :+ other, now = 11000L, waitForTopics = true, _ != other)
+    )
+    assert(e.getMessage.contains("payments"))
+  }
 }
