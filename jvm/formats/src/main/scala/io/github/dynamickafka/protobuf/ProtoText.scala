@@ -159,17 +159,17 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     else {
       val typeName = name()
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
-      val of = numbered(kind)
+      val declared = numbered(kind)
       body.fields += FieldDefinition(
-        of.name,
-        of.number,
+        declared.name,
+        declared.number,
         label.getOrElse(FieldDefinition.Optional),
         kind,
         if (kind == 0) typeName else "",
         oneof,
         isOptional && syntax == "proto3",
-        of.default,
-        of.features
+        declared.default,
+        declared.features
       )
     }
   }
@@ -179,20 +179,20 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
     expect("<")
     val types = Seq(name(), { expect(","); name() })
     expect(">")
-    val of = numbered(0)
-    val entry = s"${camel(of.name)}Entry"
+    val declared = numbered(0)
+    val entry = s"${camel(declared.name)}Entry"
     val parts = types.zip(Seq("key", "value")).zipWithIndex.map { case ((typeName, part), i) =>
       val kind = FieldKind.scalars.getOrElse(typeName, 0)
       FieldDefinition(part, i + 1, FieldDefinition.Optional, kind, if (kind == 0) typeName else "")
     }
     body.messages += MessageDefinition(entry, parts, Nil, Nil, isMapEntry = true, isImplied = true)
     body.fields += FieldDefinition(
-      of.name,
-      of.number,
+      declared.name,
+      declared.number,
       FieldDefinition.Repeated,
       0,
       entry,
-      features = of.features
+      features = declared.features
     )
   }
 
@@ -226,18 +226,18 @@ private final class ProtoText(fileName: String, tokens: ProtoTokens) {
       case "option" if peek(1) != "=" => option(options)
       case "reserved" if peek(1) != "=" => skipStatement()
       case _ =>
-        val of = numbered(0)
-        values += of.name -> of.number
+        val declared = numbered(0)
+        values += declared.name -> declared.number
     }
     EnumDefinition(name, values.toSeq, options.features.toMap)
   }
 
   /** `option name = value;` */
-  private def option(of: Options): Unit = {
+  private def option(options: Options): Unit = {
     next()
     optionName() match {
-      case "map_entry" => of.isMapEntry = constant() == "true"
-      case path => of.features ++= features(path)
+      case "map_entry" => options.isMapEntry = constant() == "true"
+      case path => options.features ++= features(path)
     }
     expect(";")
   }

@@ -32,8 +32,8 @@ private[dynamickafka] object ClusterLayouts {
     val ofKey = if (own.exceptKey) own.keyFields.toSet else Set.empty[String]
     val value = side(stream.value, own.value, own.schema.map(without(_, ofKey)))
     val key = stream.key.map(k => side(k, own.key.getOrElse(k.format), None))
-    def index(layout: SideLayout, of: SideLayout, i: Int) =
-      layout.schema.fields.indexWhere(_.name == of.schema(i).name)
+    def index(layout: SideLayout, wanted: SideLayout, i: Int) =
+      layout.schema.fields.indexWhere(_.name == wanted.schema(i).name)
     Layout(
       stream.columns.map { column =>
         column.copy(origin = column.origin match {

@@ -75,8 +75,10 @@ private[dynamickafka] final case class ClusterFormats(
   /** What remains of the query's options: a schema, and options of a format, belong to their format. */
   private def inUse(ofCluster: Map[String, String]): Map[String, String] = {
     val rest = without(query, ofCluster)
-    def format(of: Map[String, String]) =
-      of.collectFirst { case (name, value) if FormatOptionSpecs.ValueFormat.named(name) => normalized(value) }
+    def format(options: Map[String, String]) =
+      options.collectFirst {
+        case (name, value) if FormatOptionSpecs.ValueFormat.named(name) => normalized(value)
+      }
     val changes = format(ofCluster).exists(!format(query).contains(_))
     val formats = (rest ++ ofCluster).collect {
       case (name, value)
@@ -98,7 +100,7 @@ private[dynamickafka] final case class ClusterFormats(
     all.filterNot { case (name, _) => keys(key(name)) }
   }
 
-  private def has(of: Map[String, String], named: String => Boolean) = of.keys.exists(named)
+  private def has(options: Map[String, String], named: String => Boolean) = options.keys.exists(named)
   private def key(name: String) = table.find(name).fold(name.toLowerCase(java.util.Locale.ROOT))(_.key)
 }
 

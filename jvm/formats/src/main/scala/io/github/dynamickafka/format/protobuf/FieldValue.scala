@@ -38,8 +38,8 @@ private[protobuf] trait FieldValue {
 }
 
 private[protobuf] object FieldValue {
-  private final case class Scalar(wire: Int, zero: Any, of: ProtoInput => Any) extends FieldValue {
-    override def read(in: ProtoInput, old: Any): Any = of(in)
+  private final case class Scalar(wire: Int, zero: Any, value: ProtoInput => Any) extends FieldValue {
+    override def read(in: ProtoInput, old: Any): Any = value(in)
   }
 
   /**
@@ -124,13 +124,14 @@ private[protobuf] object FieldValue {
   }
 
   /** As Java's library names a number that has no name. */
-  private def enumValue(field: ProtoField, of: ProtoEnum, names: Boolean): FieldValue = {
-    val byNumber = of.values.reverse.map { case (name, number) =>
+  private def enumValue(field: ProtoField, declared: ProtoEnum, names: Boolean): FieldValue = {
+    val byNumber = declared.values.reverse.map { case (name, number) =>
       number -> (if (names) UTF8String.fromString(name) else number)
     }.toMap[Int, Any]
-    val short = of.name.split('.').last
-    val zero = field.default.flatMap(name => of.values.find(_._1 == name)).orElse(of.values.headOption)
-      .fold[Any](null)(v => byNumber(v._2))
+    val short = declared.name.split('.').last
+    val zero =
+      field.default.flatMap(name => declared.values.find(_._1 == name)).orElse(declared.values.headOption)
+        .fold[Any](null)(v => byNumber(v._2))
     Scalar(
       ProtoInput.Varint,
       zero,
@@ -138,7 +139,7 @@ private[protobuf] object FieldValue {
         val number = in.varint().toInt
         byNumber.getOrElse(
           number,
-          if (of.isClosed) null
+          if (declared.isClosed) null
           else if (names) UTF8String.fromString(s"UNKNOWN_ENUM_VALUE_${short}_$number")
           else number
         )
