@@ -183,7 +183,9 @@ private[offset] final class ReachableCluster(
       (
         topic,
         p,
-        view.ends.get(topic, p).fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
+        // The end of another topic is unrelated to the records of this one.
+        view.ends.get(topic, p).filterNot(_ => isNew(topic))
+          .fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
       )
     }) ++ Positions.from(set.map(s => (s.topic, s.partition, s.end)))
   }
