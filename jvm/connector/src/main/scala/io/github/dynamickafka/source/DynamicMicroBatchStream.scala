@@ -26,7 +26,7 @@ import io.github.dynamickafka.offset.{
   OffsetRange,
   Positions
 }
-import io.github.dynamickafka.source.checkpoint.{InitialOffset, SourceCheckpoint}
+import io.github.dynamickafka.source.checkpoint.{InitialOffset, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.Decoding
@@ -73,6 +73,7 @@ private[source] final class DynamicMicroBatchStream(
   private val step = new TriggerPlanner(options, configs, streams, feed, memory, losses, clock)
   private val deferred = new DeferredRanges(memory, options.deferWithState)
   private val lost = new LostRecords
+  private val logged = new LoggedOffsets
   private val replay = new Replay(options, configs, feed, streams, memory, deferred, lost)
   private val limits = new Limits(id => currentConfigs().maxOffsetsPerTrigger(id))
 
@@ -156,6 +157,7 @@ private[source] final class DynamicMicroBatchStream(
       // At a first start: what was there when the run began.
       pinned = initialLook.filter(_.isOf(feed.current(), start)).map(_.look.views)
     }
+    logged.starts(start)
     deferred.committed(start)
     val reached = deferred.reached(start)
     val look = lookAt(reached)
@@ -177,11 +179,11 @@ private[source] final class DynamicMicroBatchStream(
       before: SortedMap[String, Positions],
       limit: ReadLimit
   ): CompositeOffset = {
-    val next = deferred.resumed(start, look.advance.offset(granted(look, limit)))
+    val next = logged.next(start, deferred.resumed(start, look.advance.offset(granted(look, limit))))
     // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
     val end = if (next.sameAs(start)) start else next
     val ranges = OffsetRange.beforeLogging(start, end)
-    memory.remember(look.topology, next)
+    memory.remember(look.topology, logged.named)
     if (end ne start) {
       lost.add(reached, look.advance, before)
       OffsetChangeText.describe(start, end).foreach(text => log.info(text))
@@ -269,7 +271,10 @@ private[source] final class DynamicMicroBatchStream(
     )
   }
 
-  override def commit(end: Offset): Unit = finished(end.asInstanceOf[CompositeOffset])
+  override def commit(end: Offset): Unit = {
+    logged.committed(end.asInstanceOf[CompositeOffset])
+    finished(end.asInstanceOf[CompositeOffset])
+  }
 
   private def finished(end: CompositeOffset): Unit = watch.finished(end, deferred.reached(end))
 
