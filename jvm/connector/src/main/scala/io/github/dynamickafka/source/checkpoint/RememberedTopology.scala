@@ -27,14 +27,17 @@ private[source] object RememberedTopology {
       topology: Topology,
       named: LoggedOffsets.Named
   ): RememberedTopology = {
-    val current = topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
-      val kept = Redaction.storable(cluster.properties)
-      val left = cluster.properties.keySet -- kept.keySet
-      id -> cluster.copy(
-        properties = kept,
-        withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
-      )
-    })
+    val current = topology.copy(
+      unconfirmed = SortedMap.empty,
+      clusters = topology.clusters.map { case (id, cluster) =>
+        val kept = Redaction.storable(cluster.properties)
+        val left = cluster.properties.keySet -- kept.keySet
+        id -> cluster.copy(
+          properties = kept,
+          withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
+        )
+      }
+    )
     val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
     val former =
       old.groupMapReduce(_._1)(_._2)((older, newer) => newer.copy(topics = older.topics ++ newer.topics))

@@ -40,6 +40,9 @@ private[source] final class TriggerPlanner(
   private var toldWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
 
+  /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
+  private var yielding = Set.empty[(String, String)]
+
   /**
    * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata of
    *              the topic, and whether other topics of the cluster are already known
@@ -70,9 +73,10 @@ private[source] final class TriggerPlanner(
     val expanded =
       patterns.expand(asked, start, c => resolved(c.id, c.properties), pinned.isDefined, moved, listed)
     expanded.flatMap { case (topology, unlisted) =>
-      lookAt(start, entry, pinned, complete, topology, unlisted, moved)
+      yielding = DuplicateClusters.stillYielding(yielding, topology, start)
+      lookAt(start, entry, pinned, complete, topology.without(yielding), unlisted, moved)
     } match {
-      // An unreachable cluster has moved or left meanwhile: start again with the new topology.
+      // An unreachable cluster has moved or left meanwhile, or a topic yields to another cluster id: start again.
       case None => look(start, entry, pinned, complete, listed)
       case Some(found) =>
         val outdated =
@@ -82,7 +86,7 @@ private[source] final class TriggerPlanner(
     }
   }
 
-  /** None if a cluster that did not respond has moved or left meanwhile. */
+  /** None if a cluster that did not respond has moved or left meanwhile, or a topic yields to another cluster id. */
   private def lookAt(
       start: CompositeOffset,
       entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
@@ -105,7 +109,12 @@ private[source] final class TriggerPlanner(
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
       before.filter(_.isSettled(found)).map(l => Some(l.look)).getOrElse {
         val next = nextOf(start, transition, found)
-        val sure = if (pinned.isDefined) Some((found, next))
+        val more =
+          if (options.allowDuplicateClusters) Set.empty[(String, String)]
+          else DuplicateClusters.yielding(topology, start, transition, found)
+        yielding ++= more
+        val sure = if (more.nonEmpty) None
+        else if (pinned.isDefined) Some((found, next))
         else certain(start, transition, questions, found, next, moved)
         sure.map { case (views, advance) =>
           if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, views)
