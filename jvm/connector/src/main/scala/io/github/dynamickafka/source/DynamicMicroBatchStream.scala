@@ -69,7 +69,7 @@ private[source] final class DynamicMicroBatchStream(
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
-  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs)
+  private val losses = new LossPolicy(options.failOnDataLoss, MissingTopicGraceMs, feed)
   private val step = new TriggerPlanner(options, configs, streams, feed, memory, losses, clock)
   private val deferred = new DeferredRanges(memory, options.deferWithState)
   private val lost = new LostRecords
