@@ -69,7 +69,7 @@ beside-sbt:
 	@$(MAKE) --no-print-directory test-e2e
 
 test-fast: $(VENV)/ready ## The tests that need no brokers
-	$(call TIMED,suites without brokers) ./sbt -Dtests=fast connector/test testkit/test
+	$(call TIMED,suites without brokers) ./sbt -Dtests=fast formats/test connector/test testkit/test
 	cd python && $(call TIMED,python) ../$(RUN) -m pytest -q
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
@@ -113,7 +113,7 @@ test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 
 	$(MAKE) --no-print-directory smoke-line LINE=4.2 PYSPARK=4.3.0
 
 test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
-	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars connector/test
+	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars formats/test connector/test
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
 
 weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
@@ -172,7 +172,7 @@ bench: $(JARS) ## Ratios against Spark's built-in source; prints a table, writes
 SUITES := *
 coverage: $(VENV)/ready ## Lines and branches that the suites and python/tests run: a table, HTML in target/coverage; SUITES="*offset.*"
 	rm -rf target/coverage && mkdir -p target/coverage
-	./sbt -Dcoverage=true 'connector/testOnly $(SUITES)' connector/coverageReport
+	./sbt -Dcoverage=true 'formats/testOnly $(SUITES)' 'connector/testOnly $(SUITES)' connector/coverageReport
 	cd python && ../$(RUN) -m coverage run -m pytest -q
 	cd python && ../$(RUN) -m coverage html --quiet && ../$(RUN) -m coverage report
 

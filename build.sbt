@@ -107,28 +107,73 @@ val common = Seq(
   )
 )
 
+// What differs between Spark lines.
+val ownSources =
+  Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources
+
+// Of projects with many suites: they run in groups, and know where docs/ and tests/conformance are.
+def suites(groups: Int) = Seq(
+  Test / testGrouping := SuiteGroups(
+    (Test / definedTests).value,
+    (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt",
+    (Test / forkOptions).value,
+    groups
+  ),
+  Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
+)
+
 lazy val root = (project in file("."))
-  .aggregate(connector, testkit, benchmark, smoke)
+  .aggregate(formats, connector, testkit, benchmark, smoke)
   .settings(target := SparkLines.target(baseDirectory.value), publish / skip := true)
+
+/**
+ * How bytes become columns and back, with Protobuf and schema registries. Has neither Kafka's clients nor the connector on its class path,
+ * also in its tests. Not an artifact: its classes are in the connector's jar.
+ */
+lazy val formats = (project in file("jvm/formats"))
+  .dependsOn(testkit % "test->test")
+  .settings(common)
+  .settings(Coverage.ofSuites)
+  .settings(suites(groups = 2))
+  .settings(
+    name := "dynamic-kafka-formats",
+    publish / skip := true,
+    ownSources,
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies ++= Seq(
+      sparkSql % Provided,
+      scalaTest % Test,
+      scalaTestCheck % Test,
+      protobuf % Test,
+      protobufFiles % Test,
+      sparkAvro % Test
+    ),
+    // The testkit's, for brokers.
+    Test / dependencyClasspath ~= (_.filterNot(_.data.getName.startsWith("kafka-clients"))),
+    // One list of harmless Kafka properties for the jar and the Python package.
+    Compile / resourceGenerators += Def.task {
+      val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"
+      IO.copyFile((ThisBuild / baseDirectory).value / "python/src/dynamic_kafka/redaction.json", copy)
+      Seq(copy)
+    }.taskValue
+  )
 
 /** The artifact for users. */
 lazy val connector = (project in file("jvm/connector"))
   .enablePlugins(BuildInfoPlugin)
-  .dependsOn(testkit % "test->compile;test->test")
+  .dependsOn(formats % "compile->compile;test->test", testkit % "test->compile;test->test")
   .settings(common)
   .settings(LocalJars.settings)
-  .settings(Coverage.settings)
+  .settings(Coverage.ofSuites)
+  .settings(Coverage.report(formats))
+  .settings(suites(groups = 6))
+  .settings(OneJar(formats))
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"
     },
     mimaPreviousArtifacts := releases.map(organization.value %% moduleName.value % _).toSet,
     mimaFailOnNoPrevious := false,
-    Test / testGrouping := SuiteGroups(
-      (Test / definedTests).value,
-      (ThisBuild / baseDirectory).value / "project" / "suite-seconds.txt",
-      (Test / forkOptions).value
-    ),
     name := s"dynamic-kafka-spark-${SparkLines.current.minor}",
     // sbt would convert "4.2" to "4-2".
     moduleName := name.value,
@@ -149,19 +194,9 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
-      protobuf % Test,
-      protobufFiles % Test,
-      sparkAvro % Test
+      protobuf % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
-    Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources,
-    // One list of harmless Kafka properties for the jar and the Python package.
-    Compile / resourceGenerators += Def.task {
-      val copy = (Compile / resourceManaged).value / "io" / "github" / "dynamickafka" / "redaction.json"
-      IO.copyFile((ThisBuild / baseDirectory).value / "python/src/dynamic_kafka/redaction.json", copy)
-      Seq(copy)
-    }.taskValue,
-    // Where docs/ and tests/conformance are, for the suites that read them.
-    Test / javaOptions += s"-Ddynamickafka.root=${(ThisBuild / baseDirectory).value}"
+    ownSources
   )
 
 /**

@@ -24,20 +24,31 @@ object Coverage {
       .getOrElse(sys.error(s"no jacocoagent.jar in $all"))
   }
 
-  val settings: Seq[Setting[_]] =
-    if (!sys.props.get("coverage").contains("true")) Nil
+  private val isMeasured = sys.props.get("coverage").contains("true")
+
+  /** The suites of a project are measured. */
+  val ofSuites: Seq[Setting[_]] =
+    if (!isMeasured) Nil
     else Seq(
       ivyConfigurations += Jacoco,
       libraryDependencies ++=
         Seq("org.jacoco.agent", "org.jacoco.cli").map("org.jacoco" % _ % version % Jacoco),
       Test / javaOptions +=
-        s"-javaagent:${agent.value}=destfile=${folder.value / "scala.exec"},includes=io.github.dynamickafka.*",
+        s"-javaagent:${agent.value}=destfile=${folder.value / "scala.exec"},includes=io.github.dynamickafka.*"
+    )
+
+  /** The report is about this project and a module of it. */
+  def report(module: Project): Seq[Setting[_]] =
+    if (!isMeasured) Nil
+    else Seq(
       coverageReport := {
         val csv = folder.value / "scala.csv"
+        val classes = Seq((Compile / classDirectory).value, (module / Compile / classDirectory).value)
+        val sources = Seq((Compile / scalaSource).value, (module / Compile / scalaSource).value)
         val command = Seq("java", "-cp", jars.value.mkString(java.io.File.pathSeparator)) ++
           Seq("org.jacoco.cli.internal.Main", "report", (folder.value / "scala.exec").toString, "--quiet") ++
-          Seq("--classfiles", (Compile / classDirectory).value.toString) ++
-          Seq("--sourcefiles", (Compile / scalaSource).value.toString) ++
+          classes.flatMap(folder => Seq("--classfiles", folder.toString)) ++
+          sources.flatMap(folder => Seq("--sourcefiles", folder.toString)) ++
           Seq("--html", (folder.value / "scala").toString, "--csv", csv.toString)
         if (Process(command).! != 0) sys.error("no coverage report was written")
         println(table(IO.readLines(csv)))

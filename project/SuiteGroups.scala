@@ -6,9 +6,6 @@ object SuiteGroups {
   /** As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. */
   val AtATime = 4
 
-  /** More than run at a time, so that a group that takes longer than its weight delays the end less. */
-  private val OnBrokers = 6
-
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times
    * as many histories per second of CPU.
@@ -19,14 +16,18 @@ object SuiteGroups {
   /** A suite that has never been measured counts as a short one. */
   private val Unknown = 5.0
 
-  def apply(suites: Seq[TestDefinition], weights: File, fork: ForkOptions): Seq[Tests.Group] = {
+  /**
+   * @param count the number of groups: if the suites take long, more than run at a time, so that a group that takes longer than its
+   *              weight delays the end less
+   */
+  def apply(suites: Seq[TestDefinition], weights: File, fork: ForkOptions, count: Int): Seq[Tests.Group] = {
     val seconds = IO.readLines(weights).map(_.split("\\s+")).collect { case Array(name, s) =>
       name -> s.toDouble
     }.toMap
     def name(suite: TestDefinition) = suite.name.split('.').last
     def weight(suite: TestDefinition) = seconds.getOrElse(name(suite), Unknown)
     val (simulations, others) = suites.partition(suite => Simulations(name(suite)))
-    val empty = Vector.fill(OnBrokers)((0.0, Vector.empty[TestDefinition]))
+    val empty = Vector.fill(count)((0.0, Vector.empty[TestDefinition]))
     // The longest first, each into the group that has the least to do.
     val groups = others.sortBy(s => (-weight(s), s.name)).foldLeft(empty) { (filled, suite) =>
       val lightest = filled.indices.minBy(filled(_)._1)

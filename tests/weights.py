@@ -14,7 +14,7 @@ _LEAST_S = 2
 def suites() -> dict[str, float]:
     """Seconds of each Scala suite, by its name without the package."""
     found = {}
-    for report in (_ROOT / "jvm" / "connector" / "target" / "test-reports").glob("TEST-*.xml"):
+    for report in (_ROOT / "jvm").glob("*/target/test-reports/TEST-*.xml"):
         suite = ET.parse(report).getroot().attrib
         found[suite["name"].rpartition(".")[2]] = float(suite["time"])
     return found

@@ -55,8 +55,8 @@ def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> l
 
 
 def _decoded(source: DynamicKafkaReaderBuilder) -> DynamicKafkaReaderBuilder:
-    """With the fields of orders, and of shipments, as columns."""
-    return source.set_format("json").set_schema("id BIGINT, amount BIGINT")
+    """With the fields of orders, and of shipments, as columns: the metadata has their format."""
+    return source.set_format("metadata")
 
 
 def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
@@ -71,7 +71,7 @@ def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
         DynamicKafka.writer(shipments)
         .set_kafka_metadata_service(FileMetadataService(streams))
         .set_stream_id("shipments")
-        .set_format("json")
+        .set_format("metadata")
         .set_key_format("json", "id")
         .set_delivery_guarantee("exactly-once")
         .set_option("streamMetadataDiscoveryIntervalMs", "1s")

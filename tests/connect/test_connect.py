@@ -34,7 +34,7 @@ def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Pa
     first = {("blue", 0): 4, ("blue", 1): 7}
     assert seen["from"] == [row for row in orders.expected if row[2] >= first.get((row[0], row[1]), 0)]
     assert seen["built_batch"] == orders.expected
-    assert seen["decoded"] == [sorted(row[3] for row in orders.expected)] * 2
+    assert seen["decoded"] == [sorted(row[3] for row in orders.expected)] * 3
     assert seen["columns"] == [*SPARK_COLUMNS, "cluster", "stream"]
     for stream in (seen["stream"], seen["built"]):
         assert stream["rows"] == orders.expected

@@ -46,7 +46,8 @@ class Orders:
         addresses = {
             name: {"properties": {"bootstrap.servers": brokers[name].bootstrap_servers}} for name in clusters
         }
-        stream = {"clusters": {name: {"topics": [topic]} for name in clusters}}
+        # The format is used where it is asked for; all other reads are raw.
+        stream = {"format": "string", "clusters": {name: {"topics": [topic]} for name in clusters}}
         streams = folder / "streams.json"
         streams.write_text(json.dumps({"version": 1, "clusters": addresses, "streams": {"orders": stream}}))
         return cls(streams, topic, sorted(expected, key=str))

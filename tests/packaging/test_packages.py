@@ -30,11 +30,13 @@ ALONG = {
     "kafka-clients": "3.9.2",
     "commons-pool2": COMMONS_POOL[LINE],
 }
-# Why one class is in one of Spark's packages: docs/dev/decisions/0009-one-class-in-sparks-package.md.
+# Why four classes are in packages of Spark: docs/dev/decisions/0009-one-class-in-sparks-package.md.
 OURS = (
     "io/github/dynamickafka/",
     "org/apache/spark/metrics/source/DynamicKafkaGauges",
     "org/apache/spark/sql/avro/DynamicKafkaAvro",
+    "org/apache/spark/sql/DynamicKafkaQueries",
+    "org/apache/spark/kafka010/DynamicKafkaTokens",
 )
 
 
@@ -87,6 +89,7 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
         "META-INF/LICENSE",
         "META-INF/MANIFEST.MF",
         "META-INF/NOTICE",
+        "META-INF/services/io.github.dynamickafka.schemaregistry.RegistrySecurity",
         "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
         "error/dynamic-kafka-error-conditions.json",
     }

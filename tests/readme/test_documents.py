@@ -18,6 +18,7 @@ from dynamic_kafka import _artifact, errors
 from tests.lineage import OPENLINEAGE
 
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
+FORMATS = docs.ROOT / "jvm" / "formats" / "src" / "main"
 CHECKED = {"bash", "json", "python", "scala", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
@@ -71,7 +72,7 @@ def test_commands_exist(block: docs.Block) -> None:
             case ["make", target]:
                 assert target in targets
             case ["./sbt", task]:
-                assert task.split("/")[0] in ("connector", "lineage", "testkit")
+                assert task.split("/")[0] in ("connector", "formats", "lineage", "testkit")
             case ["spark-submit" | "spark-shell" | "pyspark", "--packages", packages, *_]:
                 assert packages in (coordinate, ",".join((coordinate, _lineage(coordinate), OPENLINEAGE)))
             case _:
@@ -106,7 +107,7 @@ def test_the_upserts_of_changes_are_those_of_the_example_which_is_tested() -> No
 
 
 def test_every_error_is_documented_and_no_other() -> None:
-    conditions = json.loads((MAIN / "resources/error/dynamic-kafka-error-conditions.json").read_text())
+    conditions = json.loads((FORMATS / "resources/error/dynamic-kafka-error-conditions.json").read_text())
     text = (docs.ROOT / "docs" / "errors.md").read_text()
     assert sorted(re.findall(r"^### (\w+)$", text, re.MULTILINE)) == sorted(
         conditions["DYNAMIC_KAFKA"]["subClass"]
@@ -125,8 +126,8 @@ def test_loggers_exist() -> None:
     loggers = re.findall(r"`((?:\w+\.)+[A-Z]\w+)`", table)
     assert len(loggers) > 8
     for logger in loggers:
-        source = MAIN / "scala/io/github/dynamickafka" / f"{logger.replace('.', '/')}.scala"
-        assert source.exists(), logger
+        source = f"scala/io/github/dynamickafka/{logger.replace('.', '/')}.scala"
+        assert any((main / source).exists() for main in (MAIN, FORMATS)), logger
 
 
 def test_every_metric_is_documented() -> None:

@@ -26,7 +26,7 @@ CHECKED = [
     "examples/*.yaml",
     "jvm/*/src/**/*.scala",
     "jvm/testkit/python/**/*.py",
-    "jvm/connector/src/main/resources/error/*.json",
+    "jvm/*/src/main/resources/error/*.json",
     "project/*.scala",
     "build.sbt",
     "Makefile",

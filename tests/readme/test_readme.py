@@ -66,6 +66,8 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
     more = "  payments: {clusters: {green: {topics: [payments]}}}\n"
     more += f"  {WRITTEN}: {{clusters: {{blue: {{topics: [{WRITTEN}]}}, green: {{topics: [{WRITTEN}]}}}}}}\n"
     more += "".join(f"  orders-{id}: {{clusters: {{{id}: {{topics: [orders]}}}}}}\n" for id in ADDRESSES)
+    # For the documents that use the format of the metadata.
+    streams = streams.replace("  orders:\n", "  orders:\n    format: string\n")
     (tmp_path / "streams.yaml").write_text(_with_addresses(streams, clusters) + more)
     return tmp_path
 

@@ -20,10 +20,24 @@ FORMAT = "dynamic-kafka"
 # A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
 _PREFIXES = ("kafka.", "cluster.", "metadataservice.", "registry.")
-# Options of formats: json.timestampFormat, key.csv.sep, value.format.
-_CHANGES = r"debezium-(json|avro-confluent)|canal-json|maxwell-json|ogg-json"
-_FORMATS = rf"(json|avro|protobuf)(-?confluent)?|csv|{_CHANGES}"
-_OF_FORMAT = re.compile(rf"((key|value)\.)?({_FORMATS})\..+|(key|value)\.(format|fields).*", re.IGNORECASE)
+# Formats that have options: json.timestampFormat, key.csv.sep. `python/tests/test_formats.py` checks the list.
+_FORMATS = (
+    "json",
+    "csv",
+    "avro",
+    "avro-confluent",
+    "json-confluent",
+    "debezium-json",
+    "debezium-avro-confluent",
+    "canal-json",
+    "maxwell-json",
+    "ogg-json",
+    "protobuf",
+    "protobuf-confluent",
+)
+_OF_FORMAT = re.compile(
+    rf"((key|value)\.)?({'|'.join(_FORMATS).replace('-', '-?')})\..+|(key|value)\.(format|fields).*", re.IGNORECASE
+)
 
 
 class DynamicKafkaBuilder:

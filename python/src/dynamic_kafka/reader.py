@@ -102,7 +102,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         Args:
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
                 ``json-confluent``, ``protobuf`` or ``protobuf-confluent``. Options of it are set with
-                ``set_option("json.timestampFormat", ...)``.
+                ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options as the
+                metadata has them.
         """
         return self._put("format", format)
 
@@ -110,7 +111,7 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
         """Sets the format of the keys.
 
         Args:
-            format: As for ``set_format``.
+            format: As for ``set_format``, but not ``metadata``.
             fields: The columns of the schema that keys contain; none with ``raw`` and ``string``.
         """
         self._put("keyFormat", format)

@@ -63,9 +63,11 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets the format of the values.
 
         Args:
-            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent`` or
-                ``json-confluent``. ``raw`` and ``string`` write the column ``value``, the others all columns that
-                do not route the record. Options of it are set with ``set_option("json.timestampFormat", ...)``.
+            format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
+                ``json-confluent``, or, for changes, ``debezium-json`` or ``canal-json``. ``raw`` and ``string``
+                write the column ``value``, the others all columns that do not route the record. Options of it
+                are set with ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options
+                as the metadata has them.
         """
         return self.set_option("format", format)
 
@@ -73,7 +75,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """Sets the format of the keys.
 
         Args:
-            format: As for ``set_format``. ``raw`` and ``string`` write the column ``key``.
+            format: As for ``set_format``, but not ``metadata``. ``raw`` and ``string`` write the column ``key``.
             fields: The columns that keys contain; none with ``raw`` and ``string``.
         """
         self.set_option("keyFormat", format)
@@ -123,7 +125,8 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         Args:
             guarantee: ``none``: fire and forget. ``at-least-once`` (default): a batch is complete when every
                 record is acknowledged. ``exactly-once``: consumers with ``isolation.level=read_committed`` see
-                each batch once on every cluster; it uses Kafka's transactions (KIP-98).
+                each batch once on every cluster, unless the query ends with ``PARTIAL_COMMIT``; it uses Kafka's
+                transactions (KIP-98).
         """
         return self.set_option("deliveryGuarantee", guarantee)
 

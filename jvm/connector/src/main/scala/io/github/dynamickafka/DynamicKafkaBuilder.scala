@@ -5,10 +5,10 @@ import java.{time => jt, util => ju}
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.option.OptionTable
 import io.github.dynamickafka.config.{BuilderOptions, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.option.OptionTable
 
 /**
  * The common part of the builders for reading and writing. Every method sets options of the data source, which

@@ -26,7 +26,7 @@ import io.github.dynamickafka.error.Errors
  *
  * Each statement asks the metadata service. A stream that the service does not have is Spark's `TABLE_OR_VIEW_NOT_FOUND`; without
  * an answer within `clusterRequestTimeoutMs` (default: 60000), the statement fails with `METADATA_UNAVAILABLE`. Statements that
- * would change streams fail with `UNSUPPORTED_DDL`.
+ * would change streams fail with `UNSUPPORTED_DDL`. `TIMESTAMP AS OF` is a batch read of the records before a time.
  */
 final class DynamicKafkaCatalog extends TableCatalog {
   private var catalogName = ""
@@ -49,6 +49,20 @@ final class DynamicKafkaCatalog extends TableCatalog {
   /** Fails with Spark's `NoSuchTableException` if the metadata service does not have the stream. */
   override def loadTable(ident: Identifier): Table =
     streams.table(idOf(ident)).getOrElse(throw new NoSuchTableException(ident))
+
+  /** `TIMESTAMP AS OF`, in microseconds since 1970-01-01 UTC: a table for batch reads of the records before this time. */
+  override def loadTable(ident: Identifier, timestamp: Long): Table =
+    streams.table(idOf(ident), timestamp).getOrElse(throw new NoSuchTableException(ident))
+
+  /** `VERSION AS OF`, which streams do not have: `INVALID_OPTION`. */
+  override def loadTable(ident: Identifier, version: String): Table = {
+    val table = loadTable(ident)
+    throw Errors.invalidOption(
+      "VERSION AS OF",
+      version,
+      s"the table '${table.name}' is a stream and has no versions. Use TIMESTAMP AS OF, or the option 'endingOffsets'."
+    )
+  }
 
   override def createTable(
       ident: Identifier,

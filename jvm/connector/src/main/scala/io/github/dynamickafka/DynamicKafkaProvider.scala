@@ -10,9 +10,9 @@ import org.apache.spark.sql.sources.DataSourceRegister
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.catalog.SessionTable
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, SessionDefaults}
+import io.github.dynamickafka.catalog.{MetadataFormat, SessionTable}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, SessionDefaults}
 import io.github.dynamickafka.sink.DynamicKafkaSinkTable
 import io.github.dynamickafka.source.DynamicKafkaTable
 
@@ -35,9 +35,9 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
     if (SessionTable.isOne(options)) SessionTable.of(options, None).schema()
     else {
-      val table = read(options, None)
+      val (table, columns) = read(options, None)
       inferred = Some(table)
-      table.schema()
+      columns
     }
 
   override def getTable(
@@ -49,8 +49,8 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
     if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema))
     else if (inferred.isDefined) inferred.get
-    else if (reads(forWriting)) read(options, Some(schema))
-    else {
+    else if (reads(forWriting)) read(options, Some(schema))._1
+    else MetadataFormat.writing(forWriting, schema).getOrElse {
       DynamicKafkaSinkTable.check(forWriting, schema)
       new DynamicKafkaSinkTable(schema, forWriting.asCaseSensitiveMap())
     }
@@ -68,9 +68,11 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   }
 
   /** @param user the schema that the user gave to Spark */
-  private def read(options: CaseInsensitiveStringMap, user: Option[StructType]): DynamicKafkaTable = {
-    val parsed = DynamicKafkaTable.parse(options)
-    DynamicKafkaTable.check(parsed)
-    DynamicKafkaTable.of(parsed, user)
-  }
+  private def read(options: CaseInsensitiveStringMap, user: Option[StructType]): (Table, StructType) =
+    MetadataFormat.reading(options, user).getOrElse {
+      val parsed = DynamicKafkaTable.parse(options)
+      DynamicKafkaTable.check(parsed)
+      val table = DynamicKafkaTable.of(parsed, user)
+      table -> table.schema()
+    }
 }

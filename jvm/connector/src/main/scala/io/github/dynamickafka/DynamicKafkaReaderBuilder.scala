@@ -61,8 +61,8 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   def setBounded(offsets: String): DynamicKafkaReaderBuilder = setEndingOffsets(offsets)
 
   /**
-   * Sets the format of the values: `raw` (default), `string`, `json`, `csv`, `avro`, or one of changes: `debezium-json`,
-   * `canal-json`, `maxwell-json`, `ogg-json`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   * Sets the format of the values, `raw` by default; `docs/options.md` lists the formats. `metadata`: format, schema and options as the
+   * metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
    */
   def setFormat(format: String): DynamicKafkaReaderBuilder = setOption(ValueFormat.name, format)
 

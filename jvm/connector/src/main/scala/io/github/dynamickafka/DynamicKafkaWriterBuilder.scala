@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
-import io.github.dynamickafka.format.encode.WriteOptionSpecs
+import io.github.dynamickafka.format.options.WriteOptionSpecs
 
 /**
  * Writes a DataFrame to the clusters of a stream: set the metadata service and the stream, then call
@@ -20,8 +20,8 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
   def setStreamId(id: String): DynamicKafkaWriterBuilder = setOption(StreamId.name, id)
 
   /**
-   * Sets the format of the values: `raw` (default: the column `value`), `string`, `json`, `csv`, `avro`, `avro-confluent` or
-   * `json-confluent`. Options of the format are set with `setOption("json.timestampFormat", ...)`.
+   * Sets the format of the values, `raw` by default: the column `value`; `docs/options.md` lists the formats. `metadata`: format, schema
+   * and options as the metadata has them. Options of the format are set with `setOption("json.timestampFormat", ...)`.
    */
   def setFormat(format: String): DynamicKafkaWriterBuilder =
     setOption(WriteOptionSpecs.ValueFormat.name, format)

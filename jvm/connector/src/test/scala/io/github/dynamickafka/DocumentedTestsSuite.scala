@@ -26,6 +26,7 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
   for (document <- Seq("promises.md", "flink-tests.md"))
     test(document) {
       val tests = Seq(
+        "jvm/formats/src/test/scala",
         "jvm/connector/src/test/scala",
         "jvm/stores/src/test/scala"
       ).flatMap(files(_, "Suite.scala")).toMap ++

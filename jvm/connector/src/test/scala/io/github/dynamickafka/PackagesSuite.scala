@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
- * The packages of the connector and their dependencies, read from the imports of its main sources: no cycle, no
+ * The packages and their dependencies, read from the imports of the main sources of connector and formats: no cycle, no
  * crowded folder, and exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
  */
 class PackagesSuite extends AnyFunSuite with TimeLimit {
@@ -18,20 +18,27 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
   private val Base = "io.github.dynamickafka"
   private val Import = """(?m)^\s*import io\.github\.dynamickafka((?:\.[a-z][a-z0-9]*)*)\.[A-Z_{]""".r
   private val root = Path.of(System.getProperty("dynamickafka.root"))
-  private val sources = root.resolve("jvm/connector/src/main/scala/io/github/dynamickafka")
 
   /** Main source files by package; the root package is `(root)`. */
-  private val files: Map[String, Seq[String]] =
+  private def read(module: String): Map[String, Seq[String]] = {
+    val sources = root.resolve(s"jvm/$module/src/main/scala/io/github/dynamickafka")
     Using.resource(Files.walk(sources))(_.iterator.asScala.filter(_.toString.endsWith(".scala")).toVector)
       .map(Files.readString(_))
       .groupBy(text =>
         name(text.linesIterator.find(_.startsWith("package ")).get.stripPrefix("package ").trim)
       )
+  }
+
+  private val ofFormats = read("formats")
+  private val ofConnector = read("connector")
+  private val files = ofFormats ++ ofConnector
 
   /** Packages that each package imports from; the generated `build` has no sources here. */
   private val dependencies: Map[String, Set[String]] = files.map { case (pkg, texts) =>
     pkg -> texts.flatMap(imported).toSet.intersect(files.keySet).excl(pkg)
   }
+
+  private lazy val document = Files.readString(root.resolve("docs/dev/architecture.md"))
 
   private def name(fullName: String): String =
     if (fullName == Base) "(root)" else fullName.stripPrefix(s"$Base.")
@@ -58,12 +65,25 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
     assert(crowded.isEmpty, crowded.mkString(", "))
   }
 
+  test("no package is in two modules") {
+    assert(ofFormats.keySet.intersect(ofConnector.keySet).isEmpty)
+  }
+
+  test("formats depend neither on Kafka's clients nor on packages of the connector") {
+    val wrong = ofFormats.toSeq.flatMap { case (pkg, texts) =>
+      texts.filter(_.contains("import org.apache.kafka")).map(_ => s"$pkg: Kafka") ++
+        dependencies(pkg).diff(ofFormats.keySet).map(other => s"$pkg: $other")
+    }
+    assert(wrong.isEmpty, wrong.mkString(", "))
+    val said = document.linesIterator.find(_.startsWith("The module `jvm/formats` has ")).get
+    assert("`([^`]+)`".r.findAllMatchIn(said).map(_.group(1)).toSet.excl("jvm/formats") === ofFormats.keySet)
+  }
+
   test("the SPI of metadata services stands alone") {
     assert(dependencies("metadata") === Set.empty)
   }
 
   test("docs/dev/architecture.md names every package and its dependencies") {
-    val document = Files.readString(root.resolve("docs/dev/architecture.md"))
     val table = document.linesIterator.dropWhile(_ != "## Packages").drop(1).takeWhile(!_.startsWith("## "))
     val quoted = "`([^`]+)`".r
     val documented = table.filter(_.startsWith("| `")).map { row =>

@@ -4,19 +4,19 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{
+import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.options.Formats
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.{
   ClusterKeys,
   FormatKey,
   OptionName,
   OptionSpec,
   OptionTable,
-  SecretOptions,
   Suggestions
 }
-import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
-import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.Format
-import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The settings of tables, of all of a catalog or of one of the session catalog, and what of them applies to one side. Pure.
@@ -98,10 +98,9 @@ private[dynamickafka] final class CatalogSettings(
   ): CaseInsensitiveStringMap = {
     val query = ofQuery.asCaseSensitiveMap.asScala.toMap
     query.toSeq.sorted.foreach { case (name, value) => refuseLate(name, value) }
-    val set = query.keySet.map(keyOf(table, _))
-    val ofStream = new DocumentFormats(table, other(table)).over(settings, document, stream)
-    val defaults = ofStream.filter { case (name, _) => applies(table, name) && !set(keyOf(table, name)) }
-    new CaseInsensitiveStringMap((defaults ++ query ++ selection).asJava)
+    val defaults = new DocumentFormats(table, other(table)).over(settings, document, stream)
+      .filter { case (name, _) => applies(table, name) }
+    underQuery(table, defaults, query ++ selection)
   }
 
   private def applies(table: OptionTable, name: String): Boolean =
@@ -128,7 +127,7 @@ private[dynamickafka] final class CatalogSettings(
       )
     if (
       Tables.flatMap(_.find(name)).exists(spec => Deciding(spec) || keepsBadRecords(spec, value)) ||
-      Tables.flatMap(table => FormatKey.of(name, table.formats)).exists(Format.decidesColumns)
+      Tables.flatMap(table => FormatKey.of(name, table.formats)).exists(Formats.registered.decidesColumns)
     )
       throw Errors.invalidOption(
         name,
@@ -197,7 +196,19 @@ private[dynamickafka] object CatalogSettings {
   private def isPrefixed(name: String): Boolean =
     OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
 
-  private def other(table: OptionTable) =
+  /** The options of a query, and others that it does not set, in whatever spelling. */
+  private[catalog] def underQuery(
+      table: OptionTable,
+      defaults: Map[String, String],
+      query: Map[String, String]
+  ): CaseInsensitiveStringMap = {
+    val set = query.keySet.map(keyOf(table, _))
+    new CaseInsensitiveStringMap(
+      (defaults.filterNot { case (name, _) => set(keyOf(table, name)) } ++ query).asJava
+    )
+  }
+
+  private[catalog] def other(table: OptionTable): OptionTable =
     if (table eq SourceOptionSpecs.table) SinkOptionSpecs.table else SourceOptionSpecs.table
 
   private def keyOf(table: OptionTable, name: String) =

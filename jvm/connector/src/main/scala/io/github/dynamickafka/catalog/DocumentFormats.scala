@@ -1,8 +1,8 @@
 package io.github.dynamickafka.catalog
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.option.{FormatKey, OptionTable}
 
 /**
  * Puts what the metadata says about the format of a stream over the settings of a catalog. Pure.

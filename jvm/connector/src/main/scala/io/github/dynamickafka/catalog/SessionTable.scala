@@ -8,10 +8,11 @@ import org.apache.spark.sql.connector.catalog.TableCatalog
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{OptionSpec, SecretOptions}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable
 
 /**

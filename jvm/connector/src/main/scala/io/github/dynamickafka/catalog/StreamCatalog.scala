@@ -3,6 +3,7 @@ package io.github.dynamickafka.catalog
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.metadata.registry.MetadataServices
@@ -48,6 +49,9 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
       answer
     )
   }
+
+  /** The stream as of a time, in microseconds since 1970-01-01 UTC. */
+  def table(stream: String, asOf: Long): Option[Table] = table(stream).map(new PastTable(_, asOf))
 
   private def ofStream(stream: String, document: Map[String, String]) = new TableOptions {
     override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap =

@@ -2,8 +2,8 @@ package io.github.dynamickafka.config
 
 import java.util.Locale
 
-import io.github.dynamickafka.config.option.RawOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.RawOptions
 
 /**
  * Which values of `acks` and `enable.idempotence` a delivery guarantee accepts. Kafka rejects some of them too, but only

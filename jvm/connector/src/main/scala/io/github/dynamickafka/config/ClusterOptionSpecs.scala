@@ -1,6 +1,6 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The options of [[SourceOptionSpecs]] about clusters that are slow, unreachable or replaced. */

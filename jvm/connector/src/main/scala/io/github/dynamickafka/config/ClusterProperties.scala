@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.OptionName
-import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds, Redaction}
+import io.github.dynamickafka.kafka.{ClientDefaults, GroupIds}
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * The Kafka properties of one cluster. Precedence of each property, highest first:
@@ -26,11 +26,6 @@ private[dynamickafka] final case class ClusterProperties private (
     groupIdPrefix: Option[String]
 ) {
   def bootstrapServers: String = client.getOrElse(ClusterProperties.BootstrapServers, "")
-
-  /** The properties as options of Spark's Kafka source. */
-  def sparkOptions: Map[String, String] =
-    client.map { case (name, value) => s"${OptionName.Kafka}$name" -> value } ++
-      groupIdPrefix.filter(_ => groupId.isEmpty).map("groupIdPrefix" -> _)
 
   override def toString: String = s"ClusterProperties($clusterId: ${Redaction.show(client)})"
 }

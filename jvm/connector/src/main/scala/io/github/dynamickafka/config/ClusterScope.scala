@@ -1,9 +1,10 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
+import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.ClusterFormats
+import io.github.dynamickafka.format.options.ClusterFormats
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /**
@@ -37,7 +38,7 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
   /** As [[value]], for offsets: JSON without the level of the cluster is about this cluster. */
   def offsets(id: String, spec: OptionSpec[OffsetsPolicy]): Option[OffsetsPolicy] =
-    value(id, spec).map(ClusterKeys.offsetsOf(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
+    value(id, spec).map(ClusterOffsets(id, _, s"${OptionName.Cluster}$id.${spec.name}"))
 
   /** What `cluster.<id>.` sets about formats, as it is written. */
   def formats(id: String): Map[String, String] =

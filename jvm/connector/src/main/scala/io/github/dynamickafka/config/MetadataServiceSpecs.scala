@@ -1,7 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionName, OptionSpec, OptionType, RawOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType, RawOptions}
 
 /**
  * A metadata service that comes with the connector, as options name it: the one declaration of its name and its

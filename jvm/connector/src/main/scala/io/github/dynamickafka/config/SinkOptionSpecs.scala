@@ -1,7 +1,8 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
-import io.github.dynamickafka.format.encode.WriteOptionSpecs
+import io.github.dynamickafka.format.options.WriteOptionSpecs
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 
 /** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SinkOptionSpecs {
@@ -183,8 +184,9 @@ private[dynamickafka] object SinkOptionSpecs {
 
   val table: OptionTable = new OptionTable(
     all,
-    UnsupportedOptions.OfSink,
+    RefusedOptions.OfSink,
     WriteOptionSpecs.formats.map(_.name),
-    WriteOptionSpecs.readsOnly
+    WriteOptionSpecs.readsOnly,
+    KafkaProperties.isKnown
   )
 }

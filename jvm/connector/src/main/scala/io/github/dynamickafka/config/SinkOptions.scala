@@ -1,6 +1,7 @@
 package io.github.dynamickafka.config
 
-import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
 
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
@@ -22,7 +23,7 @@ private[dynamickafka] final case class SinkOptions(
     partitioner: PartitionerChoice,
     deadLetters: Option[DeadLetterOptions],
     transactions: TransactionOptions,
-    format: FormatOptions = FormatOptions(),
+    format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SinkOptionSpecs.table)
 ) {
   override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"

@@ -4,10 +4,10 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.ClusterFormats
-import io.github.dynamickafka.format.encode.WriteOptionsParser
+import io.github.dynamickafka.format.options.{ClusterFormats, WriteOptionsParser}
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */

@@ -4,13 +4,15 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.matching.Regex
 
-import io.github.dynamickafka.config.option.{OptionSpec, OptionTable, OptionType, UnsupportedOptions}
-import io.github.dynamickafka.format.encode.WriteOptionSpecs
-import io.github.dynamickafka.format.{Format, FormatOptionSpecs}
+import io.github.dynamickafka.config.offsets.OffsetsTypes
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
+import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with FormatOptionSpecs {
+  import OffsetsTypes._
   import OptionType._
 
   val MetadataService: OptionSpec[String] = OptionSpec(
@@ -346,8 +348,9 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
 
   val table: OptionTable = new OptionTable(
     all,
-    UnsupportedOptions.OfSource,
-    Format.all.map(_.name),
-    WriteOptionSpecs.writesOnly
+    RefusedOptions.OfSource,
+    Formats.registered.all.map(_.name),
+    WriteOptionSpecs.writesOnly,
+    KafkaProperties.isKnown
   )
 }

@@ -4,8 +4,9 @@ import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.OptionTable
-import io.github.dynamickafka.format.{ClusterFormats, FormatOptions}
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
+import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
@@ -23,10 +24,10 @@ private[dynamickafka] final case class SourceOptions(
     allowDuplicateClusters: Boolean,
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
-    format: FormatOptions = FormatOptions(),
+    format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table)
 ) {
-  override def toString: String = s"SourceOptions($subscription)"
+  override def toString: String = s"SourceOptions(${subscription.text})"
 }
 
 private[dynamickafka] object SourceOptions {
@@ -47,15 +48,20 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
 
 private[dynamickafka] sealed trait Subscription extends Product with Serializable {
   def includes(stream: String): Boolean
+
+  /** The option that selects the streams and its value, for users. */
+  def text: String
 }
 private[dynamickafka] object Subscription {
   final case class Ids(ids: Seq[String]) extends Subscription {
     override def includes(stream: String): Boolean = ids.contains(stream)
+    override def text: String = s"streamIds=${ids.mkString(";")}"
   }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
     override def includes(stream: String): Boolean = regex.matches(stream)
+    override def text: String = s"streamPattern=$regex"
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false

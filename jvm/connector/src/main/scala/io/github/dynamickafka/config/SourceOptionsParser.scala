@@ -4,9 +4,11 @@ import java.util.Locale
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.{RawOptions, SecretOptions}
+import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
+import io.github.dynamickafka.kafka.SecretOptions
+import io.github.dynamickafka.option.RawOptions
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -139,13 +141,19 @@ private[dynamickafka] object SourceOptionsParser {
     )
   }
 
+  /** The options of clusters that specify offsets, with their names. */
+  private def clusterOffsets(raw: RawOptions): Seq[(String, OffsetsPolicy)] = raw.ofClusters.collect {
+    case RawOptions.OfCluster(cluster, name, policy: OffsetsPolicy) =>
+      name -> ClusterOffsets(cluster, policy, name)
+  }
+
   /** Checks that `committed` has a consumer group, and that `commitGroupId` has an effect. */
   private def checkGroup(raw: RawOptions, offsets: OffsetsOptions): Unit = {
     val values = Seq(
       StartingOffsets.name -> offsets.starting,
       NewClusterStartingOffsets.name -> offsets.newCluster,
       NewTopicStartingOffsets.name -> offsets.newTopic
-    ) ++ offsets.ending.map(EndingOffsets.name -> _) ++ raw.clusterOffsets
+    ) ++ offsets.ending.map(EndingOffsets.name -> _) ++ clusterOffsets(raw)
     val committed = values.collect { case (name, OffsetsPolicy.Committed(_)) => name }
 
     val kafkaGroup = (raw.kafka.keys ++ raw.cluster.keys.map(k => s".$k")).map(_.toLowerCase(Locale.ROOT))

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.kafka
 
+import io.github.dynamickafka.time.AttemptLimit
+
 /**
  * Defaults of the Kafka clients that differ from Kafka's. Measured: with the fetch settings, reading is three to four
  * times as fast on one machine, and six to eight times as fast with a network latency of 50 ms.
@@ -14,17 +16,10 @@ private[dynamickafka] object ClientDefaults {
 
   // As long as a healthy cluster needs to respond on a busy machine.
   private val shortestRequestMs = 2500L
-  private val shortestAttemptMs = 5000L
-
-  /**
-   * The time limit of one attempt with one client, within a time limit for several attempts: a client may wait for a
-   * broker that is gone until the end of its own time limit, where a new one does not.
-   */
-  def attemptMs(limitMs: Long): Long = math.min(limitMs, math.max(limitMs / 4, shortestAttemptMs))
 
   /** The time limit of one request: an attempt can try another address after one that does not respond. */
   private def requestMs(limitMs: Long) =
-    Seq(longestRequestMs, limitMs, math.max(attemptMs(limitMs) / 2, shortestRequestMs)).min
+    Seq(longestRequestMs, limitMs, math.max(AttemptLimit.ms(limitMs) / 2, shortestRequestMs)).min
 
   /**
    * Longer than `retry.backoff.ms`. After a leader that no longer responds was disconnected, the client otherwise connects to

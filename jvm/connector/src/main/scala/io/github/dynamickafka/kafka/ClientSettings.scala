@@ -5,6 +5,8 @@ import java.{util => ju}
 
 import org.apache.kafka.clients.CommonClientConfigs
 
+import io.github.dynamickafka.redaction.Redaction
+
 /**
  * How the clients of one cluster are created. Clients of equal settings are interchangeable: where anything differs (an
  * address, a password), the cluster gets other clients. Sent to executors; holds secrets, and `toString` prints none.

@@ -15,6 +15,7 @@ import org.apache.kafka.common.errors.{
 }
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Maps an error of a Kafka client to an error of this connector: authentication failed, authorization failed, or the
@@ -61,7 +62,7 @@ private[dynamickafka] object ClusterFailure {
   /** The messages of the error and its causes, without repetitions. Secrets are not redacted yet. */
   def text(error: Throwable): String = chain(error).map(ofOne).foldLeft("") {
     case ("", next) => next
-    case (told, next) => if (told.contains(next)) told else s"$told: $next"
+    case (text, next) => if (text.contains(next)) text else s"$text: $next"
   }
 
   private def ofOne(error: Throwable): String = error match {

@@ -4,6 +4,7 @@ import java.{util => ju}
 
 import org.apache.kafka.clients.consumer.ConsumerConfig
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
+import org.apache.spark.kafka010.DynamicKafkaTokens
 
 /** How the consumers of one cluster are created. */
 private[dynamickafka] final class ConsumerSettings(cluster: String, properties: Map[String, String])
@@ -15,6 +16,9 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
 
   def readingUncommitted: ConsumerSettings =
     new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
+
+  /** With Spark's delegation token for the cluster, if this process has one: a token that is renewed makes other settings. */
+  def withToken: ConsumerSettings = new ConsumerSettings(cluster, DynamicKafkaTokens.in(properties))
 
   /** For a consumer that is assigned partitions and offsets, and keeps no positions of its own. */
   def forConsumer: ju.Map[String, AnyRef] = clientProperties(

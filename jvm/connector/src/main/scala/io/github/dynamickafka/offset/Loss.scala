@@ -16,7 +16,8 @@ private[dynamickafka] sealed trait Loss extends Product with Serializable {
 
 private[dynamickafka] object Loss {
   final case class TopicGone(cluster: String, topic: String) extends Loss {
-    def text: String = s"topic '$topic' no longer exists on the cluster, but the metadata still lists it"
+    def text: String =
+      s"topic '$topic' no longer exists on the cluster, but the query has not finished reading it"
   }
   final case class PartitionGone(cluster: String, topic: String, partition: Int, known: Long) extends Loss {
     def text: String = s"partition $partition, which was read up to offset $known, no longer exists"

@@ -180,13 +180,9 @@ private[offset] final class ReachableCluster(
       !halfAnswered(s.topic) && (work.newlyDraining(s.topic) || (isNew(s.topic) && work.drains(s.topic)))
     )
     Positions.from(old.iterator.map { case (topic, p, target) =>
-      (
-        topic,
-        p,
-        // The end of another topic is unrelated to the records of this one.
-        view.ends.get(topic, p).filterNot(_ => isNew(topic))
-          .fold(target)(end => math.min(math.min(end, stop(topic, p)), target))
-      )
+      // The latest offsets are those of the new topic, and what was left to drain was in the former one.
+      val end = view.ends.get(topic, p).filterNot(_ => isLater(topic))
+      (topic, p, end.fold(target)(end => math.min(math.min(end, stop(topic, p)), target)))
     }) ++ Positions.from(set.map(s => (s.topic, s.partition, s.end)))
   }
 

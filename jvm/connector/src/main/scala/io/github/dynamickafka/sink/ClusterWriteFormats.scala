@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import io.github.dynamickafka.config.{ClusterRouting, ClusterScope, SinkOptions}
 import io.github.dynamickafka.format.FormatOptions
-import io.github.dynamickafka.format.encode.WriteOptionsParser
+import io.github.dynamickafka.format.options.WriteOptionsParser
 import io.github.dynamickafka.schemaregistry.{Frame, Registries, SchemaRegistrar}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.topology.{WriteEntry, WriteTopology}

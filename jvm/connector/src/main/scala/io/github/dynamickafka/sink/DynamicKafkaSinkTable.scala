@@ -11,24 +11,25 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, SinkOptionsParser, SourceOptionSpecs}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.sink.row.InputColumns
 
 /**
  * The table for writing to streams. Spark creates one for each query and job.
  *
- * @param of the name of the table in a catalog, whose columns are all that rows may have; None: other columns may be ignored
+ * @param catalogTable the name of the table in a catalog, or of the stream with `format=metadata`, whose columns are all that rows
+ *                     may have; None: other columns may be ignored
  * @param answer the stream, if the metadata service has been asked for it; for jobs
  */
 private[dynamickafka] final class DynamicKafkaSinkTable(
     tableSchema: StructType,
     options: ju.Map[String, String],
-    of: Option[String] = None,
+    catalogTable: Option[String] = None,
     answer: () => Option[KafkaStream] = () => None
 ) extends SupportsWrite
     with ReportsSinkMetrics {
@@ -72,7 +73,7 @@ private[dynamickafka] final class DynamicKafkaSinkTable(
           case statement: StatementInfo => statement.ofStatement
           case _ => Set.empty[String]
         }
-        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, of, answer, ofStatement)
+        DynamicKafkaSinkTable.check(own, info.schema, info.queryId, catalogTable, answer, ofStatement)
       }
     )
     sinks += info.queryId -> sink
@@ -115,15 +116,15 @@ private[dynamickafka] object DynamicKafkaSinkTable {
       options: CaseInsensitiveStringMap,
       schema: StructType,
       queryId: String,
-      of: Option[String],
+      catalogTable: Option[String],
       answer: () => Option[KafkaStream],
       ofStatement: Set[String]
   ): QuerySink = {
-    val parsed = TargetSchemas.withSchema(check(options, schema, of.isDefined, ofStatement))
-    for (table <- of; name <- InputColumns.ignored(schema, parsed.format).headOption)
+    val parsed = TargetSchemas.withSchema(check(options, schema, catalogTable.isDefined, ofStatement))
+    for (table <- catalogTable; name <- InputColumns.ignored(schema, parsed.format).headOption)
       throw Errors.invalidColumn(
         name,
-        s"the records of table '$table' have no such column; remove or rename it."
+        s"the records of '$table' have no such column; remove or rename it."
       )
     new QuerySink(parsed, columns(schema, parsed.format), columns(schema, _), queryId, answer)
   }

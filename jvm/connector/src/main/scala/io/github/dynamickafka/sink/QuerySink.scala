@@ -10,7 +10,14 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
-import io.github.dynamickafka.sink.journal.{BatchInput, BatchJobs, JobOrigin, Journal, StreamingBatch}
+import io.github.dynamickafka.sink.journal.{
+  BatchInput,
+  BatchJobs,
+  FreeSlots,
+  JobOrigin,
+  Journal,
+  StreamingBatch
+}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
@@ -59,6 +66,7 @@ private[sink] final class QuerySink(
           ofFormat,
           queryId,
           journal,
+          journal.map(_ => FreeSlots.ofQuery(checkpoint, hadoop)),
           None,
           Nil,
           hadoop,
@@ -95,6 +103,7 @@ private[sink] final class QuerySink(
       ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
+      kept.map(FreeSlots.ofJobs(_, hadoop)),
       Some(batch.filter(_ => named.isDefined && isExactlyOnce).fold(JobOrigin(None, BatchInput.Empty))(
         _.origin(SparkSession.active, hadoop)
       )),
@@ -112,9 +121,9 @@ private[sink] final class QuerySink(
     val option = SinkOptionSpecs.JobId.name
     batch match {
       case None => log.info(s"The job has no '$option': if it is run again, its rows are written again")
-      case Some(of) => log.warn(
+      case Some(current) => log.warn(
           s"A job in 'foreachBatch' has no '$option': if Spark repeats the batch after a failure, its rows are written again. " +
-            s"The query and the batch make an id, here '${of.query}-${of.batch}', if there is one such job in each batch"
+            s"The query and the batch make an id, here '${current.query}-${current.batch}', if there is one such job in each batch"
         )
     }
   }

@@ -3,8 +3,8 @@ package io.github.dynamickafka.sink
 import org.apache.kafka.clients.producer.ProducerRecord
 import org.apache.spark.sql.catalyst.InternalRow
 
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.{Frame, Framing}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.row.{InputColumns, OutputRow}
 
 /**
@@ -20,9 +20,9 @@ private[sink] final case class ClusterColumns(columns: InputColumns, encodes: Bo
  *
  * @param ids what the driver has asked registries for
  */
-private[sink] final class RecordFormat(of: ClusterColumns, ids: Map[Frame.Place, Int]) {
-  private val read: Option[InternalRow => OutputRow] = Option.when(of.encodes)(of.columns.reader())
-  private val frames = of.columns.frames
+private[sink] final class RecordFormat(target: ClusterColumns, ids: Map[Frame.Place, Int]) {
+  private val read: Option[InternalRow => OutputRow] = Option.when(target.encodes)(target.columns.reader())
+  private val frames = target.columns.frames
   private val key = framing(ofKeys = true)
   private val value = framing(ofKeys = false)
 

@@ -21,14 +21,14 @@ import io.github.dynamickafka.config.{
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
 import io.github.dynamickafka.query.PlannedDeferrals
-import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, TopicLimits, TwoPhaseCommit}
-import io.github.dynamickafka.sink.journal.{Claim, JobOrigin, Journal}
+import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
+import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
 import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -47,6 +47,7 @@ import io.github.dynamickafka.topology.WriteTopology
  *
  * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
+ * @param freeSlots the transactional ids of runs that have ended; None: without exactly-once
  * @param job None: a streaming query
  * @param earlier journals of earlier jobs
  * @param probe called at the steps of commits
@@ -58,6 +59,7 @@ private[sink] final class SinkRun(
     ofFormat: FormatOptions => InputColumns,
     queryId: String,
     journal: Option[Journal],
+    freeSlots: Option[FreeSlots],
     job: Option[JobOrigin],
     earlier: Seq[Journal],
     hadoop: Configuration,
@@ -89,10 +91,21 @@ private[sink] final class SinkRun(
     val run = UUID.randomUUID().toString.take(8)
     journal.fold(Claim.alone(queryId, run))(_.claim(queryId, run))
   }
-  private lazy val name =
-    TransactionName(options.transactions.idPrefix, queryId, claim.instance, claim.generation)
   private lazy val commits = new TwoPhaseCommit(
-    name,
+    new Slots(
+      TransactionName(
+        options.transactions.idPrefix,
+        queryId,
+        claim.instance,
+        claim.generation,
+        isJob = !isStreaming
+      ),
+      claim,
+      journal,
+      freeSlots,
+      clusters,
+      TransactionPool.shared
+    ),
     claim,
     journal,
     job,
@@ -132,7 +145,7 @@ private[sink] final class SinkRun(
     () => watcher.current.consecutiveFailures.toLong,
     clock
   )
-  private val told = mutable.Set.empty[String]
+  private val loggedWarnings = mutable.Set.empty[String]
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {
@@ -171,7 +184,7 @@ private[sink] final class SinkRun(
       options.guarantee,
       Option.when(exactlyOnce)(
         WriterFactory.Transactions(
-          name,
+          commits.name,
           idSets.current,
           commits.lastCommitted,
           commits.replay,
@@ -217,9 +230,9 @@ private[sink] final class SinkRun(
 
   /** What the tasks of the last batch have written. The result may be called later, by other threads. */
   def datasets(reports: Seq[TaskReport]): () => Seq[TopicDataset] = {
-    val (of, written) = (connected, reports.map(_.topics))
+    val (topologies, written) = (connected, reports.map(_.topics))
     () =>
-      of.fold(Seq.empty[TopicDataset]) { case (topology, properties) =>
+      topologies.fold(Seq.empty[TopicDataset]) { case (topology, properties) =>
         WrittenDatasets(topology, properties.get(_).map(_.bootstrapServers), written)
       }
   }
@@ -252,6 +265,7 @@ private[sink] final class SinkRun(
   }
 
   override def close(): Unit = {
+    if (isRecovered) commits.close()
     spark.removeSparkListener(stalled)
     watcher.close()
     clusters.close()
@@ -286,7 +300,7 @@ private[sink] final class SinkRun(
     properties.values.flatMap(Acknowledgements.check(
       options.guarantee,
       _
-    )).filter(told.add).foreach(log.warn(_))
+    )).filter(loggedWarnings.add).foreach(log.warn(_))
     // With a column, the streams of rows are not known before they are written.
     clusters.set(properties, if (columns.hasStream) Set.empty else writable(topology))
     properties

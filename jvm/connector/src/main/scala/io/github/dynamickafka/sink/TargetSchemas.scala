@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.github.dynamickafka.config.{SinkOptionSpecs, SinkOptions, Subscription}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.encode.WriteOptionsParser
+import io.github.dynamickafka.format.options.WriteOptionsParser
 import io.github.dynamickafka.format.registry.NewestSchemas
 import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions}
 import io.github.dynamickafka.metadata.subject.StreamSubjects

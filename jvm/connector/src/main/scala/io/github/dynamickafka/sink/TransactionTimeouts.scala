@@ -5,8 +5,8 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
-import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.sink.commit.Clusters
 
 /**

@@ -7,13 +7,12 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, DeliveryGuarantee, PartitionerChoice}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender, TaskSender}
+import io.github.dynamickafka.kafka.{ProducerSettings, TopicLimits, TransactionTimeLimits}
 import io.github.dynamickafka.schemaregistry.Frame
-import io.github.dynamickafka.sink.commit.TopicLimits
 import io.github.dynamickafka.sink.journal.LostParts
-import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender, TaskSender}
 import io.github.dynamickafka.sink.report.{OpenTransactions, WriteCounter}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.route.{PartitionPicker, RecordRouting, Router}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
@@ -64,15 +63,15 @@ private[sink] final case class WriterFactory(
     else writer(partitionId, epochId)
 
   private def writer(partition: Int, epoch: Long): DataWriter[InternalRow] = {
-    val lanes = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
+    val sender = exactlyOnce.fold(shared)(transactions(_, partition, epoch))
     val router = new Router(streams, routing, defaultStream, turn = partition + epoch)
-    val picker = new PartitionPicker(partitioner, lanes.partitions, lanes.partitionsNow, partition)
+    val picker = new PartitionPicker(partitioner, sender.partitions, sender.partitionsNow, partition)
     new RowWriter(
       columns,
       ofClusters,
       ids,
       new RecordRouting(router, picker, deadLetters, deadLettersRefused),
-      lanes,
+      sender,
       open,
       replacement
     )
@@ -158,7 +157,7 @@ private[sink] final class RowWriter(
     ofClusters: Map[String, ClusterColumns],
     ids: Map[Frame.Place, Int],
     routing: RecordRouting,
-    lanes: TaskSender,
+    sender: TaskSender,
     open: Option[OpenTransactions],
     replacement: (String, Record) => Option[(String, Record)]
 ) extends DataWriter[InternalRow] {
@@ -173,7 +172,7 @@ private[sink] final class RowWriter(
     val record =
       (if (others.isEmpty) format else others.getOrElse(cluster, format)).record(cluster, routed, current)
     val (to, sent) = replacement(cluster, record).getOrElse(cluster -> record)
-    lanes.send(to, sent)
+    sender.send(to, sent)
     counter.add(to, sent)
   }
 
@@ -184,7 +183,7 @@ private[sink] final class RowWriter(
   }
 
   override def commit(): WriterCommitMessage = {
-    val message = lanes.commit()
+    val message = sender.commit()
     for (to <- open) message match {
       case t: TaskTransactions => to.add(t)
       case _ => ()
@@ -192,9 +191,9 @@ private[sink] final class RowWriter(
     counter.report(message)
   }
 
-  override def abort(): Unit = lanes.abort()
+  override def abort(): Unit = sender.abort()
 
-  override def close(): Unit = lanes.close()
+  override def close(): Unit = sender.close()
 }
 
 /** For a batch that an earlier run has written. Counts the rows, which have to be as many as those that are written. */

@@ -5,7 +5,8 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ClientDefaults
-import io.github.dynamickafka.sink.commit.{Clusters, TopicLimits}
+import io.github.dynamickafka.kafka.TopicLimits
+import io.github.dynamickafka.sink.commit.Clusters
 import io.github.dynamickafka.topology.WriteTopology
 
 /**

@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source
 
 import io.github.dynamickafka.config.{ClusterScope, SourceOptions}
-import io.github.dynamickafka.format.decode.Decoders
-import io.github.dynamickafka.format.{ClusterLayouts, Format, FormatOptionsParser, Layout}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.decode.{ClusterLayouts, Decoders}
+import io.github.dynamickafka.format.options.FormatOptionsParser
 import io.github.dynamickafka.source.read.Decoding
 import io.github.dynamickafka.topology.Topology
 
@@ -27,7 +28,7 @@ private[source] final class ClusterDecoding(base: Decoding, options: SourceOptio
 
   /** Finds a cluster without a registry before a task does. */
   private def check(cluster: String): Unit = (base.layout.value +: base.layout.key.toSeq).foreach { side =>
-    if (side.format.format.hasRegistry && side.format.format != Format.JsonConfluent) {
+    if (side.format.format.registry.exists(_.isRequired)) {
       val _ = side.format.registries.of(cluster)
     }
   }

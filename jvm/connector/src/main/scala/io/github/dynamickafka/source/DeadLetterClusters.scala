@@ -2,7 +2,7 @@ package io.github.dynamickafka.source
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.FormatOptionSpecs
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.read.DeadLetterTargets
 import io.github.dynamickafka.topology.Topology

@@ -22,14 +22,10 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.Decoding
-import io.github.dynamickafka.source.trigger.{
-  DuplicateClusters,
-  LossPolicy,
-  TopicPatterns,
-  UnansweredPartitions
-}
+import io.github.dynamickafka.source.trigger.{DuplicateClusters, TopicPatterns}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 

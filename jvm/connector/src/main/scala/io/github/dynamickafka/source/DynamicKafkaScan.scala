@@ -9,7 +9,8 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{FormatOptionSpecs, Layout}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.options.FormatOptionSpecs
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
@@ -41,26 +42,25 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription}"
+  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
-    val source = SparkKafkaSource.find()
     val hadoop = hadoopConfiguration
-    val memory = new SourceCheckpoint(checkpointLocation, hadoop)
+    val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop)
     val feed = new TopologyFeed(
       watcher(hadoop, options, None),
-      () => memory.newestTopology.map(_.current),
+      () => checkpoint.newestTopology.map(_.current),
       ClusterConfigs.incomplete(options, _)
     )
-    val streams = open(source, checkpointLocation)
-    val watch = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
+    val streams = open()
+    val reporter = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
     new DynamicMicroBatchStream(
       options,
       feed,
       streams,
-      memory,
-      BatchPlanner(options, source),
-      watch,
+      checkpoint,
+      BatchPlanner(options, SparkKafkaSource.find()),
+      reporter,
       clock,
       // Spark does not prune the columns of streaming queries.
       decoding.map(_.copy(onAccess = true))
@@ -78,12 +78,11 @@ private[source] final class DynamicKafkaScan(
     // No polling: a batch reads the metadata once.
     val once = options.copy(discovery = options.discovery.copy(intervalMs = -1))
     val hadoop = hadoopConfiguration
-    val source = SparkKafkaSource.find()
     new DynamicBatch(
       options,
       () => watcher(hadoop, once, answer()),
-      () => open(source, "batch"),
-      BatchPlanner(options, source),
+      () => open(),
+      BatchPlanner(options, SparkKafkaSource.find()),
       decoding,
       found => ofBatch = found
     )
@@ -108,13 +107,11 @@ private[source] final class DynamicKafkaScan(
     )
   }
 
-  private def open(source: SparkKafkaSource, path: String) =
+  private def open() =
     new ClusterStreams(
       new ClusterStream(
         _,
         _,
-        source,
-        path,
         clock,
         config => SharedClients.OfDriver.connect(config.properties.admin),
         Some(config => new AdminClusterClient(config.properties.admin))

@@ -8,13 +8,13 @@ import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.types.{StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.option.SessionDefaults
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs, SourceOptions, SourceOptionsParser}
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.decode.Decoders
-import io.github.dynamickafka.format.{DeclaredSchema, Layout, Layouts}
+import io.github.dynamickafka.format.decode.{Decoders, Layouts}
+import io.github.dynamickafka.format.{DeclaredSchema, Layout}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.option.SessionDefaults
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
 /**

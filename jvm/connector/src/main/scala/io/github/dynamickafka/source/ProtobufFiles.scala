@@ -9,8 +9,8 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.format.protobuf.{ProtobufOptions, ProtobufSchemas}
-import io.github.dynamickafka.format.{DeclaredSchema, Format, FormatOptions, SchemaText, SideFormat}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.format.{DeclaredSchema, FormatOptions, SchemaText, SideFormat}
 
 /** Reads the descriptor files of the format `protobuf` on the driver; executors get their bytes. */
 private[source] object ProtobufFiles {
@@ -22,7 +22,7 @@ private[source] object ProtobufFiles {
    */
   def loaded(options: FormatOptions, isGiven: Boolean): FormatOptions = {
     val read = options.copy(value = loaded(options.value), key = options.key.map(loaded))
-    if (read.value.format != Format.Protobuf || read.schema.isDefined || isGiven) read
+    if (read.value.format != Protobuf || read.schema.isDefined || isGiven) read
     else {
       val columns = ProtobufSchemas.columnsOfFile(read.value).fold(
         reason => throw Errors.invalidSchema(s"option '${name(read.value)}': $reason"),
@@ -33,7 +33,7 @@ private[source] object ProtobufFiles {
   }
 
   private def loaded(side: SideFormat): SideFormat =
-    if (side.format != Format.Protobuf) side
+    if (side.format != Protobuf) side
     else {
       val path = side.options(ProtobufOptions.DescriptorFile).trim
       val conf = SparkSession.active.sessionState.newHadoopConf()

@@ -3,12 +3,10 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
-import io.github.dynamickafka.format.MetadataColumn
 import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   Decoding,
-  DecodingReader,
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
@@ -16,7 +14,6 @@ import io.github.dynamickafka.source.read.{
   SharedTaskReader,
   TaskDecoder
 }
-import io.github.dynamickafka.source.spark.{ClusterPartition, ClusterReader}
 
 /**
  * Creates the readers, on executors, for the partitions of a [[BatchPlanner]].
@@ -31,18 +28,6 @@ private[source] final class ReaderFactory(decoding: Option[Decoding]) extends Pa
         new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder)
       case task: SharedTask =>
         new SharedTaskReader(task, ConsumerPool.shared, ReadAhead.shared, SharedTaskReader.threads, decoder)
-      case p: ClusterPartition =>
-        val reader =
-          try new ClusterReader(p, p.reader.createReader(p.inner))
-          catch ClusterReader.naming(p)
-        decoder.fold[PartitionReader[InternalRow]](reader)(d =>
-          new DecodingReader(
-            reader,
-            d.rows(p.cluster, p.stream),
-            d.decoding.layout.has(MetadataColumn.Headers),
-            () => d.finish()
-          )
-        )
       case other =>
         throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
     }

@@ -5,8 +5,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.DeclaredSchema
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, FormatOptionsParser}
 import io.github.dynamickafka.format.registry.NewestSchemas
-import io.github.dynamickafka.format.{DeclaredSchema, FormatOptionSpecs, FormatOptionsParser}
 import io.github.dynamickafka.metadata.subject.StreamSubjects
 
 /** `schema=registry`: the columns are those of the newest schema of the subject, when a table is made. */

@@ -73,12 +73,12 @@ private[dynamickafka] final class AtomicFiles(folder: Path, hadoop: Configuratio
   def exists(path: Path): Boolean = manager.exists(path)
 
   /** What a folder contains; empty if there is none. */
-  def list(of: Path): Seq[FileStatus] =
-    try manager.list(of).toSeq
+  def list(path: Path): Seq[FileStatus] =
+    try manager.list(path).toSeq
     catch { case _: FileNotFoundException => Nil }
 
   /** The names in a folder; empty if there is none. */
-  def names(of: Path): Seq[String] = list(of).map(_.getPath.getName)
+  def names(path: Path): Seq[String] = list(path).map(_.getPath.getName)
 
   /** Deletes a file, or a folder with its content, if it exists. */
   def delete(path: Path): Unit = manager.delete(path)

@@ -10,8 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.config.Options._
-import io.github.dynamickafka.config.option.OptionName
 import io.github.dynamickafka.kafka.KafkaProperties
+import io.github.dynamickafka.option.OptionName
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy._
 
@@ -192,14 +192,6 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     assert(!properties.contains("auto.offset.reset") && !properties.contains("enable.auto.commit"))
   }
 
-  test("properties for Spark's source have its prefix") {
-    val options = resolve(Seq("groupIdPrefix" -> "team")).sparkOptions
-    assert(options("kafka.bootstrap.servers") == "blue:9092")
-    assert(options("groupIdPrefix") == "team-blue")
-    assert((options - "groupIdPrefix").keys.forall(_.startsWith("kafka.")))
-    assert(!resolve(Nil).sparkOptions.contains("groupIdPrefix"))
-  }
-
   test("group ids are equal only for equal properties of one cluster") {
     def group(options: (String, String)*) = resolve(options :+ ("kafka.group.id" -> "g")).client("group.id")
     assert(group().matches("g-blue-[0-9a-f]{8}"))
@@ -215,8 +207,7 @@ class ClusterPropertiesSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
 
   test("kafka.group.id replaces groupIdPrefix, and committed offsets are read from that very group") {
     val resolved = resolve(Seq("kafka.group.id" -> "g", "groupIdPrefix" -> "team"))
-    assert(!resolved.sparkOptions.contains("groupIdPrefix"))
-    assert(resolved.groupId.contains("g"))
+    assert(resolved.client("group.id").startsWith("g-blue-") && resolved.groupId.contains("g"))
   }
 
   test("clientIdPrefix sets the client ids of each cluster unless client.id is set") {

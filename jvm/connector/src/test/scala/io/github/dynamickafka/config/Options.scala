@@ -3,9 +3,9 @@ package io.github.dynamickafka.config
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.scalatest.Assertions._
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.format.options.ParsedFormats
 
 /** Options for tests: the required options of a query, plus those of the test. */
 object Options {
@@ -25,8 +25,5 @@ object Options {
   def reference(to: String): String = "$" + s"{$to}"
 
   /** The error that the body throws. */
-  def refused(attempt: => Any): DynamicKafkaIllegalArgumentException =
-    intercept[DynamicKafkaIllegalArgumentException] {
-      val _ = attempt
-    }
+  def refused(attempt: => Any): DynamicKafkaIllegalArgumentException = ParsedFormats.refused(attempt)
 }

@@ -4,7 +4,6 @@ import java.nio.file.{Files, Path}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.option.UnsupportedOptions
 import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -31,9 +30,8 @@ class OptionsDocSuite extends AnyFunSuite with TimeLimit {
   test("defaults of the clients and refused properties of source and sink are documented") {
     val defaults = ClientDefaults.consumerFetch ++ ClientDefaults.producerBatches
     defaults.foreach { case (name, value) => assert(OptionsDoc.render.contains(s"| `$name` | `$value` |")) }
-    Seq(UnsupportedOptions.OfSource, UnsupportedOptions.OfSink).flatMap(_.kafkaPropertyNames).foreach(
-      property =>
-        assert(OptionsDoc.render.contains(s"- `kafka.$property`"), property)
+    Seq(RefusedOptions.OfSource, RefusedOptions.OfSink).flatMap(_.kafkaPropertyNames).foreach(property =>
+      assert(OptionsDoc.render.contains(s"- `kafka.$property`"), property)
     )
   }
 }

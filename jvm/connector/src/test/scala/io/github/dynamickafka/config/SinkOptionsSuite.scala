@@ -152,6 +152,7 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("maxOffsetsPerTrigger", "5", "it is an option of the source, but this query writes"),
     ("failOnDataLoss", "false", "it is an option of the source, but this query writes"),
     ("clusterFailurePolicy", "skip", "it is an option of the source, but this query writes"),
+    ("parseErrors", "null", "it is an option of the source, but this query writes"),
     ("includeHeaders", "true", "always writes the column 'headers'"),
     // Spark's and Flink's options
     ("path", "/data", "'streamId'"),

@@ -6,8 +6,9 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.config.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.config.{SinkOptionSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.format.options.{Formats, WriteOptionSpecs}
+import io.github.dynamickafka.option.{FormatKey, OptionTable}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
 /** The table of Flink's options in docs/formats.md is complete, and says of each option what the code does. */
@@ -99,10 +100,10 @@ class FlinkOptionsSuite extends AnyFunSuite {
 
   private def isKnown(option: String): Boolean = tables.exists { table: OptionTable =>
     table.find(option).isDefined || FormatKey.of(option, table.formats).exists { key =>
-      Format.all.find(_.name == key.format).exists { format =>
-        FormatSetting.of(format).exists(_.named(key.option)) ||
+      Formats.registered.find(key.format).exists { format =>
+        format.settings.exists(_.named(key.option)) ||
         (format.hasRegistry && RegistryOptionSpecs.withoutPrefix(key.option).isDefined)
-      } || encode.WriteOptionSpecs.writesOnly(key)
+      } || WriteOptionSpecs.writesOnly(key)
     }
   }
 

@@ -213,13 +213,13 @@ class IdentityRulesSuite extends AnyFunSuite with TimeLimit {
   test("what has changed is judged when all partitions of the topic, or the cluster, have answered") {
     val start =
       reading(0 -> 5L, 1 -> 7L)().copy(draining = SortedMap("a" -> positions(("t", 0, 9L), ("t", 1, 9L))))
-    for ((id, kafkaId) <- Seq("T2" -> "K", "X" -> "K2")) {
-      val half = view(0 -> 30L)(id, kafkaId).copy(unanswered = Map(("t", 1) -> "partition has no leader"))
+    for ((id, kafkaId) <- Seq("T2" -> "K", "X" -> "K2"); end <- Seq(30L, 2L)) {
+      val half = view(0 -> end)(id, kafkaId).copy(unanswered = Map(("t", 1) -> "partition has no leader"))
       val found = next(start, Map("a" -> half), draining, ifReplaced = ReplacedClusterPolicy.Earliest)
       assert(found.losses.isEmpty && read(start, found).sameAs(start), id)
-      val whole = Map("a" -> view(0 -> 30L, 1 -> 3L)(id, kafkaId))
+      val whole = Map("a" -> view(0 -> end, 1 -> 3L)(id, kafkaId))
       val after = next(start, whole, draining, ifReplaced = ReplacedClusterPolicy.Earliest)
-      assert(ranges(start, after) == Seq((0, 0L, 30L), (1, 0L, 3L)))
+      assert(ranges(start, after) == Seq((0, 0L, end), (1, 0L, 3L)))
     }
     val half = view(0 -> 30L)("T2").copy(unanswered = Map(("t", 1) -> "partition has no leader"))
     assert(read(away, next(away, Map("a" -> half))) == away)

@@ -15,10 +15,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SinkOptions}
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, DynamicKafkaRuntimeException}
+import io.github.dynamickafka.format.avro.AvroConfluent
 import io.github.dynamickafka.format.registry.NewestSchemas
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving, servingFrom}
 import io.github.dynamickafka.schemaregistry.{RegistryServer, Subject, WireFormat}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
@@ -70,7 +71,7 @@ class RegistryRecordsSuite extends AnyFunSuite with TimeLimit {
 
   private def latest(server: RegistryServer, subject: String): Schema = {
     val found = NewestSchemas.first(
-      io.github.dynamickafka.format.Format.AvroConfluent,
+      AvroConfluent,
       Seq(Subject(server.settings(), subject))
     )
     new Schema.Parser().parse(found.avro.get)

@@ -57,7 +57,9 @@ class RegistryWritesSuite extends SinkTest {
               query.processAllAvailable()
               all(topic => Seq(Entry("red", red, topic).in("registry.url" -> three.url)))
               t.service.awaitAnswers()
-              insert(4, 5, "'red'")
+              // Without a catalog.
+              val late = spark.range(4, 5).selectExpr("id", "concat('n', id) AS name", "'red' AS cluster")
+              t.save(late, "streamId" -> "orders", "format" -> "metadata")
               eventually {
                 query.processAllAvailable()
                 assert(ids(t, "copies") == Set("blue" -> 1, "green" -> 100, "red" -> 200))

@@ -1,64 +1,28 @@
 package io.github.dynamickafka.source
 
-import java.nio.file.Files
 import java.util.concurrent.CompletableFuture
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
-
-import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.report.QueryReporter
-import io.github.dynamickafka.source.spark.SparkKafkaSource
-import io.github.dynamickafka.source.trigger.TopologyFeed
-import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.source.cluster.ScriptedCluster
+import io.github.dynamickafka.topology.Topology
 
 /** The first run of a query with `Trigger.AvailableNow`, whose start needs the offsets of all clusters already. */
 class FirstAvailableNowSuite extends SourceTest {
 
   private final class Run extends AutoCloseable {
-    val kafka: ScriptedCluster = ScriptedCluster.led(1)
-    val service = new EntryService
-    service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t")))
-    private val source = SparkKafkaSource.find()
-    // All cluster ids lead to the one scripted cluster.
-    private val options = Options.parse("allowDuplicateClusters" -> "true")
-    val watcher = MetadataWatcher(
-      service,
-      Subscription.Ids(Seq("orders")),
-      DiscoveryOptions(20L, 100000, 600000L, allowMissingStreams = false),
-      "test"
-    )
-    private val feed = new TopologyFeed(watcher, () => None)
-    private val streams = new ClusterStreams(
-      (id, config) => new ClusterStream(id, config, source, "path", Clock.System, _ => kafka.connect()),
-      skipUnreachable = false,
-      failureTimeoutMs = -1,
-      Clock.System
-    )
-    private val path = Files.createTempDirectory("first").toUri.toString
-    private val stream = new DynamicMicroBatchStream(
-      options,
-      feed,
-      streams,
-      new SourceCheckpoint(path, new Configuration),
-      BatchPlanner(options, source),
-      new QueryReporter(commits = false, path, streams, feed, Clock.System),
-      Clock.System
-    )
+    private val scripted = new ScriptedRun
+    val kafka: ScriptedCluster = scripted.kafka
+    val service: EntryService = scripted.service
+    val watcher: MetadataWatcher[Topology] = scripted.watcher
 
     def begin(): CompositeOffset = {
-      stream.prepareForTriggerAvailableNow()
-      stream.initialOffset().asInstanceOf[CompositeOffset]
+      scripted.stream.prepareForTriggerAvailableNow()
+      scripted.begin()
     }
-    def next(start: CompositeOffset): CompositeOffset =
-      stream.latestOffset(start, ReadLimit.allAvailable()).asInstanceOf[CompositeOffset]
+    def next(start: CompositeOffset): CompositeOffset = scripted.nextWithoutLimit(start)
 
-    override def close(): Unit = stream.stop()
+    override def close(): Unit = scripted.close()
   }
 
   private def run(body: Run => Any): Unit = {

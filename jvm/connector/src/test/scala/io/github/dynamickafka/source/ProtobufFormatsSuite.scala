@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.format.decode.ProtobufSides
+import io.github.dynamickafka.format.protobuf.ProtobufSides
 import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
 import io.github.dynamickafka.testkit.KafkaCluster
 

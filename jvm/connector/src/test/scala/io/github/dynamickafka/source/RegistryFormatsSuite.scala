@@ -10,7 +10,7 @@ import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
 import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.format.decode.RandomAvro
+import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.schemaregistry.{RegistryServer, WireFormat}
 import io.github.dynamickafka.testkit.KafkaCluster
 

@@ -178,6 +178,15 @@ class RegistrySchemasSuite extends AnyFunSuite with TimeLimit {
         assert(columns(document(s""", "registry": "${own.url}"""", "")) == wide)
         assert(alpha.requests.size == before)
         assert(columns(document("", s""", "registry": "${own.url}"""")) == wide)
+        // Without a catalog.
+        def byMetadata(document: String) = {
+          val options = Map("metadataService" -> "static", "metadataService.document" -> document)
+          SourceTest.spark.readStream.format("dynamic-kafka").options(options)
+            .options(Map("streamIds" -> "orders", "format" -> "metadata", "metadataColumns" -> ""))
+            .load().schema.toDDL
+        }
+        assert(byMetadata(document("", "")) == "id BIGINT")
+        assert(byMetadata(document("", s""", "registry": "${own.url}"""")) == wide)
         // A stream whose format has none.
         assert(columns(document("", ""), "plain", setting) == "a INT")
         val e = refused(columns(document("", """, "registry": {"ur": "secret"}""")))

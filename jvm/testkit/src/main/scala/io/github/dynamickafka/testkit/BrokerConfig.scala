@@ -76,6 +76,8 @@ private[testkit] final case class BrokerConfig(
     // On a busy machine the controllers must not elect another active one again and again.
     "controller.quorum.fetch.timeout.ms" -> "5000",
     "controller.quorum.request.timeout.ms" -> "5000",
+    // Nor may a broker give up, after Kafka's 60 s, because the disk or the other controllers are slow to start.
+    "initial.broker.registration.timeout.ms" -> KafkaCluster.StartPatience.toMillis.toString,
     // This delay is only useful with several members.
     "group.initial.rebalance.delay.ms" -> "0"
     // transaction.abort.timed.out.transaction.cleanup.interval.ms is not lowered from Kafka's 10 s: it also determines

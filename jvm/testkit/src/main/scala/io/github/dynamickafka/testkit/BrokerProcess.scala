@@ -3,8 +3,9 @@ package io.github.dynamickafka.testkit
 import java.lang.ProcessBuilder.Redirect
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, NoSuchFileException, Path, Paths}
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{TimeUnit, TimeoutException}
 
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -80,7 +81,13 @@ private[testkit] final class BrokerProcess(name: String) {
     reaper.dismiss()
   }
 
-  def failure(what: String): BrokerFailure = new BrokerFailure(s"broker $name $what", logTail)
+  def failure(what: String): BrokerFailure = new BrokerFailure(s"broker $name $what", logTail(4000))
+
+  /** With the threads of the process, if it can still print them. */
+  def silence(what: String): BrokerFailure = {
+    printThreads()
+    new BrokerFailure(s"broker $name $what", logTail(40000))
+  }
 
   private def write(config: BrokerConfig): Unit = {
     Files.write(properties, config.lines(folder.resolve("data")).asJava)
@@ -124,7 +131,14 @@ private[testkit] final class BrokerProcess(name: String) {
     stat.substring(stat.lastIndexOf(')') + 2).startsWith("T")
   }
 
-  private def logTail: String =
-    try new String(Files.readAllBytes(log), UTF_8).takeRight(4000)
+  private def printThreads(): Unit = {
+    signal("QUIT")
+    try Poll.until(s"the threads of $name", patience = 10.seconds)(logTail(40000).contains("JNI global refs"))
+    // The process is stopped, or hangs as a whole.
+    catch { case _: TimeoutException => () }
+  }
+
+  private def logTail(characters: Int): String =
+    try new String(Files.readAllBytes(log), UTF_8).takeRight(characters)
     catch { case _: NoSuchFileException => "(there is no log)" }
 }

@@ -317,7 +317,7 @@ final class KafkaCluster private (
     // A broker that cannot start exits; on a busy machine, the start may take long.
     def requireAlive(): Unit =
       started.find(!_.isAlive).foreach(node => throw node.failure("ended while it started"))
-    Poll.until(started.map(_.failure("did not listen").getMessage).mkString("\n"), patience = 3.minutes) {
+    Poll.until(silentNodes(started), patience = KafkaCluster.StartPatience) {
       requireAlive()
       started.forall(_.isListening)
     }
@@ -326,6 +326,13 @@ final class KafkaCluster private (
     // Another process may listen on a port of a broker that has not exited yet.
     requireAlive()
   }
+
+  /** The logs of all nodes, with the threads of those that do not listen. */
+  private def silentNodes(started: Seq[KafkaNode]): String =
+    started.map { node =>
+      val failure = if (node.isListening) node.failure("listens") else node.silence("did not listen")
+      failure.getMessage
+    }.mkString("\n")
 
   private def opened[A <: AutoCloseable](client: A): A = {
     clients.add(client)
@@ -337,6 +344,9 @@ object KafkaCluster {
 
   /** The user of clients with [[Security.MutualTls]]. */
   val TlsUser: String = Certificates.ClientName
+
+  /** How long a broker may take to listen: a disk of a busy machine may stand still for a minute. */
+  private[testkit] val StartPatience: FiniteDuration = 5.minutes
 
   /**
    * Starts a cluster and returns when it is ready.

@@ -92,4 +92,6 @@ final class KafkaNode private[testkit] (
   private[testkit] def delete(): Unit = process.delete()
 
   private[testkit] def failure(what: String): BrokerFailure = process.failure(what)
+
+  private[testkit] def silence(what: String): BrokerFailure = process.silence(what)
 }

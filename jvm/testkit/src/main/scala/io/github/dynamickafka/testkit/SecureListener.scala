@@ -29,7 +29,8 @@ private[testkit] final class SecureListener(security: Security, certificates: Ce
     case _: Security.MutualTls => Map("ssl.client.auth" -> "required")
     case _: Security.Scram => Map(
         "sasl.enabled.mechanisms" -> Mechanism,
-        s"listener.name.client.${Mechanism.toLowerCase}.sasl.jaas.config" -> s"$LoginModule required;"
+        s"listener.name.client.${Mechanism.toLowerCase}.sasl.jaas.config" -> s"$LoginModule required;",
+        "delegation.token.secret.key" -> "secret-of-tokens"
       )
   }
 

@@ -150,6 +150,15 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
     assert(failure.getMessage.contains("num.io.threads"))
   }
 
+  test("a broker that does not listen reports its threads") {
+    val cluster = KafkaCluster.start("silent")
+    try {
+      val text = cluster.nodes.head.silence("did not listen").getMessage
+      assert(text.contains("broker silent did not listen"))
+      assert(text.contains("data-plane-kafka-request-handler"))
+    } finally cluster.stop()
+  }
+
   test("clusters start in parallel, and all are stopped if one fails") {
     var lonely: Option[KafkaCluster] = None
     val failure = intercept[IllegalStateException] {

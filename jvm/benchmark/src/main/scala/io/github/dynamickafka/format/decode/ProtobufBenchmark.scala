@@ -16,8 +16,8 @@ import org.sparkproject.spark_core.protobuf.DescriptorProtos.{
 import org.sparkproject.spark_core.protobuf.Descriptors.{Descriptor, FieldDescriptor, FileDescriptor}
 import org.sparkproject.spark_core.protobuf.DynamicMessage
 
-import io.github.dynamickafka.format.protobuf.{ProtobufOptions, ProtobufSchemas}
-import io.github.dynamickafka.format.{Format, SideFormat, SideLayout}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufDecoder, ProtobufOptions, ProtobufSchemas}
+import io.github.dynamickafka.format.{DecodedValues, SideFormat, SideLayout}
 
 /**
  * Measures the decoder of Protobuf beside the `DynamicMessage` of Java's library, here the copy inside Spark's core, whose fields
@@ -105,7 +105,7 @@ object ProtobufBenchmark {
   private def product(records: Records, message: Descriptor): Array[Byte] => Any = {
     val set = FileDescriptorSet.newBuilder().addFile(message.getFile.toProto).build().toByteArray
     val format = SideFormat(
-      Format.Protobuf,
+      Protobuf,
       Map(ProtobufOptions.MessageName -> "Record"),
       descriptor = Some(ArraySeq.unsafeWrapArray(set))
     )

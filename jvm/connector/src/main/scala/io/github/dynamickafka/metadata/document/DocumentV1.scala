@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import io.github.dynamickafka.config.option.OffsetsParser
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 
 /** The document format of this connector, version 1: `version`, `clusters` with their properties, and `streams`. */

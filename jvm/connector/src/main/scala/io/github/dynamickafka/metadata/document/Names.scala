@@ -2,7 +2,7 @@ package io.github.dynamickafka.metadata.document
 
 import java.util.regex.{Pattern, PatternSyntaxException}
 
-import io.github.dynamickafka.config.option.{ClusterKeys, Suggestions}
+import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 
 /** Rules for names, and suggestions for misspelled names. */
 private[dynamickafka] object Names {

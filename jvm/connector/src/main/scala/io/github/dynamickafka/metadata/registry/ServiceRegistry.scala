@@ -5,8 +5,8 @@ import java.util.UUID
 import scala.collection.mutable
 
 import io.github.dynamickafka.config.MetadataServiceSpec
-import io.github.dynamickafka.config.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
 
 /**
  * Metadata service objects that users created. Options of a data source are strings, so a service is passed as a

@@ -3,7 +3,7 @@ package io.github.dynamickafka.metadata.resolve
 import scala.collection.immutable.SortedSet
 import scala.jdk.CollectionConverters._
 
-import io.github.dynamickafka.config.option.OffsetsParser
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}

@@ -3,6 +3,7 @@ package io.github.dynamickafka.metadata.service
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.time.Clock
 
 /**
  * Reads the streams from a YAML or JSON file. Each call reads the file again, so that a change takes effect at the next
@@ -23,7 +24,7 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   def this(path: String, ttlMs: Long) = this(path, ttlMs, new Configuration)
   def this(path: String) = this(path, 0L)
 
-  private val file = new SettledFile(path, hadoopConf)
+  private val file = new SettledFile(path, hadoopConf, Clock.System)
   private val cache = new TtlCache[MetadataDocument](ttlMs)
 
   override protected def document(): MetadataDocument =

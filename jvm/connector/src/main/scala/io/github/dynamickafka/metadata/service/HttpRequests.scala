@@ -6,7 +6,8 @@ import java.net.{URI, URISyntaxException}
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{AddressText, Redaction, SecretReferences}
+import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /**
  * Creates the requests of a metadata service. The constructor checks the address and the names of headers

@@ -7,7 +7,7 @@ import scala.jdk.StreamConverters._
 import scala.util.Try
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{AddressText, Redaction}
+import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /** Finds JDBC drivers, including those in jars that Spark adds at runtime. */
 private[metadata] object JdbcDrivers {

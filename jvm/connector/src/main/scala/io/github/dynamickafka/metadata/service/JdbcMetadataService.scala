@@ -10,8 +10,9 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.kafka.{AddressText, Redaction, SecretReferences}
+import io.github.dynamickafka.kafka.SecretReferences
 import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.redaction.{AddressText, Redaction}
 import io.github.dynamickafka.time.Clock
 
 /**

@@ -1,8 +1,8 @@
 package io.github.dynamickafka.metadata.service
 
-import io.github.dynamickafka.config.option.{OptionName, OptionSpec, Suggestions}
 import io.github.dynamickafka.config.{MetadataServiceSpec, ServiceOptions}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{OptionName, OptionSpec, Suggestions}
 
 /**
  * The `metadataService.*` options of a service that comes with the connector. Names are compared without regard to

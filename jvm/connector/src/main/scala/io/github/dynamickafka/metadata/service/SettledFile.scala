@@ -4,7 +4,6 @@ import java.io.{File, FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.attribute.BasicFileAttributes
 import java.nio.file.{Files, Paths}
-import java.util.concurrent.TimeUnit
 
 import scala.annotation.tailrec
 import scala.util.Try
@@ -19,12 +18,12 @@ import io.github.dynamickafka.time.Clock
  *
  * Half of a YAML document can be a valid document with fewer clusters. So a recently modified file is accepted only if
  * a second read after a pause returns the same content. What may be the document before without its end, or nothing at all,
- * is accepted only if it stays the same for a second: a writer may pause for longer than that pause on a busy machine, and
- * clusters that are missing are removed from queries. If the file is modified continuously, it is accepted only if
+ * is accepted only if it stays the same for a second, however old the file is by the clock of its file system: a writer may pause for
+ * longer than that pause on a busy machine, and clusters that are missing are removed from queries. If the file is modified continuously, it is accepted only if
  * its writer replaces the file, which leaves a complete file each time, and not if its writer modifies the file in
  * place.
  */
-private[metadata] final class SettledFile(location: String, conf: Configuration) {
+private[metadata] final class SettledFile(location: String, conf: Configuration, clock: Clock) {
   import SettledFile._
 
   private val path = pathOf(location)
@@ -56,19 +55,23 @@ private[metadata] final class SettledFile(location: String, conf: Configuration)
     val sameNow = if (now.exists(n => before.exists(n.same))) same + 1 else 0
     val replaced = now.exists(n => before.exists(n.replaces))
     now match {
-      case Some(l) if l.steady && (l.old || sameNow >= enough(l) || believed.exists(l.has)) => l.content
+      case Some(l) if l.steady && (believed.exists(l.has) || sameNow >= enough(l) || isOld(l)) => l.content
       case Some(l) if replaced && replacements + 1 >= Replacements => l.content
       case None if believed.isEmpty || left == 0 =>
         throw new FileNotFoundException(s"file $path does not exist")
       case _ if left == 0 => throw new IOException(s"file $path is modified continuously")
       case _ =>
-        TimeUnit.MILLISECONDS.sleep(BetweenLooksMs)
+        clock.pauseMs(BetweenLooksMs)
         settled(left - 1, now, sameNow, if (replaced) replacements + 1 else replacements)
     }
   }
 
-  private def enough(l: Look): Int =
-    if (l.content.isEmpty || believed.exists(l.isBeginningOf)) SameIfCut else 1
+  private def enough(l: Look): Int = if (mayBeCut(l)) SameIfCut else 1
+
+  private def mayBeCut(l: Look): Boolean = l.content.isEmpty || believed.exists(l.isBeginningOf)
+
+  private def isOld(l: Look): Boolean =
+    !mayBeCut(l) && clock.currentTimeMillis() - l.after.modified >= OldMs
 
   /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
   private def look(): Option[Look] =
@@ -103,7 +106,7 @@ private object SettledFile {
   /** A file that was not modified for this time is considered complete. */
   private val OldMs = 1000L
 
-  /** As long as [[OldMs]], which depends on the clock of the file system. */
+  /** As long as [[OldMs]], by the clock of this process. */
   private val SameIfCut = (OldMs / BetweenLooksMs).toInt
 
   /** An editor may replace the file and then write into it, but not this often. */
@@ -114,7 +117,6 @@ private object SettledFile {
 
   private final case class Look(content: Array[Byte], before: Stamp, after: Stamp) {
     def steady: Boolean = before == after && content.length.toLong == after.length
-    def old: Boolean = Clock.System.currentTimeMillis() - after.modified >= OldMs
     def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
     def isBeginningOf(other: Array[Byte]): Boolean =
       content.length < other.length &&

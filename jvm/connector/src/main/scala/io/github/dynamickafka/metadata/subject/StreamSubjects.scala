@@ -1,9 +1,6 @@
 package io.github.dynamickafka.metadata.subject
 
-import java.{util => ju}
-
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
 import org.apache.hadoop.conf.Configuration
 
@@ -15,11 +12,12 @@ import io.github.dynamickafka.config.{
   Subscription
 }
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.format.{Format, FormatOptions}
+import io.github.dynamickafka.metadata.ClusterMetadata
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.resolve.AnswerCheck
-import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.schemaregistry.{RegistryOptionSpecs, Subject}
 
 /**
@@ -45,7 +43,8 @@ private[dynamickafka] final class StreamSubjects(
       discovery: DiscoveryOptions,
       hadoop: Configuration
   ): Seq[Subject] = {
-    val streams = answer(service, subscription, discovery, hadoop)
+    val streams =
+      DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
     val all = for {
       stream <- streams
       (id, cluster) <- stream.getClusterMetadataMap.asScala.toSeq if cluster.state != ClusterMetadata.Removed
@@ -74,42 +73,4 @@ private[dynamickafka] object StreamSubjects {
     RegistryOptionSpecs.Subject.name,
     s"set it to the subject of the schema, because a topic pattern does not name one, or set '${FormatOptionSpecs.Schema.name}'."
   )
-
-  private def answer(
-      options: ServiceOptions,
-      subscription: Subscription,
-      discovery: DiscoveryOptions,
-      hadoop: Configuration
-  ): Seq[KafkaStream] = {
-    val service = new Remembering(MetadataServices.create(options, hadoop))
-    val once = discovery.copy(intervalMs = -1)
-    Using.resource(MetadataWatcher(service, subscription, once, options.name)) { watcher =>
-      // Repeats calls that fail, and checks the answer.
-      val _ = watcher.awaitFirst()
-    }
-    subscription match {
-      case Subscription.Ids(ids) => ids.flatMap(service.answer.get)
-      case pattern => service.answer.toSeq.sortBy(_._1).collect { case (id, s) if pattern.includes(id) => s }
-    }
-  }
-
-  /** Keeps the answer of a service with its order, which a topology does not have. */
-  private final class Remembering(service: KafkaMetadataService) extends KafkaMetadataService {
-    @volatile var answer: Map[String, KafkaStream] = Map.empty
-
-    override def getAllStreams(): ju.Set[KafkaStream] = {
-      val all = service.getAllStreams()
-      answer = all.asScala.map(s => s.streamId -> s).toMap
-      all
-    }
-
-    override def describeStreams(ids: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-      val found = service.describeStreams(ids)
-      answer = found.asScala.toMap
-      found
-    }
-
-    override def isClusterActive(cluster: String): Boolean = service.isClusterActive(cluster)
-    override def close(): Unit = service.close()
-  }
 }

@@ -15,8 +15,9 @@ import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uui
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
-import io.github.dynamickafka.kafka.{ClientDefaults, Redaction}
+import io.github.dynamickafka.kafka.ClientDefaults
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Reads the streams from a compacted Kafka topic with one partition. The key of a record is a stream id. Its value is a document

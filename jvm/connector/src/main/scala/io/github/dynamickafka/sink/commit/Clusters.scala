@@ -5,7 +5,8 @@ import java.util.concurrent.{Callable, ExecutionException, ExecutorService, Exec
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.config.ProducerProperties
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction, TransactionTimeLimits}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, TransactionTimeLimits}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.sink.journal.JournalEntry
 
 /**
@@ -58,11 +59,16 @@ private[sink] final class Clusters(
   /** Those that the query writes to, without those that are left out. */
   def ids: Seq[String] = synchronized(current.keys.filter(id => written(id) && !avoided(id)).toSeq.sorted)
 
+  /** Whether the cluster is in the metadata or in a decision, and not left out. */
+  def isKnown(id: String): Boolean = synchronized(current.contains(id) && !avoided(id))
+
   /** Kafka's ids of topics when they were last looked at, by cluster id. */
   def topicIds: Map[String, Map[String, String]] = synchronized(topics)
 
   def learnTopics(ids: Map[String, Map[String, String]]): Unit = synchronized {
-    ids.foreach { case (cluster, of) => topics += cluster -> (topics.getOrElse(cluster, Map.empty) ++ of) }
+    ids.foreach { case (cluster, found) =>
+      topics += cluster -> (topics.getOrElse(cluster, Map.empty) ++ found)
+    }
   }
 
   /** Asks a cluster for the ids of these topics. */

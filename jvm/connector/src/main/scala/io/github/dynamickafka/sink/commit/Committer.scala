@@ -6,7 +6,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings, Redaction}
+import io.github.dynamickafka.kafka.{ClusterFailure, ProducerSettings}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.time.{Backoff, Clock}
@@ -196,8 +197,8 @@ private[commit] object Lots {
     val byCluster = transactions.groupBy(_.cluster)
     val most = math.min(MostOfCluster, math.max(1, MostOfAll / math.max(1, byCluster.size)))
     byCluster.values.toSeq.flatMap { ofCluster =>
-      val lanes = math.min(most, math.max(UsualOfCluster, divided(ofCluster.size, UsualSize)))
-      ofCluster.grouped(math.max(SmallestSize, divided(ofCluster.size, lanes)))
+      val producers = math.min(most, math.max(UsualOfCluster, divided(ofCluster.size, UsualSize)))
+      ofCluster.grouped(math.max(SmallestSize, divided(ofCluster.size, producers)))
     }
   }
 

@@ -114,7 +114,7 @@ private[commit] object RecreatedTopics {
       before: Map[String, Map[String, String]],
       now: Map[String, Map[String, String]]
   ): Option[String] = t.topics.find { topic =>
-    def id(of: Map[String, Map[String, String]]) = of.get(t.cluster).flatMap(_.get(topic))
+    def id(ids: Map[String, Map[String, String]]) = ids.get(t.cluster).flatMap(_.get(topic))
     id(before).exists(known => id(now).exists(_ != known))
   }
 

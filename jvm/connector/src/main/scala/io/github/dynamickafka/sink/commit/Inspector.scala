@@ -24,8 +24,8 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
         t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
       ),
       seen.collect { case (id, Right(Seen(Some(kafkaId), _, _, _))) => id -> kafkaId },
-      seen.collect { case (id, Right(told)) => id -> told.inSyncWritten },
-      seen.collect { case (id, Right(told)) => id -> told.topicIds },
+      seen.collect { case (id, Right(answer)) => id -> answer.inSyncWritten },
+      seen.collect { case (id, Right(answer)) => id -> answer.topicIds },
       transactions.flatMap(t =>
         seen(t.cluster).toOption.flatMap(_.partitions(t.transactionalId)).map(t -> _)
       ).toMap

@@ -27,7 +27,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.kafka.TopicLimits
+import io.github.dynamickafka.redaction.Redaction
 
 /**
  * Asks with Kafka's admin client.
@@ -58,11 +59,13 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   }
 
   override def topicLimits(topics: Set[String]): Map[String, TopicLimits] = {
-    val of = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
-    admin.describeConfigs(of.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
+    val resources = topics.map(topic => new ConfigResource(ConfigResource.Type.TOPIC, topic) -> topic).toMap
+    admin.describeConfigs(resources.keySet.asJava).values.asScala.toMap.flatMap { case (resource, asked) =>
       try {
         val config = get(asked, math.min(timeoutMs, LongestLimitsMs))
-        Some(of(resource) -> TopicLimits(name => Option(config.get(name)).flatMap(c => Option(c.value))))
+        Some(resources(resource) -> TopicLimits(name =>
+          Option(config.get(name)).flatMap(c => Option(c.value))
+        ))
       } catch { case _: UnknownTopicOrPartitionException | _: AuthorizationException => None }
     }
   }
@@ -80,18 +83,18 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
   override def look(transactionalIds: Seq[String], topics: Set[String]): Seen = {
     val cluster = admin.describeCluster().clusterId()
     val described = admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap
-    val told = admin.describeTransactions(transactionalIds.asJava)
+    val transactions = admin.describeTransactions(transactionalIds.asJava)
     val known = transactionalIds.flatMap { id =>
-      try Some(id -> get(told.description(id), lookMs))
+      try Some(id -> get(transactions.description(id), lookMs))
       catch { case _: TransactionalIdNotFoundException => None }
     }
-    val there = described.flatMap { case (topic, asked) => description(asked).map(topic -> _) }
+    val existing = described.flatMap { case (topic, asked) => description(asked).map(topic -> _) }
     Seen(
       Option(get(cluster, lookMs)).filter(_.nonEmpty),
       known.toMap,
-      there.flatMap((inSync _).tupled),
+      existing.flatMap((inSync _).tupled),
       // Brokers before Kafka 2.8 have no ids of topics.
-      there.collect {
+      existing.collect {
         case (topic, found) if found.topicId != Uuid.ZERO_UUID => topic -> found.topicId.toString
       }
     )

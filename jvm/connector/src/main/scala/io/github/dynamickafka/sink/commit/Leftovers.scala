@@ -14,10 +14,11 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
  * Those of this run, which only this run could decide, always. Those of earlier runs on the same journal only while no
  * later run has claimed it, which may be committing what an earlier run decided. Never those of later runs.
  *
+ * @param names the ids of this run
  * @param journal None: there is none
  */
 private[commit] final class Leftovers(
-    name: TransactionName,
+    names: () => TransactionName,
     claim: Claim,
     journal: Option[Journal],
     clusters: Clusters
@@ -27,10 +28,17 @@ private[commit] final class Leftovers(
   private val ofEarlier = new Sweeps(Sweeps.Most)
   private val own = new Sweeps(0)
 
+  // Of a job that has ended without giving it up.
+  private var formerSlot: Option[String] = None
+
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
 
-  def ofEarlierRuns(): Unit = abortEarlier(asked)
+  /** Called before this run uses a slot. */
+  def ofEarlierRuns(): Unit = {
+    formerSlot = journal.filter(_ => names().isJob).flatMap(_.formerSlot())
+    abortEarlier(asked)
+  }
 
   def ofThisRun(): Unit = abortOwn(asked)
 
@@ -61,9 +69,13 @@ private[commit] final class Leftovers(
 
   // This driver may have been paused since it claimed the journal.
   private def abortEarlier(ids: Seq[String]): Unit =
-    abort(ids, _ < claim.generation, () => journal.foreach(_.checkClaim(claim)))
+    abort(
+      ids,
+      id => !names().isOwn(id) && (names().isOfEarlier(id) || formerSlot.exists(TransactionName.isOf(_, id))),
+      () => journal.foreach(_.checkClaim(claim))
+    )
 
-  private def abortOwn(ids: Seq[String]): Unit = abort(ids, _ == claim.generation, () => ())
+  private def abortOwn(ids: Seq[String]): Unit = abort(ids, names().isOwn, () => ())
 
   /** Aborts transactions of this run that are not decided. */
   def abort(batch: Long, transactions: Seq[Prepared]): Unit = {
@@ -76,13 +88,12 @@ private[commit] final class Leftovers(
   }
 
   /** On all clusters at once, because one that does not respond takes as long as a request may take. */
-  private def abort(ids: Seq[String], generations: Long => Boolean, check: () => Unit): Unit = {
+  private def abort(ids: Seq[String], isLeft: String => Boolean, check: () => Unit): Unit = {
     val answered = clusters.each(ids) { cluster =>
       guarded(s"Searching for transactions that are left open on Kafka cluster '$cluster' failed") {
         // Read again for each cluster: what is decided meanwhile must be kept.
         val kept = journal.flatMap(_.newest()).toSeq.flatMap(_._1.transactions).map(_.transactionalId).toSet
-        val left =
-          clusters.ask(cluster)(_.open(id => name.generationOf(id).exists(generations) && !kept(id)))
+        val left = clusters.ask(cluster)(_.open(id => isLeft(id) && !kept(id)))
         if (left.nonEmpty) {
           check()
           log.info(

@@ -48,18 +48,18 @@ private[sink] object Verdict {
           "Kafka does not know its id, for example because it has expired ('transactional.id.expiration.ms', 7 days by " +
             "default), which happens to committed and to aborted transactions"
         )
-      case (None, Some(told)) =>
-        val epoch = told.producerEpoch
+      case (None, Some(found)) =>
+        val epoch = found.producerEpoch
         val prepared = epoch == transaction.epoch.toInt
         // Newer brokers and clients increment the epoch at the end of a transaction (KIP-890), as a timeout does.
-        val same = told.producerId == transaction.producerId && (prepared || epoch == transaction.epoch + 1)
+        val same = found.producerId == transaction.producerId && (prepared || epoch == transaction.epoch + 1)
         def text =
-          s"its state in Kafka is ${told.state} with producer ${told.producerId}, epoch $epoch; it was prepared by " +
+          s"its state in Kafka is ${found.state} with producer ${found.producerId}, epoch $epoch; it was prepared by " +
             s"producer ${transaction.producerId}, epoch ${transaction.epoch}"
-        told.state match {
+        found.state match {
           case PREPARE_COMMIT | COMPLETE_COMMIT if same => Outcome.Committed
           case ONGOING if same && prepared =>
-            told.topicPartitions.asScala.find(seen.leaderless).fold[Outcome](Outcome.Open)(p =>
+            found.topicPartitions.asScala.find(seen.leaderless).fold[Outcome](Outcome.Open)(p =>
               Outcome.Pending(Markers.noLeader(p))
             )
           case PREPARE_ABORT | COMPLETE_ABORT | PREPARE_EPOCH_FENCE if same => Outcome.Lost(text)

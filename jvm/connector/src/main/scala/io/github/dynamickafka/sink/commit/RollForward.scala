@@ -160,11 +160,11 @@ private[commit] object RollForward {
     )
 
   def partial(batch: Long, lost: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
-    Errors.partialCommit(batch, told(lost))
+    Errors.partialCommit(batch, text(lost))
 
   def undetermined(batch: Long, unknown: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
-    Errors.transactionUnknown(batch, told(unknown))
+    Errors.transactionUnknown(batch, text(unknown))
 
-  private def told(transactions: Seq[(Prepared, String)]): String =
+  private def text(transactions: Seq[(Prepared, String)]): String =
     transactions.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; ")
 }

@@ -6,6 +6,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.kafka.clients.admin.{TransactionDescription, TransactionState}
 import org.apache.kafka.common.TopicPartition
 
+import io.github.dynamickafka.kafka.TopicLimits
+
 /** The driver's requests about transactions to one cluster. Waits for the responses. */
 private[sink] trait TransactionAdmin {
 

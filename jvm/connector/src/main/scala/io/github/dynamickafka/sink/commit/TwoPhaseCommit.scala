@@ -26,6 +26,7 @@ import io.github.dynamickafka.time.Clock
  * For one run of a query, which calls [[recover]] once, and for each batch [[begin]], then [[commit]] or [[abort]]. Not
  * thread-safe, except for [[Clusters]].
  *
+ * @param slots the transactional ids of this run
  * @param claim the claim of this run on the journal
  * @param journal None: there is no location for a journal, so that after a failure of the driver during the commits,
  *                only a part of the job is committed
@@ -34,7 +35,7 @@ import io.github.dynamickafka.time.Clock
  * @param plans what the sources of the query have left out of its batches
  */
 private[sink] final class TwoPhaseCommit(
-    name: TransactionName,
+    slots: Slots,
     claim: Claim,
     journal: Option[Journal],
     job: Option[JobOrigin],
@@ -66,7 +67,7 @@ private[sink] final class TwoPhaseCommit(
   private val checks = new DecisionChecks(inspector, new RecreatedTopics(clusters), clock)
   private val decider =
     journal.map(new Decider(_, claim, clusters, committer, inspector, probe, () => deadline()))
-  private val leftovers = new Leftovers(name, claim, journal, clusters)
+  private val leftovers = new Leftovers(() => name, claim, journal, clusters)
 
   private var written: Option[JournalEntry] = None
   private var repeating: Option[LostParts] = None
@@ -83,6 +84,9 @@ private[sink] final class TwoPhaseCommit(
   /** The parts of the next batch that must be written, if not the whole batch. */
   def replay: Option[LostParts] = repeating
 
+  /** The transactional ids of the tasks, after [[recover]]. */
+  def name: TransactionName = slots.name
+
   /** A cluster that was not asked for leftovers responds again. */
   def sweepAgain(): Unit = leftovers.again()
 
@@ -93,10 +97,14 @@ private[sink] final class TwoPhaseCommit(
     repeating = found.replay
     committed = written.map(_.batch)
     leftovers.ofEarlierRuns()
+    slots.take()
   }
 
   /** Called before the tasks of a batch are started, after they are planned. */
-  def begin(): Unit = batchPlans.foreach(_.begin())
+  def begin(): Unit = {
+    slots.begin()
+    batchPlans.foreach(_.begin())
+  }
 
   /**
    * @param rows the number of rows that Spark has passed to the tasks
@@ -113,7 +121,7 @@ private[sink] final class TwoPhaseCommit(
       timeoutMs: String => Long,
       secondAttempts: Boolean = false,
       leftOut: Set[String] = Set.empty
-  ): Unit =
+  ): Unit = {
     if (committed.contains(batch)) checkDiscarded(batch, rows)
     else {
       val from = clock.nanoTime()
@@ -141,6 +149,8 @@ private[sink] final class TwoPhaseCommit(
       // its timeout.
       leftovers.afterBatch(transactions.map(_.cluster).toSet, secondAttempts || tasks.exists(_.retried))
     }
+    slots.ended(tasks.flatMap(_.prepared).headOption.map(_.cluster), tasks.forall(!_.retried))
+  }
 
   /** Rows are only discarded if they are those that are written. */
   private def checkDiscarded(batch: Long, rows: Long): Unit =
@@ -189,6 +199,9 @@ private[sink] final class TwoPhaseCommit(
       // Transactions of tasks that were killed right after their end, whose messages Spark drops.
       leftovers.ofThisRun()
     }
+
+  /** The run is over. */
+  def close(): Unit = slots.release()
 
   private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 }

@@ -16,10 +16,10 @@ private[sink] final case class BatchInput(digests: Map[String, String]) {
   def difference(now: BatchInput): Option[String] = {
     val differing = (digests.keySet ++ now.digests.keySet).toSeq.sorted
       .filter(file => digests.get(file) != now.digests.get(file))
-    def told(of: BatchInput, file: String) = of.digests.getOrElse(file, "no such file")
+    def shown(input: BatchInput, file: String) = input.digests.getOrElse(file, "no such file")
     Option.when(differing.nonEmpty)(
       differing.map(file =>
-        s"'$file' had SHA-256 ${told(this, file)} and now has ${told(now, file)}"
+        s"'$file' had SHA-256 ${shown(this, file)} and now has ${shown(now, file)}"
       ).mkString(
         ", "
       )

@@ -133,7 +133,7 @@ private[journal] final class Claims(
   }
 
   /** The last heartbeat of a run; None: it has never had to show itself, or has finished what it did. */
-  def beat(of: Claim): Option[String] = files.read(beats(of.generation))
+  def beat(claim: Claim): Option[String] = files.read(beats(claim.generation))
 
   private def deleteBefore(mine: Claim): Unit = generations().filter(_ < mine.generation).foreach { old =>
     files.delete(file(old))

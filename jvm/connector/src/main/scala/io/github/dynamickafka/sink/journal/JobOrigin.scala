@@ -15,11 +15,11 @@ private[sink] final case class JobOrigin(query: Option[String], input: BatchInpu
   def rows(count: Long): JobRows = JobRows(query, count)
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the decided rows are from elsewhere */
-  def check(journal: Journal, decided: JournalEntry): Unit = decided.job.foreach { of =>
-    if (of.query != query) conflict(
+  def check(journal: Journal, decided: JournalEntry): Unit = decided.job.foreach { written =>
+    if (written.query != query) conflict(
       journal,
       decided,
-      s"its rows were those of ${text(of.query)}, and now they are those of ${text(query, isOther = true)}"
+      s"its rows were those of ${text(written.query)}, and now they are those of ${text(query, isOther = true)}"
     )
     // The checkpoint of the query may not be known.
     if (decided.input != BatchInput.Empty && input != BatchInput.Empty)
@@ -30,8 +30,8 @@ private[sink] final case class JobOrigin(query: Option[String], input: BatchInpu
 
   /** The same for the number of rows, which is known after the job. */
   def checkCount(journal: Journal, decided: JournalEntry, count: Long): Unit =
-    decided.job.filter(_.rows != count).foreach(of =>
-      conflict(journal, decided, s"it had ${of.rows} rows, and now it has $count rows")
+    decided.job.filter(_.rows != count).foreach(written =>
+      conflict(journal, decided, s"it had ${written.rows} rows, and now it has $count rows")
     )
 }
 

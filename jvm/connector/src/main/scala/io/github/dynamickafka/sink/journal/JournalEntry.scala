@@ -86,9 +86,9 @@ private[sink] object JournalJson {
       val leftOut = root.putArray("leftOut")
       entry.leftOut.toSeq.sorted.foreach(leftOut.add)
     }
-    entry.job.foreach { of =>
-      val job = root.putObject("job").put("rows", of.rows)
-      of.query.foreach(job.put("streamingQuery", _))
+    entry.job.foreach { written =>
+      val job = root.putObject("job").put("rows", written.rows)
+      written.query.foreach(job.put("streamingQuery", _))
     }
     mapper.writeValueAsString(root)
   }

@@ -103,7 +103,7 @@ private[dynamickafka] object OperatorTool {
       Connections.CommitTimeoutMs,
       Clock.System,
       // Three intervals: a run shows itself after one, and may be slow.
-      () => Thread.sleep(3 * Claims.BeatMs)
+      () => Clock.System.pauseMs(3 * Claims.BeatMs)
     )
     val (entry, outcomes) = resolver(batch, how, user)
     val result = answer.putObject("result")

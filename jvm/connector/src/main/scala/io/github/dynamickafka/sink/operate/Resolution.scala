@@ -115,14 +115,14 @@ private[sink] object ResolutionPlan {
 
   /** Why the batch cannot be closed after all, given what has become of the transactions. */
   def left(how: Resolution, plan: ResolutionPlan, ended: Seq[(Prepared, Outcome)]): Seq[String] = {
-    def told(t: Prepared, outcome: Outcome) = outcome match {
+    def text(t: Prepared, outcome: Outcome) = outcome match {
       case Outcome.Lost(text) => s"${Decision.at(t)} is lost: $text"
       case Outcome.Unknown(text) => s"${Decision.at(t)}: $text"
       case Outcome.Pending(cause) => s"${Decision.at(t)} is not ended yet: ${cause.getClass.getSimpleName}"
       case other => s"${Decision.at(t)} is ${other.toString.toLowerCase(java.util.Locale.ROOT)}"
     }
     ended.collect {
-      case (t, outcome) if !plan.abandoned(t.cluster) && !suits(how, outcome) => told(t, outcome)
+      case (t, outcome) if !plan.abandoned(t.cluster) && !suits(how, outcome) => text(t, outcome)
     }
   }
 

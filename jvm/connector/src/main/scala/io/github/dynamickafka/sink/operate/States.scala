@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.operate
 
 import io.github.dynamickafka.error.FailureText
-import io.github.dynamickafka.kafka.Redaction
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.sink.commit.{Clusters, Outcome}
 import io.github.dynamickafka.sink.transaction.Prepared
 

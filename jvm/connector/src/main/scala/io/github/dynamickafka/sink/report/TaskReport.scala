@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.connector.write.WriterCommitMessage
 
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.transaction.TaskTransactions
 
 /** @param bytes of keys, values and headers, before they are compressed */

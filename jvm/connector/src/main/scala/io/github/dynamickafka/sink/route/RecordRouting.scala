@@ -9,6 +9,7 @@ import org.apache.kafka.common.header.Header
 import org.apache.kafka.common.header.internals.RecordHeader
 
 import io.github.dynamickafka.config.DeadLetterOptions
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.row.OutputRow
 
 /**
@@ -22,7 +23,6 @@ private[sink] final class RecordRouting(
     deadLetters: Option[DeadLetterOptions],
     refused: Option[String] = None
 ) {
-  import RecordRouting._
 
   /**
    * @param send sends a record to a cluster
@@ -63,8 +63,7 @@ private[sink] final class RecordRouting(
     )
 }
 
-private[sink] object RecordRouting {
-  type Record = ProducerRecord[Array[Byte], Array[Byte]]
+private[dynamickafka] object RecordRouting {
 
   /** The dead letter for a record that brokers of its cluster refuse; None if it is one already. Without its timestamp. */
   def letter(topic: String)(cluster: String, record: Record, reason: String): Option[(String, Record)] =

@@ -103,16 +103,18 @@ private[sink] final class Router(
       case Some(topic) if entry.has(topic) =>
         Right(Destination(entry.cluster, topic, entry.partitions(topic)))
       case Some(_) =>
-        Left(no(s"the topic does not belong to the stream, which has ${told(entry)} on this cluster"))
+        Left(no(s"the topic does not belong to the stream, which has ${topicsOf(entry)} on this cluster"))
       case None =>
         entry.only.map(topic => Destination(entry.cluster, topic, entry.partitions(topic)))
           .toRight(
-            no(s"the row has no value in a column 'topic', and the stream has ${told(entry)} on this cluster")
+            no(
+              s"the row has no value in a column 'topic', and the stream has ${topicsOf(entry)} on this cluster"
+            )
           )
     }
   }
 
-  private def told(entry: WriteEntry): String =
+  private def topicsOf(entry: WriteEntry): String =
     (entry.topics.keys ++ entry.pattern.map(p => s"topics that match '$p'")).mkString(", ")
 }
 

@@ -6,8 +6,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, SideSource}
-import io.github.dynamickafka.format.{Format, FormatOptionSpecs, FormatOptions}
+import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder}
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
+import io.github.dynamickafka.format.raw.Raw
+import io.github.dynamickafka.format.{FormatOptions, SideSource}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -136,7 +138,7 @@ private[dynamickafka] object InputColumns {
   def of(
       schema: StructType,
       caseSensitive: Boolean,
-      format: FormatOptions = FormatOptions()
+      format: FormatOptions = Formats.plain
   ): InputColumns = {
     def find(accepted: Seq[Accepted], prefix: String) = accepted.flatMap { case (name, (expected, accepts)) =>
       val same = schema.fields.zipWithIndex.filter { case (field, _) =>
@@ -171,7 +173,7 @@ private[dynamickafka] object InputColumns {
     }
 
   /** Whether keys and values are columns with bytes, as in Spark's Kafka sink, which ignores other columns. */
-  private def isPlain(format: FormatOptions) = format.value.format == Format.Raw && format.key.isEmpty
+  private def isPlain(format: FormatOptions) = format.value.format == Raw && format.key.isEmpty
 
   private def plain(schema: StructType, columns: Map[String, (Int, DataType)]): Encoding = {
     def of(name: String) = columns.get(name).map { case (i, dataType) => SideSource.Column(i, dataType) }

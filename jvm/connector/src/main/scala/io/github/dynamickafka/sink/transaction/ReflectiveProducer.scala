@@ -12,7 +12,7 @@ import org.apache.kafka.common.requests.FindCoordinatorRequest.CoordinatorType
 import org.apache.kafka.common.utils.{AppInfoParser, ProducerIdAndEpoch}
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
 
 /**

@@ -4,7 +4,7 @@ import org.apache.kafka.clients.producer.Callback
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 
 /**
  * A producer whose open transaction can be committed by another producer, in another process. No release of Kafka has a

@@ -3,31 +3,57 @@ package io.github.dynamickafka.sink.transaction
 /**
  * The transactional ids of one run of a query.
  *
- * They contain the id of the query; the journal, because a copied checkpoint has the same query; the generation of the
+ * First attempts of tasks use those of a slot, which the run has made, or has got from a run that had ended: brokers keep ids for
+ * days. Others use ids of this run alone, because an attempt that has failed may still run when the run ends.
+ *
+ * The ids of a run contain the id of the query; the journal, because a copied checkpoint has the same query; the generation of the
  * run, because tasks of earlier runs may still be running; the cluster, because two cluster ids may lead to one Kafka
  * cluster; and the task attempt, so that no attempt can fence the successful one. Of the batch number, they contain only
  * its parity: the next batch starts after this one is committed, so two sets of ids are sufficient, or a few more, see
- * [[IdSets]]. This limits the number of ids, which brokers keep for days.
+ * [[IdSets]]. This limits the number of ids.
  *
  * @param prefix `transactionalIdPrefix`
  * @param instance identifies the journal
  * @param generation grows with each start
+ * @param isJob whether other jobs, which have journals of their own, may get the slot: then its ids do not name this journal, whose
+ *              next run aborts what is open with the ids of earlier runs
+ * @param inherited the slot of a run that had ended; None: one of its own
  */
 private[sink] final case class TransactionName(
     prefix: String,
     queryId: String,
     instance: String,
-    generation: Long
+    generation: Long,
+    isJob: Boolean = false,
+    inherited: Option[String] = None
 ) {
   private def ofJournal: String = s"$prefix-$queryId-$instance-"
+  private def ofRun: String = s"$ofJournal$generation"
+
+  /** What the ids of first attempts begin with. */
+  def slot: String = inherited.getOrElse(if (isJob) s"$prefix-job-$instance-$generation" else ofRun)
 
   /** @param set the number of the set of ids */
-  def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String =
-    s"$ofJournal$generation-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
+  def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
+    val base = if (stageAttempt + attempt == 0) slot else ofRun
+    s"$base-$cluster-$set.${epoch % 2}-$partition-$stageAttempt.$attempt"
+  }
 
-  /** The generation of the run that has this id; None if it is not an id of this query with this journal. */
+  /** Whether only this run uses the id. */
+  def isOwn(id: String): Boolean = TransactionName.isOf(slot, id) || TransactionName.isOf(ofRun, id)
+
+  /** Whether an earlier run of this journal has made the id, which may be one of the slot. */
+  def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
+
+  /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
   def generationOf(id: String): Option[Long] =
     Option.when(
       id.startsWith(ofJournal)
     )(id.drop(ofJournal.length).takeWhile(_ != '-')).flatMap(_.toLongOption)
+}
+
+private[sink] object TransactionName {
+
+  /** Whether the id is one of a slot. */
+  def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
 }

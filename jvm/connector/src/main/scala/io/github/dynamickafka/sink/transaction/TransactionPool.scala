@@ -7,8 +7,8 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.errors.TimeoutException
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.kafka.producer.SharedProducers
 import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, ProducerSettings}
-import io.github.dynamickafka.sink.producer.SharedProducers
 import io.github.dynamickafka.time.Clock
 
 /**

@@ -7,8 +7,8 @@ import org.apache.spark.sql.connector.write.WriterCommitMessage
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.producer.{SendFailures, SentRecords, TaskSender}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.kafka.producer.{SendFailures, SentRecords, TaskSender}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -29,7 +29,7 @@ private[sink] final class TransactionalSender(
   import TransactionalSender._
 
   private val failures = new SendFailures
-  private val open = mutable.LinkedHashMap.empty[String, Lane]
+  private val open = mutable.LinkedHashMap.empty[String, Opened]
   private var prepared = Seq.empty[Prepared]
   private val withheld = mutable.HashMap.empty[String, Long]
 
@@ -37,17 +37,17 @@ private[sink] final class TransactionalSender(
     if (!writes(cluster)) withheld.update(cluster, withheld.getOrElse(cluster, 0L) + 1)
     else {
       failures.check()
-      val lane = open.getOrElseUpdate(cluster, begin(cluster))
+      val opened = open.getOrElseUpdate(cluster, begin(cluster))
       SendFailures.guarded(
-        lane.settings,
+        opened.settings,
         record.topic
-      )(lane.sent.send(record)(lane.producer.send))
-      lane.rows += 1
-      lane.topics += record.topic
+      )(opened.sent.send(record)(opened.producer.send))
+      opened.rows += 1
+      opened.topics += record.topic
     }
 
   override def partitions(cluster: String, topic: String): Int = open.get(cluster) match {
-    case Some(lane) => SendFailures.guarded(lane.settings, topic)(lane.producer.partitions(topic))
+    case Some(opened) => SendFailures.guarded(opened.settings, topic)(opened.producer.partitions(topic))
     case None => borrowed(settings(cluster), topic)
   }
 
@@ -64,33 +64,33 @@ private[sink] final class TransactionalSender(
     }
 
   override def commit(): WriterCommitMessage = {
-    open.values.foreach { lane =>
-      SendFailures.guarded(lane.settings, lane.topics.mkString(", "))(
-        lane.sent.awaitAnswers(() => lane.producer.flush())
+    open.values.foreach { opened =>
+      SendFailures.guarded(opened.settings, opened.topics.mkString(", "))(
+        opened.sent.awaitAnswers(() => opened.producer.flush())
       )
     }
     failures.check()
     val ages = Ages(
-      open.map { case (cluster, lane) => cluster -> (clock.monotonicMs() - lane.beganMs) }.toMap,
+      open.map { case (cluster, opened) => cluster -> (clock.monotonicMs() - opened.beganMs) }.toMap,
       clock.currentTimeMillis()
     )
-    val lanes = open.values.toSeq
+    val all = open.values.toSeq
     // All of them before the first producer is given back: abort() still needs each if one cannot be prepared.
-    val handles = lanes.map { lane =>
-      val handle = lane.producer.prepare()
-      lane.handle = Some(handle)
+    val handles = all.map { opened =>
+      val handle = opened.producer.prepare()
+      opened.handle = Some(handle)
       handle
     }
-    prepared = lanes.zip(handles).map { case (lane, handle) =>
-      pool.release(lane.settings, lane.producer)
+    prepared = all.zip(handles).map { case (opened, handle) =>
+      pool.release(opened.settings, opened.producer)
       Prepared(
-        lane.settings.cluster,
-        attempt.transactionalId(lane.settings.cluster),
+        opened.settings.cluster,
+        attempt.transactionalId(opened.settings.cluster),
         handle.producerId,
         handle.epoch,
         attempt.partition,
-        lane.rows,
-        lane.topics.toSeq.sorted
+        opened.rows,
+        opened.topics.toSeq.sorted
       )
     }
     open.clear()
@@ -111,18 +111,18 @@ private[sink] final class TransactionalSender(
     }
   }
 
-  private def abort(lane: Lane): Unit =
+  private def abort(opened: Opened): Unit =
     try {
-      lane.handle.fold(lane.producer.abort())(
-        lane.producer.abort(attempt.transactionalId(lane.settings.cluster), _)
+      opened.handle.fold(opened.producer.abort())(
+        opened.producer.abort(attempt.transactionalId(opened.settings.cluster), _)
       )
-      pool.release(lane.settings, lane.producer)
+      pool.release(opened.settings, opened.producer)
     } catch {
       case NonFatal(e) =>
-        val _ = pool.discard(lane.settings, lane.producer, e)
+        val _ = pool.discard(opened.settings, opened.producer, e)
         // The driver searches for open transactions; otherwise Kafka aborts it after its timeout.
         log.warn(
-          s"Transaction '${attempt.transactionalId(lane.settings.cluster)}' on Kafka cluster '${lane.settings.cluster}' could not be " +
+          s"Transaction '${attempt.transactionalId(opened.settings.cluster)}' on Kafka cluster '${opened.settings.cluster}' could not be " +
             s"aborted: $e"
         )
     }
@@ -142,7 +142,7 @@ private[sink] final class TransactionalSender(
     } finally pool.discard(settings, producer)
   }
 
-  private def begin(cluster: String): Lane = {
+  private def begin(cluster: String): Opened = {
     val settings = this.settings(cluster)
     val id = attempt.transactionalId(cluster)
     SendFailures.guarded(settings, s"not known yet, transaction '$id'") {
@@ -154,7 +154,7 @@ private[sink] final class TransactionalSender(
           p.begin(id)
         }
       )
-      new Lane(settings, producer, new SentRecords(settings, failures, clock), now)
+      new Opened(settings, producer, new SentRecords(settings, failures, clock), now)
     }
   }
 }
@@ -162,7 +162,7 @@ private[sink] final class TransactionalSender(
 private[sink] object TransactionalSender {
   private val log = LoggerFactory.getLogger(classOf[TransactionalSender])
 
-  private final class Lane(
+  private final class Opened(
       val settings: ProducerSettings,
       val producer: ResumableProducer,
       val sent: SentRecords,

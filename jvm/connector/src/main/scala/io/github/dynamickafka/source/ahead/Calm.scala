@@ -3,14 +3,13 @@ package io.github.dynamickafka.source.ahead
 import io.github.dynamickafka.time.Clock
 
 /**
- * The times at which a query has nothing to read and nothing to ask. Its triggers then do nothing but rest for some
- * milliseconds: Spark begins one each 10 ms (`spark.sql.streaming.pollingDelay`), and its own work for a trigger would be most
- * of what an idle query costs. Used only by the thread of the query.
+ * Recognizes the triggers of an idle query that would find the same as the last one, because no cluster has to be asked. Such a
+ * trigger only pauses for some milliseconds: Spark begins one each 10 ms (`spark.sql.streaming.pollingDelay`), and its own
+ * work for a trigger would be most of what an idle query costs. Used only by the thread of the query.
  *
- * @param until until when all clusters would be answered for as they were last, in monotonic milliseconds
- * @param sleep sleeps for some milliseconds
+ * @param until until when the responses of all clusters stay the same, in monotonic milliseconds
  */
-private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock, sleep: Long => Unit) {
+private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock) {
   import Calm._
 
   private var last: Option[(Q, V)] = None
@@ -28,7 +27,7 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
       val isCalm = begun < end
       val restMs = math.min(restOf(begun - idleSince), end - begun)
       // After a batch, which other sources of the query may have more to read for, it does not rest.
-      if (isCalm && isIdle) sleep(restMs)
+      if (isCalm && isIdle) clock.pauseMs(restMs)
       endedAt = clock.monotonicMs()
       isCalm && endedAt < until()
     }

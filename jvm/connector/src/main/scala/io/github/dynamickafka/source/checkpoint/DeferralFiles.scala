@@ -64,7 +64,7 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
 
   def markEntered(batch: Long): Unit = files.replace(mark(batch), "")
 
-  /** The mark last: without it, the deferral would have an effect again. */
+  /** Deletes the mark last: without it, the deferral would have an effect again. */
   def delete(batch: Long): Unit = {
     files.delete(deferral(batch))
     files.delete(mark(batch))

@@ -36,7 +36,9 @@ private[source] final class LoggedOffsets {
 
   /** The topics of all offsets that may be the last one in the log, by cluster. */
   def named: LoggedOffsets.Named = since.foldLeft(LoggedOffsets.none) { (all, more) =>
-    more.foldLeft(all) { case (them, (id, topics)) => them.updated(id, them.getOrElse(id, Set.empty) ++ topics) }
+    more.foldLeft(all) { case (them, (id, topics)) =>
+      them.updated(id, them.getOrElse(id, Set.empty) ++ topics)
+    }
   }
 }
 
@@ -47,6 +49,8 @@ private[source] object LoggedOffsets {
 
   def namedIn(offset: CompositeOffset): Named =
     (offset.clusters.keySet ++ offset.retained.keySet).iterator.map { id =>
-      id -> (offset.position(id).topics ++ offset.retained.get(id).fold(Set.empty[String])(_.positions.topics))
+      id -> (offset.position(
+        id
+      ).topics ++ offset.retained.get(id).fold(Set.empty[String])(_.positions.topics))
     }.toMap
 }

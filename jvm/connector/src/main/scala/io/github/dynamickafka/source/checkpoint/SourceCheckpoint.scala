@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.checkpoint
 
 import java.io.IOException
 
+import scala.collection.immutable.SortedMap
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
@@ -9,16 +10,16 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.storage.AtomicFiles
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch
- * 0, and the connection properties of the clusters in logged batches.
+ * 0, the connection properties of the clusters in logged batches, and the latest offsets of Kafka when the query was stopped.
  *
- * Files are written atomically and are never modified: after a crash of the driver, either the old or the new state exists.
+ * Files are written atomically and, but for the last one, never modified: after a crash of the driver, either the old or the new state exists.
  *
  * @param location the path that Spark passes to this source; it is not always `sources/N`
  */
@@ -28,6 +29,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
   private val root = new Path(location)
   private val home = new Path(root, "dynamic-kafka")
   private val initialFile = new Path(home, "initial.json")
+  private val latestFile = new Path(home, "latest.json")
   private val topologies = new Path(home, "topology")
   private lazy val files = new AtomicFiles(root, hadoop)
 
@@ -59,6 +61,20 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     files.read(initialFile).map(SourceCheckpointJson.readInitial(_, initialFile.toString))
 
   def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
+
+  /**
+   * The latest offsets of Kafka that the last run knew when it was stopped. They are returned once, because they would be
+   * outdated after a run that is killed.
+   */
+  def takeLatestOffsets(): SortedMap[String, Positions] = {
+    val left = files.read(latestFile)
+    if (left.nonEmpty) files.delete(latestFile)
+    left.flatMap(text => Try(CompositeOffsetJson.read(text).clusters).toOption).getOrElse(SortedMap.empty)
+  }
+
+  /** Leaves these latest offsets, by cluster, to the next run. */
+  def leaveLatestOffsets(latest: SortedMap[String, Positions]): Unit =
+    files.replace(latestFile, CompositeOffset(latest).json)
 
   /** The newest topology that this run or an earlier one stored; if its file is damaged, the newest one that is not. */
   def topology: Option[RememberedTopology] = {

@@ -7,7 +7,7 @@ import scala.util.control.NonFatal
 import com.fasterxml.jackson.databind.node.ObjectNode
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
-import io.github.dynamickafka.config.option.OffsetsParser
+import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
 import io.github.dynamickafka.offset.CompositeOffsetJson
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs

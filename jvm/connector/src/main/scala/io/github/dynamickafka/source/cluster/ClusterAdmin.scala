@@ -167,7 +167,7 @@ private[source] final class ClusterAdmin(
     committing
   }
 
-  /** Who connects from now on gets another client. */
+  /** Later connections use another client. */
   def abandon(): Unit = client.abandon()
 
   /** Closes when no commit is pending. */

@@ -5,18 +5,17 @@ import org.apache.kafka.common.IsolationLevel
 
 import io.github.dynamickafka.config.ClusterProperties
 import io.github.dynamickafka.kafka.{ClientDefaults, ConsumerSettings, ProducerSettings}
+import io.github.dynamickafka.time.AttemptLimit
 
 /**
  * The configuration for connecting to one cluster and reading from it. If it changes, all clients of the cluster are
  * recreated.
  *
- * @param reader options of Spark's Kafka source that are not client properties
  * @param committedGroup the consumer group of `committed` offsets
  * @param requestTimeoutMs the time limit for all requests of one trigger
  */
 private[source] final case class ClusterConfig(
     properties: ClusterProperties,
-    reader: Map[String, String],
     committedGroup: Option[String],
     requestTimeoutMs: Long
 ) {
@@ -31,8 +30,8 @@ private[source] final case class ClusterConfig(
     ) IsolationLevel.READ_COMMITTED
     else IsolationLevel.READ_UNCOMMITTED
 
-  /** The time limit of one attempt with one client; see [[ClientDefaults.attemptMs]]. */
-  def attemptMs: Long = ClientDefaults.attemptMs(requestTimeoutMs)
+  /** The time limit of one attempt with one client; see [[AttemptLimit]]. */
+  def attemptMs: Long = AttemptLimit.ms(requestTimeoutMs)
 
   /** Of dead letters, as far as the properties of consumers have what producers need. */
   def producer: ProducerSettings =
@@ -46,7 +45,4 @@ private[source] final case class ClusterConfig(
     properties.clusterId,
     properties.groupIdPrefix.map(ConsumerConfig.GROUP_ID_CONFIG -> _).toMap ++ properties.client
   )
-
-  /** The configuration as options of Spark's Kafka source. */
-  def spark: Map[String, String] = properties.sparkOptions ++ reader
 }

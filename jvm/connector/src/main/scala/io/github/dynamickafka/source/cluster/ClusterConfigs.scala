@@ -1,9 +1,9 @@
 package io.github.dynamickafka.source.cluster
 
-import io.github.dynamickafka.config.option.OptionSpec
 import io.github.dynamickafka.config.{ClusterScope, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{KafkaProperties, ProducerSettings}
+import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
 /**
@@ -31,10 +31,6 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
     val effective = scope.consumer(id, properties)
     ClusterConfig(
       effective,
-      reader = Map(
-        "failOnDataLoss" -> options.failOnDataLoss.toString,
-        "includeHeaders" -> options.includeHeaders.toString
-      ),
       committedGroup = options.offsets.commitGroupId.orElse(effective.groupId),
       requestTimeoutMs = options.clusters.requestTimeoutMs
     )

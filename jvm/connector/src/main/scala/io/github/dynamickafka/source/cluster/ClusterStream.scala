@@ -6,22 +6,18 @@ import scala.util.control.NonFatal
 
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.RetriableException
-import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure, Redaction}
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, OffsetRange, Positions}
+import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
+import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.time.Clock
 
 /**
- * One cluster of the topology: its admin client and, if Spark's Kafka reader reads it, the wrapped stream of Spark.
+ * One cluster of the topology, with its admin client.
  *
- * Created for one [[ClusterConfig]] and never modified: the executors of Spark cache consumers by (group id, topic
- * partition) and require equal parameters for both, so a changed cluster gets a new stream with a new group id.
- * Requests are thread-safe; only the thread of the query plans and closes.
+ * Created for one [[ClusterConfig]] and never modified. Requests are thread-safe; only the thread of the query closes it.
  *
  * @param connect opens a client, which others may share
  * @param alone opens a client that is not shared, if `connect` does
@@ -29,8 +25,6 @@ import io.github.dynamickafka.time.Clock
 private[source] final class ClusterStream(
     val id: String,
     val config: ClusterConfig,
-    source: SparkKafkaSource,
-    path: String,
     clock: Clock,
     connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin),
     alone: Option[ClusterConfig => ClusterClient] = None
@@ -39,9 +33,8 @@ private[source] final class ClusterStream(
 
   // Opened by the first request.
   private var admin: Option[CompletableFuture[ClusterAdmin]] = None
-  private var stream: Option[MicroBatchStream] = None
   private var kafkaId: Option[CompletableFuture[String]] = None
-  @volatile private var lane: Option[GroupCommitQueue] = None
+  @volatile private var commitQueue: Option[GroupCommitQueue] = None
   private var isClosed = false
   private val silent =
     new SilentLeaders(() => alone.getOrElse(connect)(config), config, config.attemptMs, clock)
@@ -72,7 +65,7 @@ private[source] final class ClusterStream(
         CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
       )
     using { admin =>
-      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.look()
+      val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
       admin.ask(question, spared, patience).handle[Response] {
         (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
       }.thenCompose[ClusterView.Reachable] {
@@ -109,31 +102,22 @@ private[source] final class ClusterStream(
   /** Completes when the cluster responds. */
   def probe(): CompletableFuture[String] = using(_.kafkaClusterId)
 
-  /** Plans these ranges with Spark's source. Makes no requests, because every range has a start and an end offset. */
-  def plan(ranges: Seq[OffsetRange]): Seq[InputPartition] = {
-    val start = Positions.from(ranges.map(r => (r.topic, r.partition, r.from)))
-    val end = Positions.from(ranges.map(r => (r.topic, r.partition, r.until)))
-    wrapped.planInputPartitions(offset(start), offset(end)).toSeq
-  }
-
-  def readerFactory: PartitionReaderFactory = wrapped.createReaderFactory()
-
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
     using(_.commit(group, positions))
 
   /** The queue for the offsets of completed batches; created once, by the thread of the query. */
-  def commits(make: => GroupCommitQueue): GroupCommitQueue = lane.getOrElse {
+  def commits(make: => GroupCommitQueue): GroupCommitQueue = commitQueue.getOrElse {
     val made = make
-    lane = Some(made)
+    commitQueue = Some(made)
     made
   }
 
   /** Whether [[close]] would wait for a commit. */
-  def isCommitting: Boolean = lane.exists(_.isBusy)
+  def isCommitting: Boolean = commitQueue.exists(_.isBusy)
 
   /** Waits for a pending commit, at most for its time limit. */
   def close(): Unit = {
-    lane.foreach(_.finish().join())
+    commitQueue.foreach(_.finish().join())
     silent.close()
     val last = synchronized {
       isClosed = true
@@ -146,7 +130,6 @@ private[source] final class ClusterStream(
       // Not waited for: it may never be open.
       else opened.thenAccept(late => ClientCloser.close(() => late.close()))
     }
-    stream.foreach(_.stop())
   }
 
   /** The message of an error of this cluster for users, without secrets. */
@@ -164,16 +147,6 @@ private[source] final class ClusterStream(
 
   /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
   def safe(error: Throwable): Throwable = Redaction.scrub(error, config.properties.client)
-
-  private def offset(positions: Positions) =
-    wrapped.deserializeOffset(CompositeOffsetJson.writePositions(positions))
-
-  private def wrapped: MicroBatchStream = stream.getOrElse {
-    // The subscription is required but has no effect, because the stream only plans given ranges.
-    val made = source.stream(config.spark + ("subscribe" -> id), s"$path/$id")
-    stream = Some(made)
-    made
-  }
 
   /**
    * Never waits. Who has waited for the client for as long as a request may take gets an error, and its request is not sent

@@ -30,15 +30,13 @@ import io.github.dynamickafka.time.Clock
  * @param skipUnreachable whether to continue without unreachable clusters
  * @param failureTimeoutMs how long to continue without a cluster, in milliseconds; -1: forever
  * @param maxAgeMs how old a response may be that was requested ahead of a trigger; 0: each trigger waits
- * @param sleep sleeps for some milliseconds
  */
 private[source] final class ClusterStreams(
     open: (String, ClusterConfig) => ClusterStream,
     skipUnreachable: Boolean,
     failureTimeoutMs: Long,
     clock: Clock,
-    maxAgeMs: Long = 0L,
-    sleep: Long => Unit = Thread.sleep(_)
+    maxAgeMs: Long = 0L
 ) extends AutoCloseable {
   import ClusterStreams._
 
@@ -48,10 +46,9 @@ private[source] final class ClusterStreams(
     new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
   private val calm = new Calm[Map[String, ClusterQuestion], Map[String, ClusterView]](
     () => if (outages.ids.isEmpty) agents.calmUntil else Long.MinValue,
-    clock,
-    sleep
+    clock
   )
-  private var toldLate = Set.empty[String]
+  private var loggedLate = Set.empty[String]
   private var closing = Iterable.empty[CompletableFuture[Void]]
   // Requests do not block: a thread for each of a thousand clusters would only cost.
   private lazy val nonBlockingThreads: ExecutorService =
@@ -69,7 +66,7 @@ private[source] final class ClusterStreams(
     streams = same ++ (wanted -- same.keySet).map { case (id, config) => id -> open(id, config) }
     outages.retain(same.keySet)
     agents.retain(same.keySet)
-    toldLate = toldLate.filter(same.contains)
+    loggedLate = loggedLate.filter(same.contains)
     times.retain(wanted.keySet)
     close(other.values)
   }
@@ -163,13 +160,20 @@ private[source] final class ClusterStreams(
       question: ClusterQuestion
   ): CompletableFuture[ClusterView.Reachable] = {
     // Concurrently, so that one time limit applies to both.
-    val kafkaId = stream.kafkaClusterId.exceptionally(_ => null)
-      .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
-    stream.ask(question, nonBlockingThreads).thenCombine[String, ClusterView.Reachable](
-      kafkaId,
-      (view, found) => view.copy(kafkaId = known(found))
+    val kafkaId = kafkaIdOf(stream)
+    stream.ask(question, nonBlockingThreads).thenCompose[ClusterView.Reachable](view =>
+      kafkaId.thenCompose[String] { found =>
+        // Of the client that has answered, which may be another one than at first: an id that is known only later is logged by a
+        // batch without records.
+        if (found == null) kafkaIdOf(stream) else CompletableFuture.completedFuture(found)
+      }.thenApply[ClusterView.Reachable](found => view.copy(kafkaId = known(found)))
     )
   }
+
+  /** null: it is not known yet. */
+  private def kafkaIdOf(stream: ClusterStream): CompletableFuture[String] =
+    stream.kafkaClusterId.exceptionally(_ => null)
+      .completeOnTimeout(null, stream.config.attemptMs, TimeUnit.MILLISECONDS)
 
   private def send(
       stream: ClusterStream,
@@ -186,28 +190,28 @@ private[source] final class ClusterStreams(
   ): ClusterView = answer match {
     case Right(Some(view)) =>
       times.used(id, agents.askedAt(id), asked = begun)
-      tellLate(id, isLate = false)
+      logLate(id, isLate = false)
       view
     case Right(None) =>
-      if (agents.isLate(id)) tellLate(id, isLate = true)
+      if (agents.isLate(id)) logLate(id, isLate = true)
       ClusterView.Pending
     case Left(error) =>
-      toldLate -= id
+      loggedLate -= id
       outages.failed(Outage.Request.Offsets, id, Futures.cause(error))
       ClusterView.Unreachable
   }
 
-  private def tellLate(id: String, isLate: Boolean): Unit =
-    if (isLate && !toldLate(id)) {
-      toldLate += id
+  private def logLate(id: String, isLate: Boolean): Unit =
+    if (isLate && !loggedLate(id)) {
+      loggedLate += id
       log.warn(
         "Kafka cluster '{}' ({}) has not responded for {} ms; the query continues with the other clusters",
         id,
         streams(id).config.bootstrapServers,
         maxAgeMs
       )
-    } else if (!isLate && toldLate(id)) {
-      toldLate -= id
+    } else if (!isLate && loggedLate(id)) {
+      loggedLate -= id
       log.info("Kafka cluster '{}' responds again", id)
     }
 
@@ -287,8 +291,9 @@ private[source] final class ClusterStreams(
    * Commits these offsets to the consumer group of the cluster, without waiting. Ignores a cluster that is not open,
    * because it has left or is not required yet. A cluster closes after its last commit.
    */
-  def commit(id: String, positions: Positions, tally: CommitCounter): Unit = streams.get(id).foreach { stream =>
-    stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), tally, clock)).offer(positions)
+  def commit(id: String, positions: Positions, commitCounter: CommitCounter): Unit = streams.get(id).foreach {
+    stream =>
+      stream.commits(GroupCommitQueue.of(stream, limited(stream)(_), commitCounter, clock)).offer(positions)
   }
 
   override def close(): Unit = {

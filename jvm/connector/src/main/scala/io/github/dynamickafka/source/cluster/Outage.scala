@@ -25,7 +25,7 @@ private[source] final case class Outage(
 ) {
 
   /** Called by each trigger: returns `Right` if the cluster responds again, otherwise the new state of the outage. */
-  def look(now: Long, ask: () => CompletableFuture[_]): Either[Outage, Unit] = probe match {
+  def after(now: Long, ask: () => CompletableFuture[_]): Either[Outage, Unit] = probe match {
     case Some(answer) if !answer.isDone => Left(this)
     case Some(answer) if answer.isCompletedExceptionally => Left(failedAgain(now, answer))
     case Some(_) => Right(())
@@ -87,9 +87,9 @@ private[cluster] final class Outages(
     outages.get(id).exists { outage =>
       val now = clock.monotonicMs()
       val next =
-        if (outage.of == request) outage.look(now, ask)
+        if (outage.of == request) outage.after(now, ask)
         // Offsets are what the query needs, and a cluster that lists its topics may not give them.
-        else if (request == Outage.Request.Offsets) outage.copy(of = request, probe = None).look(now, ask)
+        else if (request == Outage.Request.Offsets) outage.copy(of = request, probe = None).after(now, ask)
         else Left(outage)
       next match {
         // The cluster may still reject the requests of the query: the outage ends with the first successful one.

@@ -44,7 +44,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       case Some(same) => CompletableFuture.completedFuture(same)
       case None =>
         val attempt = Attempt(question, silent, patience, responsive, first)
-        look(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
+        listOnce(attempt, leadersUntil = None).thenCompose[Listed] { case (described, listings) =>
           val led = described.leaders
           recent.filterInPlace((tp, _) => led.contains(tp))
           unlistable = (known -- led.keySet) ++ led.collect { case (tp, None) => tp }
@@ -89,7 +89,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
 
   private def succeeded(answer: CompletableFuture[_]) = answer.isDone && !answer.isCompletedExceptionally
 
-  private def look(
+  private def listOnce(
       attempt: Attempt,
       leadersUntil: Option[Long]
   ): CompletableFuture[(Described, Listings)] =
@@ -114,7 +114,7 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
         else if (pending.isEmpty || clock.monotonicMs() >= until)
           CompletableFuture.completedFuture((described, listings))
         else
-          look(attempt.copy(listings = listings, before = asked ++ attempt.before), Some(until))
+          listOnce(attempt.copy(listings = listings, before = asked ++ attempt.before), Some(until))
       }
     }
 

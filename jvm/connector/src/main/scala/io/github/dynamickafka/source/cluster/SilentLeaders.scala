@@ -31,7 +31,7 @@ private[source] final class SilentLeaders(
   private var isClosed = false
 
   /** The partitions that are still silent. Called by each request; never waits. */
-  def look(): Map[TopicPartition, SilentLeader] = synchronized {
+  def current(): Map[TopicPartition, SilentLeader] = synchronized {
     val now = clock.monotonicMs()
     probe.foreach { running =>
       silent --= running.answered

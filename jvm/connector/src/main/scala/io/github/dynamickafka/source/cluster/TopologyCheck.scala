@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.cluster
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
-import io.github.dynamickafka.config.option.{ClusterKeys, OptionName, Suggestions}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, Suggestions}
 import io.github.dynamickafka.topology.Topology
 
 /**

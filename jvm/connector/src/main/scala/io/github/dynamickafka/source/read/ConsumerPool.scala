@@ -33,16 +33,18 @@ private[source] final class ConsumerPool(
    * @param ranges what it is to read: if several consumers have read a partition, because its ranges were divided, the one
    *               that has prefetched from the start is chosen. None that has read another log of these partitions is
    */
-  def acquire(settings: ConsumerSettings, ranges: RangeConsumer.Ranges): RangeConsumer =
+  def acquire(settings: ConsumerSettings, ranges: RangeConsumer.Ranges): RangeConsumer = {
+    val now = settings.withToken
     idle.take { consumers =>
-      val same = consumers.filter(c => c.settings == settings && c.fits(ranges))
+      val same = consumers.filter(c => c.settings == now && c.fits(ranges))
       val own = same.filter(_.partitions.exists(ranges.contains))
       own.maxByOption(c => (c.prefetched(ranges), c.partitions.count(ranges.contains)))
         .orElse(same.find(!_.holdsRecords))
-    }.getOrElse(create(settings))
+    }.getOrElse(open(now))
+  }
 
   /** As [[acquire]], but never a consumer that has read before. */
-  def create(settings: ConsumerSettings): RangeConsumer = open(settings)
+  def create(settings: ConsumerSettings): RangeConsumer = open(settings.withToken)
 
   def release(consumer: RangeConsumer): Unit = {
     consumer.end()

@@ -9,7 +9,7 @@ import org.apache.spark.TaskContext
 
 import io.github.dynamickafka.error.RecordPlace
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.producer.{SharedProducers, SharedSender}
+import io.github.dynamickafka.kafka.producer.{SharedProducers, SharedSender}
 import io.github.dynamickafka.time.Clock
 
 /**

@@ -8,8 +8,8 @@ import org.apache.spark.sql.types.Decimal
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.MetadataColumn._
-import io.github.dynamickafka.format.decode.{DecodedValues, LazyDecoder}
-import io.github.dynamickafka.format.{ColumnOrigin, Layout}
+import io.github.dynamickafka.format.decode.LazyDecoder
+import io.github.dynamickafka.format.{ColumnOrigin, DecodedValues, Layout}
 
 /**
  * A decoded record as a row, with the columns of a [[Layout]]. One object is reused for all records of a partition. It is a

@@ -147,11 +147,11 @@ private[source] final class RangeConsumer(
   /**
    * Waits for first records of these ranges, and keeps them for a `begin` with the same start offsets.
    *
-   * @param goOn called between waits of at most `waitMs`; false ends them
+   * @param shouldContinue called between waits of at most `waitMs`; false ends them
    */
-  def prefetch(ranges: Ranges, waitMs: Long, goOn: () => Boolean): Unit = {
+  def prefetch(ranges: Ranges, waitMs: Long, shouldContinue: () => Boolean): Unit = {
     begin(ranges)
-    while (ready.isEmpty && open.nonEmpty && recreated.isEmpty && goOn()) poll(waitMs)
+    while (ready.isEmpty && open.nonEmpty && recreated.isEmpty && shouldContinue()) poll(waitMs)
     // The whole list, of which the slice is the part within the range; until now, nothing of the range was returned.
     ready.foreach(slice => rests(slice.partition) = Rest(ranges(slice.partition).from, slice.records))
     end()
@@ -292,7 +292,7 @@ private[source] final class RangeConsumer(
 
   /** What keeps ranges from being completed, by partition. */
   private def missing(): Map[TopicPartition, Loss] = {
-    val present = there()
+    val present = existingPartitions()
     val gone = (open.keySet.toSet -- present).iterator.map(tp =>
       tp -> Loss.PartitionGone(settings.cluster, tp.topic, tp.partition, positions(tp))
     )
@@ -329,7 +329,7 @@ private[source] final class RangeConsumer(
   }
 
   /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
-  private def there(): Set[TopicPartition] =
+  private def existingPartitions(): Set[TopicPartition] =
     open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, of) =>
       try consumer.partitionsFor(topic, Duration.ofMillis(WaitMs)).asScala.map(p =>
           new TopicPartition(topic, p.partition)

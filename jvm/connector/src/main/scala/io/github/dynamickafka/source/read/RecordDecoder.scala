@@ -6,8 +6,8 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
-import io.github.dynamickafka.format.decode.{DecodeFailure, DecodedValues, Decoder, Decoders, LazyDecoder}
-import io.github.dynamickafka.format.{Layout, ParseErrors, SideLayout}
+import io.github.dynamickafka.format.decode.{Decoders, LazyDecoder}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Layout, ParseErrors, SideLayout}
 
 /**
  * Decodes the records of one task that have one layout, and decides what happens to bad ones. The thread of the task creates

@@ -37,7 +37,7 @@ private[source] final case class GaugeValues(
 private[source] final class QueryGauges(
     gauges: GaugeSet,
     feed: TopologyFeed,
-    tally: CommitCounter,
+    commitCounter: CommitCounter,
     clock: Clock
 ) {
   @volatile private var values = GaugeValues()
@@ -62,8 +62,8 @@ private[source] final class QueryGauges(
     "retainedClusters" -> (() => values.retained.toLong),
     "metadataAgeMs" -> (() => feed.ageMs),
     "metadataFailures" -> (() => feed.failures.toLong),
-    "commitsSucceeded" -> (() => tally.total.succeeded),
-    "commitsFailed" -> (() => tally.total.failed)
+    "commitsSucceeded" -> (() => commitCounter.total.succeeded),
+    "commitsFailed" -> (() => commitCounter.total.failed)
   ).map { case (gauge, value) => s"total.$gauge" -> value }
 
   private def ofCluster(id: String, name: String): Map[String, () => Long] = {
@@ -73,8 +73,8 @@ private[source] final class QueryGauges(
       "recordsRead" -> of(_.recordsRead),
       "answerAgeMs" -> of(cluster => math.max(0L, clock.monotonicMs() - cluster.answeredAt)),
       "state" -> of(_.state),
-      "commitsSucceeded" -> (() => tally.of(id).succeeded),
-      "commitsFailed" -> (() => tally.of(id).failed)
+      "commitsSucceeded" -> (() => commitCounter.of(id).succeeded),
+      "commitsFailed" -> (() => commitCounter.of(id).failed)
     ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
   }
 }

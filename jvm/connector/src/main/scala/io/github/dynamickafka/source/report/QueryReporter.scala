@@ -33,18 +33,18 @@ private[source] final class QueryReporter(
   import QueryReporter._
 
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
-  private val tally = new CommitCounter
+  private val commitCounter = new CommitCounter
   private val startedAt = clock.monotonicMs()
   private lazy val gauges = new QueryGauges(
     new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry()),
     feed,
-    tally,
+    commitCounter,
     clock
   )
 
   private var beginning: Option[CompositeOffset] = None
-  private var looked: Option[TriggerSnapshot] = None
-  private var ends = SortedMap.empty[String, Positions]
+  private var last: Option[TriggerSnapshot] = None
+  private var latestOffsets = SortedMap.empty[String, Positions]
   private var consumed: Option[CompositeOffset] = None
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
@@ -52,7 +52,7 @@ private[source] final class QueryReporter(
   private var shown: Option[Shown] = None
   private val lags = new Lags
 
-  def commitCounts: CommitCounts = tally.total
+  def commitCounts: CommitCounts = commitCounter.total
 
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = beginning = Some(at)
@@ -61,10 +61,14 @@ private[source] final class QueryReporter(
    * @param start the start offset of the next batch, without records that were deferred
    * @param known the latest offsets that are known, by cluster
    */
-  def looked(start: CompositeOffset, look: TriggerSnapshot, known: SortedMap[String, Positions]): Unit =
+  def triggered(
+      start: CompositeOffset,
+      snapshot: TriggerSnapshot,
+      known: SortedMap[String, Positions]
+  ): Unit =
     safely {
-      looked = Some(look)
-      ends = known
+      last = Some(snapshot)
+      latestOffsets = known
       if (!beginning.contains(start)) reached(start)
       show()
     }
@@ -91,21 +95,23 @@ private[source] final class QueryReporter(
 
   private def reached(offset: CompositeOffset): Unit = {
     consumed = Some(offset)
-    if (commits) offset.clusters.foreach { case (id, positions) => streams.commit(id, positions, tally) }
-  }
-
-  private def show(): Unit = looked.foreach { look =>
-    val at = consumed.getOrElse(CompositeOffset.empty)
-    val next = Shown(look, at, read, streams.times.requestedAt, streams.unreachable)
-    if (!shown.exists(_.isSame(next))) {
-      shown = Some(next)
-      show(look, at)
+    if (commits) offset.clusters.foreach { case (id, positions) =>
+      streams.commit(id, positions, commitCounter)
     }
   }
 
-  private def show(look: TriggerSnapshot, at: CompositeOffset): Unit = {
-    val ofPartitions = lags.of(at, ends)
-    val ids = look.topology.clusters.keySet.toSet ++ look.transition.clusters.keySet
+  private def show(): Unit = last.foreach { snapshot =>
+    val at = consumed.getOrElse(CompositeOffset.empty)
+    val next = Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable)
+    if (!shown.exists(_.isSame(next))) {
+      shown = Some(next)
+      show(snapshot, at)
+    }
+  }
+
+  private def show(snapshot: TriggerSnapshot, at: CompositeOffset): Unit = {
+    val ofPartitions = lags.of(at, latestOffsets)
+    val ids = snapshot.topology.clusters.keySet.toSet ++ snapshot.transition.clusters.keySet
     answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
     gauges.show(GaugeValues(
       SortedMap.from(ids.map { id =>
@@ -116,7 +122,7 @@ private[source] final class QueryReporter(
           state(id, at)
         )
       }),
-      look.topology.clusters.size,
+      snapshot.topology.clusters.size,
       at.draining.size,
       at.retained.count(_._2.positions.nonEmpty)
     ))
@@ -127,8 +133,8 @@ private[source] final class QueryReporter(
     else if (at.draining.getOrElse(id, Positions.empty).nonEmpty) QueryGauges.Draining
     else QueryGauges.Reading
 
-  private def safely(step: => Unit): Unit =
-    try step
+  private def safely(update: => Unit): Unit =
+    try update
     catch { case NonFatal(e) => log.warn("Failed to update the gauges or group offsets of the query", e) }
 }
 
@@ -136,7 +142,7 @@ private object QueryReporter {
 
   /** What the gauges show. */
   private final case class Shown(
-      look: TriggerSnapshot,
+      snapshot: TriggerSnapshot,
       at: CompositeOffset,
       read: Map[String, Long],
       requestedAt: Map[String, Long],
@@ -144,7 +150,8 @@ private object QueryReporter {
   ) {
 
     /** Whether these are the same objects, as in most triggers of an idle query. */
-    def isSame(other: Shown): Boolean = (look eq other.look) && (at eq other.at) && (read eq other.read) &&
-      (requestedAt eq other.requestedAt) && unreachable == other.unreachable
+    def isSame(other: Shown): Boolean =
+      (snapshot eq other.snapshot) && (at eq other.at) && (read eq other.read) &&
+        (requestedAt eq other.requestedAt) && unreachable == other.unreachable
   }
 }

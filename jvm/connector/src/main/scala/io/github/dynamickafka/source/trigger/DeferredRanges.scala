@@ -16,7 +16,7 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
  *
  * @param withState whether batches of queries with stateful operators are deferred, too
  */
-private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: Boolean) {
+private[source] final class DeferredRanges(checkpoint: SourceCheckpoint, withState: Boolean) {
   import DeferredRanges._
 
   private var read: Option[Deferrals] = None
@@ -45,8 +45,8 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
     batch.foreach { number =>
       val deferral = Deferral(start, end, ranges)
       // Left from another batch that had this number, before an earlier state of the checkpoint was restored.
-      if (all.all.get(number).exists(_.entered)) memory.deferrals.delete(number)
-      memory.deferrals.write(number, deferral)
+      if (all.all.get(number).exists(_.entered)) checkpoint.deferrals.delete(number)
+      checkpoint.deferrals.write(number, deferral)
       read = Some(all.added(number, deferral))
       log.warn(
         s"Unreachable clusters: these ${ranges.valuesIterator.flatten.map(_.size).sum} records of batch $number, which was " +
@@ -59,14 +59,14 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
   /** @param start the start offset of the next batch, which is read */
   def committed(start: CompositeOffset): Unit = if (all.all.nonEmpty) {
     // With asynchronous progress tracking a later offset may not be logged yet: until it is, the deferral is all that remains.
-    val entering = all.entering(start).filter(batch => memory.ofQuery.lastLogged.forall(_ > batch))
+    val entering = all.entering(start).filter(batch => checkpoint.ofQuery.lastLogged.forall(_ > batch))
     // Durable before the next offset is computed, which can have the text of the end of the deferred batch.
-    entering.foreach(memory.deferrals.markEntered)
+    entering.foreach(checkpoint.deferrals.markEntered)
     read = Some(all.entered(entering))
     val over = all.over(start)
     if (over.nonEmpty) {
-      tellOver(start, Deferrals(all.all.filter { case (batch, _) => over.contains(batch) }))
-      over.foreach(memory.deferrals.delete)
+      logOver(start, Deferrals(all.all.filter { case (batch, _) => over.contains(batch) }))
+      over.foreach(checkpoint.deferrals.delete)
       read = Some(all.without(over))
     }
   }
@@ -82,7 +82,7 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
     all.resumed(start, next)
   }
 
-  private def tellOver(start: CompositeOffset, over: Deferrals): Unit = {
+  private def logOver(start: CompositeOffset, over: Deferrals): Unit = {
     val lost = over.givenUp(start)
     if (lost.nonEmpty)
       log.warn(
@@ -95,21 +95,21 @@ private[source] final class DeferredRanges(memory: SourceCheckpoint, withState: 
 
   /** The number of this batch, or why it cannot be deferred. */
   private def deferrable(start: CompositeOffset, end: CompositeOffset): Either[String, Long] =
-    memory.ofQuery.lastLogged match {
+    checkpoint.ofQuery.lastLogged match {
       case _ if all.of(start, end).isDefined =>
         Left("another part of the batch is deferred already, and this is decided once")
       case None => Left("the checkpoint of the query is not found")
-      case Some(_) if memory.ofQuery.hasState && !withState =>
+      case Some(_) if checkpoint.ofQuery.hasState && !withState =>
         Left(
           "the query has stateful operators, which can drop records that are late, and 'deferWithState' is not set"
         )
-      case Some(batch) if memory.ofQuery.isDecided(batch) =>
+      case Some(batch) if checkpoint.ofQuery.isDecided(batch) =>
         Left("the sink of the query has decided to commit the batch with these records")
       case Some(batch) => Right(batch)
     }
 
   private def all: Deferrals = read.getOrElse {
-    val found = memory.deferrals.read()
+    val found = checkpoint.deferrals.read()
     read = Some(found)
     found
   }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.connector.read.streaming.{
   ReadMinRows
 }
 
+import io.github.dynamickafka.config.LimitOptions
 import io.github.dynamickafka.offset.{BudgetShare, Span}
 
 /**
@@ -16,10 +17,8 @@ import io.github.dynamickafka.offset.{BudgetShare, Span}
  * If limits leave partitions out, those that were served longest ago come first, within their cluster and over all
  * clusters. So the partition that has waited longest is always served, and each one is served after a number of batches
  * that is at most the number of partitions.
- *
- * @param ofCluster `cluster.<id>.maxOffsetsPerTrigger`
  */
-private[source] final class Limits(ofCluster: String => Option[Long]) {
+private[source] final class Limits {
   private var turn = 0L
   private var lastBatch: Option[Long] = None
 
@@ -29,10 +28,17 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
   /**
    * Returns the number of records to read of each span, in the same order.
    *
+   * @param ofCluster `cluster.<id>.maxOffsetsPerTrigger`
    * @param now monotonic milliseconds
    * @param wait whether the batch may be delayed until there are `minOffsetsPerTrigger` records
    */
-  def grant(spans: IndexedSeq[Span], limit: ReadLimit, now: Long, wait: Boolean): IndexedSeq[Long] = {
+  def grant(
+      spans: IndexedSeq[Span],
+      limit: ReadLimit,
+      ofCluster: String => Option[Long],
+      now: Long,
+      wait: Boolean
+  ): IndexedSeq[Long] = {
     val lags = spans.map(_.lag)
     limit match {
       case _: ReadAllAvailable => lags
@@ -40,7 +46,7 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
       case _ =>
         lastBatch = Some(now)
         val last = spans.map(s => served.getOrElse(key(s), 0L))
-        val within = withinClusters(spans, lags, last)
+        val within = withinClusters(spans, lags, ofCluster, last)
         val granted = Limits.budget(limit).fold(within)(BudgetShare(within, _, last))
         remember(spans, lags, granted, last)
         granted
@@ -73,6 +79,7 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
   private def withinClusters(
       spans: IndexedSeq[Span],
       lags: IndexedSeq[Long],
+      ofCluster: String => Option[Long],
       last: IndexedSeq[Long]
   ): IndexedSeq[Long] = {
     val limited = for {
@@ -86,10 +93,12 @@ private[source] final class Limits(ofCluster: String => Option[Long]) {
 }
 
 private[source] object Limits {
-  def limit(least: Option[Long], maxDelayMs: Long, most: Option[Long]): ReadLimit = {
+  def of(options: LimitOptions): ReadLimit = {
     // Never `allAvailable`: `Trigger.Once` passes it to disable all limits, including those of clusters.
-    val upper = ReadLimit.maxRows(most.getOrElse(Long.MaxValue))
-    least.fold(upper)(n => ReadLimit.compositeLimit(Array(ReadLimit.minRows(n, maxDelayMs), upper)))
+    val upper = ReadLimit.maxRows(options.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
+    options.minOffsetsPerTrigger.fold(upper)(n =>
+      ReadLimit.compositeLimit(Array(ReadLimit.minRows(n, options.maxTriggerDelayMs), upper))
+    )
   }
 
   private def fewest(limit: ReadLimit): Option[ReadMinRows] = limit match {

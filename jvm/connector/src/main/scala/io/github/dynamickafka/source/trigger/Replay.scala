@@ -9,6 +9,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.loss.LostRecords
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
@@ -20,7 +21,7 @@ private[source] final class Replay(
     configs: ClusterConfigs.ByScope,
     feed: TopologyFeed,
     streams: ClusterStreams,
-    memory: SourceCheckpoint,
+    checkpoint: SourceCheckpoint,
     deferred: DeferredRanges,
     lost: LostRecords
 ) {
@@ -32,12 +33,12 @@ private[source] final class Replay(
    * Opens the clusters of a logged batch, and returns the ranges that can be read.
    *
    * @param end the logged offset, which has the ids of the topics that the ranges are about
-   * @param first whether this run has not started a task yet
+   * @param isFirst whether this run has not started a task yet
    */
   def open(
       start: CompositeOffset,
       end: CompositeOffset,
-      first: Boolean
+      isFirst: Boolean
   ): SortedMap[String, Seq[OffsetRange]] = {
     val whole = OffsetRange.between(start, end)
     val ranges = deferred.of(start, end).fold(whole)(_.rest(whole))
@@ -45,7 +46,7 @@ private[source] final class Replay(
     val known = topology.clusters.keySet.toSet ++ ranges.keySet
     streams.add(ranges.map { case (id, _) =>
       val properties =
-        topology.clusters.get(id).orElse(memory.cluster(id)).fold(Map.empty[String, String])(_.properties)
+        topology.clusters.get(id).orElse(checkpoint.cluster(id)).fold(Map.empty[String, String])(_.properties)
       id -> configs(known)(id, properties)
     })
     // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
@@ -58,7 +59,7 @@ private[source] final class Replay(
     val missing = ranges.flatMap { case (id, ofCluster) =>
       found(id).left.toOption.map(error => id -> Missing(ofCluster, error))
     }
-    if (missing.nonEmpty) leaveOut(start, end, missing, topology.clusters.contains, first)
+    if (missing.nonEmpty) leaveOut(start, end, missing, topology.clusters.contains, isFirst)
     readable
   }
 
@@ -67,11 +68,11 @@ private[source] final class Replay(
       end: CompositeOffset,
       missing: SortedMap[String, Missing],
       isCurrent: String => Boolean,
-      first: Boolean
+      isFirst: Boolean
   ): Unit = options.clusters.unreachableReplay match {
     case UnreachableReplayPolicy.Defer =>
       val reason =
-        if (!first) Some("tasks of this run may have read it")
+        if (!isFirst) Some("tasks of this run may have read it")
         else deferred.defer(start, end, missing.map { case (id, of) => id -> of.ranges })
       reason.foreach { why =>
         val (id, of) = missing.head
@@ -103,7 +104,7 @@ private[source] final class Replay(
     if (ClusterIdentity.differ(logged.kafkaId, found.kafkaId)) {
       val (known, now) = (logged.kafkaId.getOrElse(""), found.kafkaId.getOrElse(""))
       if (options.replacedClusters == ReplacedClusterPolicy.Fail) throw Errors.clusterReplaced(id, known, now)
-      tellLost(id, s"cluster.id $now instead of $known", ranges)
+      giveUp(id, s"cluster.id $now instead of $known", ranges)
       Nil
     } else {
       val (recreated, rest) = ranges.partition(r =>
@@ -122,12 +123,12 @@ private[source] final class Replay(
             streams.ends(id, Set(topic)).of(topic)
           ).error
         }
-        tellLost(id, s"topic id $newId of '$topic' instead of $oldId", of)
+        giveUp(id, s"topic id $newId of '$topic' instead of $oldId", of)
       }
       rest
     }
 
-  private def tellLost(id: String, what: String, ranges: Seq[OffsetRange]): Unit = {
+  private def giveUp(id: String, what: String, ranges: Seq[OffsetRange]): Unit = {
     lost.add(ranges)
     log.warn(
       "Kafka cluster '{}' has changed ({}), so records of the batch that was logged are lost: {}",

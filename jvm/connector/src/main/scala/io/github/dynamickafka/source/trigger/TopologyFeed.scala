@@ -5,6 +5,7 @@ import scala.util.Try
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.source.loss.LossGrace
 import io.github.dynamickafka.topology.Topology
 
 /**
@@ -56,15 +57,19 @@ private[source] final class TopologyFeed(
   /** The topology that [[current]] would return now. Never throws. */
   def newest: Option[Topology] = pinned.map(withProperties).orElse(watcher.current.topology).orElse(fallback)
 
-  /** Makes [[current]] always return the clusters and topics that it returns now. */
-  def pin(): Unit = pinned = Some(current())
+  /** Makes [[current]] always return the clusters and topics that it returns now, and returns these. */
+  def pin(): Topology = {
+    val topology = current()
+    pinned = Some(topology)
+    topology
+  }
 
   /** An equal topology is the same object, because clients and options are resolved once for each object. */
   private def withProperties(topology: Topology): Topology =
     watcher.current.topology.filterNot(_ eq topology).fold(topology) { newest =>
       followed.collect { case (`newest`, result) => result }.getOrElse {
-        val made = topology.withPropertiesOf(newest)
-        val result = followed.map { case (_, before) => before }.filter(_ == made).getOrElse(made)
+        val updated = topology.withPropertiesOf(newest)
+        val result = followed.map { case (_, before) => before }.filter(_ == updated).getOrElse(updated)
         followed = Some(newest -> result)
         result
       }

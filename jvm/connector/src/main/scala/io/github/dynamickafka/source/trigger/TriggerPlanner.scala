@@ -12,15 +12,15 @@ import io.github.dynamickafka.offset.{
   CompositeOffsetJson,
   Loss,
   NextOffset,
-  Reconcile,
   RenamedTopic,
   ReplacedCluster,
   Transition
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
+import io.github.dynamickafka.source.loss.LossPolicy
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
@@ -28,120 +28,114 @@ private[source] final class TriggerPlanner(
     configs: ClusterConfigs.ByScope,
     streams: ClusterStreams,
     feed: TopologyFeed,
-    memory: SourceCheckpoint,
+    checkpoint: SourceCheckpoint,
     losses: LossPolicy,
     clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
 
   // Kept in memory and not in the checkpoint, because properties may contain secrets.
-  private var lastKnown = Map.empty[String, Map[String, String]]
+  private var lastProperties = Map.empty[String, Map[String, String]]
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
-  private var toldWaiting = Set.empty[(String, String)]
+  private var loggedWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
 
-  /**
-   * @param entry returns the start position of a topic without a position, given the cluster id, the name and metadata of
-   *              the topic, and whether other topics of the cluster are already known
-   * @param pinned responses to use instead of new requests
-   * @param complete see [[ClusterQuestion]]
-   */
-  def look(
-      start: CompositeOffset,
-      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
-      pinned: Option[Map[String, ClusterView]],
-      complete: Boolean
-  ): TriggerSnapshot = look(start, entry, pinned, complete, listed = Set.empty)
-
-  /** @param listed clusters whose topics are listed in this trigger in any case */
-  @annotation.tailrec
-  private def look(
-      start: CompositeOffset,
-      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
-      pinned: Option[Map[String, ClusterView]],
-      complete: Boolean,
-      listed: Set[String]
-  ): TriggerSnapshot = {
-    val asked = feed.current()
-    val ids = asked.clusters.keySet.toSet
-    val moved: Set[String] => Boolean =
-      _.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(asked, id)))
-    val resolved = configs(ids)
-    val expanded =
-      patterns.expand(asked, start, c => resolved(c.id, c.properties), pinned.isDefined, moved, listed)
-    expanded.flatMap { case (topology, unlisted) =>
-      yielding = DuplicateClusters.stillYielding(yielding, topology, start)
-      lookAt(start, entry, pinned, complete, topology.without(yielding), unlisted, moved)
-    } match {
-      // An unreachable cluster has moved or left meanwhile, or a topic yields to another cluster id: start again.
-      case None => look(start, entry, pinned, complete, listed)
-      case Some(found) =>
-        val outdated =
-          if (pinned.isDefined) Set.empty[String]
-          else patterns.outdated(found.topology, TriggerPlanner.missing(found.views)) -- listed
-        if (outdated.isEmpty) found else look(start, entry, pinned, complete, listed ++ outdated)
-    }
+  /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
+  def forStart(): TriggerSnapshot = {
+    val _ = feed.first()
+    snapshot(begin(CompositeOffset.empty, Trigger.FirstStart, complete = true, pinned = None))
   }
 
-  /** None if a cluster that did not respond has moved or left meanwhile, or a topic yields to another cluster id. */
-  private def lookAt(
+  /** The parameters are those of [[Trigger]]. */
+  def next(
       start: CompositeOffset,
-      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy,
-      pinned: Option[Map[String, ClusterView]],
+      origin: Trigger.Started,
       complete: Boolean,
-      topology: Topology,
-      unlisted: Set[String],
-      moved: Set[String] => Boolean
-  ): Option[TriggerSnapshot] = {
-    val before = last.filter(l => pinned.isEmpty && !complete && l.isOf(start, topology, unlisted))
-    val transition = before.fold(reconcile(start, topology, entry))(
-      _.look.transition.copy(now = clock.currentTimeMillis())
+      pinned: Option[Map[String, ClusterView]]
+  ): TriggerSnapshot = snapshot(begin(start, origin, complete, pinned))
+
+  /** Only here a trigger finds out which topology is the newest. */
+  private def begin(
+      start: CompositeOffset,
+      origin: Trigger.Origin,
+      complete: Boolean,
+      pinned: Option[Map[String, ClusterView]]
+  ): Trigger = {
+    val trigger =
+      Trigger.begin(start, feed.current(), configs, clock.currentTimeMillis(), origin, complete, pinned)
+    if (origin == Trigger.FirstStart) trigger.topologyConfigs.checkEnding()
+    trigger
+  }
+
+  @annotation.tailrec
+  private def snapshot(trigger: Trigger): TriggerSnapshot = expand(trigger, listed = Set.empty) match {
+    case Some(found) => found
+    // An unreachable cluster has moved or left meanwhile, or a topic yields to another cluster id: another trigger begins.
+    case None => snapshot(begin(trigger.start, trigger.origin, trigger.complete, trigger.pinned))
+  }
+
+  /**
+   * @param listed clusters whose topics are listed in this trigger in any case
+   * @return None if a cluster that did not respond has moved or left meanwhile, or a topic yields to another cluster id
+   */
+  @annotation.tailrec
+  private def expand(trigger: Trigger, listed: Set[String]): Option[TriggerSnapshot] = {
+    val found = patterns.expand(
+      trigger.topology,
+      trigger.start,
+      cluster => trigger.topologyConfigs(cluster.id, cluster.properties),
+      trigger.pinned.isDefined,
+      hasMoved(trigger, _),
+      listed
+    ).flatMap { case (topology, unlisted) =>
+      yielding = DuplicateClusters.stillYielding(yielding, topology, trigger.start)
+      ask(trigger, topology.without(yielding), unlisted)
+    }
+    val outdated = found.filter(_ => trigger.pinned.isEmpty).fold(Set.empty[String])(snapshot =>
+      patterns.outdated(snapshot.topology, TriggerPlanner.missing(snapshot.views)) -- listed
     )
-    if (before.isEmpty) streams.set(configsOf(transition, topology))
-    val questions = before.fold(questionsOf(transition, topology, complete))(_.questions)
-    val views = pinned.orElse(streams.ask(questions, moved))
-    views.flatMap { answers =>
+    if (outdated.isEmpty) found else expand(trigger, listed ++ outdated)
+  }
+
+  private def hasMoved(trigger: Trigger, clusters: Set[String]): Boolean =
+    clusters.exists(id => feed.newest.exists(propertiesOf(_, id) != propertiesOf(trigger.topology, id)))
+
+  /** @param unlisted clusters whose topics have never been listed successfully */
+  private def ask(trigger: Trigger, topology: Topology, unlisted: Set[String]): Option[TriggerSnapshot] = {
+    val before =
+      last.filter(l =>
+        trigger.pinned.isEmpty && !trigger.complete && l.isOf(trigger.start, topology, unlisted)
+      )
+    val transition = before.fold(trigger.transition(options, topology))(
+      _.snapshot.transition.copy(now = trigger.now)
+    )
+    if (before.isEmpty) streams.set(configsOf(trigger, transition, topology))
+    val questions = before.fold(questionsOf(trigger, transition, topology))(_.questions)
+    trigger.pinned.orElse(streams.ask(questions, hasMoved(trigger, _))).flatMap { answers =>
       val found =
         if (unlisted.isEmpty) answers
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
-      before.filter(_.isSettled(found)).map(l => Some(l.look)).getOrElse {
-        val next = nextOf(start, transition, found)
+      before.filter(_.isSettled(found)).map(l => Some(l.snapshot)).getOrElse {
         val more =
           if (options.allowDuplicateClusters) Set.empty[(String, String)]
-          else DuplicateClusters.yielding(topology, start, transition, found)
+          else DuplicateClusters.yielding(topology, trigger.start, transition, found)
         yielding ++= more
-        val sure = if (more.nonEmpty) None
-        else if (pinned.isDefined) Some((found, next))
-        else certain(start, transition, questions, found, next, moved)
-        sure.map { case (views, advance) =>
+        val decided =
+          if (more.isEmpty) confirmed(trigger, transition, questions, found) else None
+        decided.map { case (views, next) =>
           if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, views)
-          replaced(start, advance.replaced)
-          tellWaiting(advance.waiting)
-          tellRenamed(advance.renamed)
-          val look = TriggerSnapshot(topology, transition, views, advance)
-          last = Some(TriggerPlanner.Last(start, unlisted, questions, look, isTimed(start)))
-          look
+          refuseReplaced(trigger.start, next.replaced)
+          logWaiting(next.waiting)
+          logRenamed(next.renamed)
+          val snapshot = TriggerSnapshot(trigger, topology, transition, views, next)
+          last = Some(TriggerPlanner.Last(unlisted, questions, snapshot, isTimed(trigger.start)))
+          snapshot
         }
       }
     }
-  }
-
-  private def reconcile(
-      start: CompositeOffset,
-      topology: Topology,
-      entry: (String, String, TopologyTopic, Boolean) => OffsetsPolicy
-  ): Transition = {
-    val ofTopology = configs(topology.clusters.keySet.toSet)
-    val rules = Reconcile.Rules(
-      options.removedClusterRetentionMs,
-      options.drainRemovedClusters,
-      entry,
-      (id, topic) => ofTopology.ending(id, topic)
-    )
-    Reconcile(start, topology, clock.currentTimeMillis(), rules)
   }
 
   /** Whether the effect of a topology on these positions changes with time: a retention expires. */
@@ -153,34 +147,39 @@ private[source] final class TriggerPlanner(
    * good: it is requested again. Which Kafka cluster it is, is asked again where a topic has another id: a cluster that was
    * replaced behind its address while the query runs is otherwise recognized by its topics only.
    */
-  private def certain(
-      start: CompositeOffset,
+  private def confirmed(
+      trigger: Trigger,
       transition: Transition,
       questions: Map[String, ClusterQuestion],
-      found: Map[String, ClusterView],
-      next: NextOffset,
-      moved: Set[String] => Boolean
+      found: Map[String, ClusterView]
   ): Option[(Map[String, ClusterView], NextOffset)] = {
-    val doubtful = Doubts(transition, next).intersect(streams.times.earlier)
+    val next = nextOf(transition, trigger, found)
+    val unconfirmed =
+      if (trigger.pinned.isDefined) Set.empty[String]
+      else UnconfirmedClusters(transition, next).intersect(streams.times.earlier)
     val again =
-      if (doubtful.isEmpty) Some((found, next))
+      if (unconfirmed.isEmpty) Some((found, next))
       else
-        streams.askAfterwards(questions.filter { case (id, _) => doubtful(id) }, moved).map { answers =>
-          val views = found ++ answers
-          (views, nextOf(start, transition, views))
+        streams.askAfterwards(
+          questions.filter { case (id, _) => unconfirmed(id) },
+          hasMoved(trigger, _)
+        ).map {
+          answers =>
+            val views = found ++ answers
+            (views, nextOf(transition, trigger, views))
         }
-    again.map { case (views, advance) =>
-      val recreated = advance.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
-      if (recreated.isEmpty) (views, advance)
+    again.map { case (views, next) =>
+      val recreated = next.losses.collect { case loss: Loss.TopicRecreated => loss.cluster }.toSet
+      if (recreated.isEmpty || trigger.pinned.isDefined) (views, next)
       else {
         val identified = identify(views, recreated)
-        (identified, nextOf(start, transition, identified))
+        (identified, nextOf(transition, trigger, identified))
       }
     }
   }
 
-  private def nextOf(start: CompositeOffset, transition: Transition, views: Map[String, ClusterView]) =
-    NextOffset(start, transition, views, options.replacedClusters, losses.isLost(_, transition.now))
+  private def nextOf(transition: Transition, trigger: Trigger, views: Map[String, ClusterView]) =
+    NextOffset(trigger.start, transition, views, options.replacedClusters, losses.isLost(_, trigger.now))
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
@@ -191,20 +190,21 @@ private[source] final class TriggerPlanner(
     }
   }
 
-  private def replaced(start: CompositeOffset, clusters: Seq[ReplacedCluster]): Unit = clusters.foreach { c =>
-    if (options.replacedClusters == ReplacedClusterPolicy.Fail)
-      throw Errors.clusterReplaced(c.cluster, c.known, c.found)
-    log.warn(
-      "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
-        "because 'replacedClusterPolicy' is set, and drops the offsets of the former one: {}",
-      c.cluster,
-      c.found,
-      c.known,
-      CompositeOffsetJson.writePositions(start.position(c.cluster))
-    )
-  }
+  private def refuseReplaced(start: CompositeOffset, clusters: Seq[ReplacedCluster]): Unit =
+    clusters.foreach { c =>
+      if (options.replacedClusters == ReplacedClusterPolicy.Fail)
+        throw Errors.clusterReplaced(c.cluster, c.known, c.found)
+      log.warn(
+        "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
+          "because 'replacedClusterPolicy' is set, and drops the offsets of the former one: {}",
+        c.cluster,
+        c.found,
+        c.known,
+        CompositeOffsetJson.writePositions(start.position(c.cluster))
+      )
+    }
 
-  private def tellRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
+  private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
     log.info(
       "Cluster '{}' is the Kafka cluster that was cluster '{}': topic '{}' continues at its retained offsets",
       r.cluster,
@@ -219,45 +219,47 @@ private[source] final class TriggerPlanner(
    * Clusters that have left the topology but must still be read use the last known properties of the metadata or, after
    * a restart, the properties in the checkpoint.
    */
-  private def configsOf(transition: Transition, topology: Topology): Map[String, ClusterConfig] = {
-    val ids = topology.clusters.keySet ++ transition.clusters.keySet
+  private def configsOf(
+      trigger: Trigger,
+      transition: Transition,
+      topology: Topology
+  ): Map[String, ClusterConfig] = {
     // A cluster with patterns must be open to list its topics, even if none matches.
     val open = transition.clusters.keySet ++ topology.clusters.collect {
       case (id, c) if c.patterns.nonEmpty => id
     }
     val properties = open.iterator.map { id =>
-      val known =
-        propertiesOf(topology, id).orElse(lastKnown.get(id)).orElse(memory.cluster(id).map(_.properties))
+      val known = propertiesOf(topology, id).orElse(lastProperties.get(id))
+        .orElse(checkpoint.cluster(id).map(_.properties))
       id -> known.getOrElse(
         throw Errors.invalidOffset(s"cluster '$id' is neither in the metadata nor in the checkpoint")
       )
     }
-    lastKnown = properties.toMap
-    val resolved = configs(ids.toSet)
-    lastKnown.map { case (id, p) => id -> resolved(id, p) }
+    lastProperties = properties.toMap
+    lastProperties.map { case (id, p) => id -> trigger.configs(id, p) }
   }
 
   private def questionsOf(
+      trigger: Trigger,
       transition: Transition,
-      topology: Topology,
-      complete: Boolean
+      topology: Topology
   ): Map[String, ClusterQuestion] = {
-    val former = last.map(_.look.topology)
+    val former = last.map(_.snapshot.topology)
     transition.clusters.map { case (id, work) =>
       val isChanged = former.exists(f => (f ne topology) && f.clusters.get(id) != topology.clusters.get(id))
-      id -> TriggerPlanner.question(work, complete, afterwards = isChanged)
+      id -> TriggerPlanner.question(work, trigger.complete, afterwards = isChanged)
     }
   }
 
-  private def tellWaiting(waiting: Seq[(String, String)]): Unit = {
-    (waiting.toSet -- toldWaiting).toSeq.sorted.foreach { case (id, topic) =>
+  private def logWaiting(waiting: Seq[(String, String)]): Unit = {
+    (waiting.toSet -- loggedWaiting).toSeq.sorted.foreach { case (id, topic) =>
       log.warn(
         "Kafka cluster '{}' has no topic '{}', which is in the metadata; it is read once it exists",
         id,
         topic
       )
     }
-    toldWaiting = waiting.toSet
+    loggedWaiting = waiting.toSet
   }
 }
 
@@ -269,21 +271,22 @@ private[source] object TriggerPlanner {
    * @param isTimed whether the same state would be another one later
    */
   private final case class Last(
-      start: CompositeOffset,
       unlisted: Set[String],
       questions: Map[String, ClusterQuestion],
-      look: TriggerSnapshot,
+      snapshot: TriggerSnapshot,
       isTimed: Boolean
   ) {
     def isOf(start: CompositeOffset, topology: Topology, unlisted: Set[String]): Boolean =
-      !isTimed && (this.start eq start) && (look.topology eq topology) && this.unlisted == unlisted &&
+      !isTimed && (snapshot.trigger.start eq start) && (snapshot.topology eq topology) &&
+        this.unlisted == unlisted &&
         // These have to be asked for, and decided, in each trigger.
-        Doubts(look.transition, look.advance).isEmpty && questions.valuesIterator.forall(!_.afterwards)
+        UnconfirmedClusters(snapshot.transition, snapshot.next).isEmpty &&
+        questions.valuesIterator.forall(!_.afterwards)
 
     /** Whether the responses are the same objects, so that they mean the same. */
-    def isSettled(views: Map[String, ClusterView]): Boolean = (views eq look.views) ||
-      views.size == look.views.size && views.forall { case (id, view) =>
-        look.views.get(id).exists(_ eq view)
+    def isSettled(views: Map[String, ClusterView]): Boolean = (views eq snapshot.views) ||
+      views.size == snapshot.views.size && views.forall { case (id, view) =>
+        snapshot.views.get(id).exists(_ eq view)
       }
   }
 

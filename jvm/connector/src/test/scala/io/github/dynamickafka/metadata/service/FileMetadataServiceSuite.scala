@@ -183,6 +183,20 @@ class FileMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  test("an emptied file is waited for, also if the clock of the file system is behind") {
+    withFile { file =>
+      val opened = new OpenedFiles
+      write(file, document(3))
+      val files = new FileMetadataService(s"opened://$file", 0L, opened.conf)
+      assert(clusters(files) == 3)
+      val behind = FileTime.from(Instant.now().minusSeconds(30))
+      write(file, "")
+      Files.setLastModifiedTime(file, behind)
+      opened.at(opens = 4)(() => write(file, document(3) + "# complete\n"))
+      assert(clusters(files) == 3)
+    }
+  }
+
   /** Reads while another thread rewrites the file. Returns the number of clusters of each read. */
   private def reading(reads: Int, files: KafkaMetadataService)(rewrite: Int => Unit): Seq[Int] = {
     val stop = new AtomicBoolean(false)

@@ -17,6 +17,7 @@ import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.journal.{
   BatchInput,
   Claim,
+  FreeSlots,
   JobOrigin,
   Journal,
   JournalCluster,
@@ -104,22 +105,26 @@ private[sink] final class CommitScene {
       job: Option[JobOrigin] = None,
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Option[Journal] = Some(journal),
-      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail
-  ): TwoPhaseCommit = new TwoPhaseCommit(
-    name(run),
-    kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _)),
-    kept,
-    job,
-    earlier,
-    clusters,
-    replayLost,
-    unknown,
-    CommitTimeoutMs,
-    kafka.pool,
-    steps,
-    clock,
-    plans
-  )
+      unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
+      free: Option[FreeSlots] = None
+  ): TwoPhaseCommit = {
+    val claimed = kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _))
+    new TwoPhaseCommit(
+      new Slots(name(run), claimed, kept, free, clusters, kafka.pool),
+      claimed,
+      kept,
+      job,
+      earlier,
+      clusters,
+      replayLost,
+      unknown,
+      CommitTimeoutMs,
+      kafka.pool,
+      steps,
+      clock,
+      plans
+    )
+  }
 
   /** A start of the query that has recovered. */
   def recovered(

@@ -3,8 +3,8 @@ package io.github.dynamickafka.sink.commit
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.kafka.{ProducerSettings, TransactionTimeLimits}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.testkit.KafkaCluster
 import io.github.dynamickafka.time.Clock

@@ -16,7 +16,7 @@ import org.apache.kafka.common.errors.{
 
 import io.github.dynamickafka.config.ProducerProperties
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
 import io.github.dynamickafka.time.ManualClock
 

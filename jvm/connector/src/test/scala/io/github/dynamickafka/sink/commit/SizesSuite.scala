@@ -9,8 +9,8 @@ import org.apache.kafka.clients.producer.Callback
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.kafka.ProducerSettings
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.journal.{BatchInput, JournalEntry, JournalJson}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
@@ -75,7 +75,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  private def told(n: Long): String = "%,d".formatLocal(java.util.Locale.ROOT, n)
+  private def shown(n: Long): String = "%,d".formatLocal(java.util.Locale.ROOT, n)
 
   /** The numbers of the table's lines for a query, in its order. */
   private def column(tasks: Int, rowsFor: Int => Range): Seq[String] = {
@@ -88,12 +88,12 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     (1 to 8).foreach(n => q.batch(isStalled = n % 2 == 0))
     val entry = JournalEntry("q", "r", "i", 1L, 1L, 0, BatchInput.Empty, first, Map.empty)
     Seq(
-      told(first.size.toLong),
-      told(markers.toLong),
-      s"${told(regular.toLong)} to ${told(q.ids.size.toLong)}",
-      told(producers.toLong),
-      s"${told(Lots.of(first).size.toLong)} of ${told(Lots.of(first).map(_.size).max.toLong)}",
-      s"${told(math.ceil(JournalJson.write(entry).length / 1024.0).toLong)} KiB"
+      shown(first.size.toLong),
+      shown(markers.toLong),
+      s"${shown(regular.toLong)} to ${shown(q.ids.size.toLong)}",
+      shown(producers.toLong),
+      s"${shown(Lots.of(first).size.toLong)} of ${shown(Lots.of(first).map(_.size).max.toLong)}",
+      s"${shown(math.ceil(JournalJson.write(entry).length / 1024.0).toLong)} KiB"
     )
   }
 
@@ -119,7 +119,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
       assert(lots.flatten.toSet == all.toSet && lots.map(_.size).sum == all.size)
       assert(lots.forall(_.map(_.cluster).distinct.size == 1))
       assert(lots.size <= math.max(Lots.MostOfAll, clusters))
-      lots.groupBy(_.head.cluster).values.foreach(lanes => assert(lanes.size <= Lots.MostOfCluster))
+      lots.groupBy(_.head.cluster).values.foreach(ofCluster => assert(ofCluster.size <= Lots.MostOfCluster))
     }
     def lots(clusters: Int, of: Int) =
       Lots.of(for (c <- 0 until clusters; n <- 0 until of)

@@ -7,7 +7,7 @@ import org.apache.kafka.clients.producer.ProducerRecord
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.gauge.GaugeSet
-import io.github.dynamickafka.sink.producer.SharedSender
+import io.github.dynamickafka.kafka.producer.SharedSender
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock

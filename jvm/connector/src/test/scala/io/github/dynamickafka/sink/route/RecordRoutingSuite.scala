@@ -8,6 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{ClusterRouting, DeadLetterOptions, PartitionerChoice}
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.row.OutputRow
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
@@ -33,10 +34,10 @@ class RecordRoutingSuite extends AnyFunSuite with TimeLimit {
       row: OutputRow,
       deadLetters: Option[DeadLetterOptions],
       refused: Option[String] = None
-  ): Seq[(String, RecordRouting.Record)] = {
+  ): Seq[(String, Record)] = {
     val router = new Router(streams, ClusterRouting.Key, Some("s"), turn = 0L)
     val picker = new PartitionPicker(PartitionerChoice.Default, (_, _) => 1, (_, _) => 1, 0)
-    var all = Vector.empty[(String, RecordRouting.Record)]
+    var all = Vector.empty[(String, Record)]
     new RecordRouting(router, picker, deadLetters, refused).send(row)((cluster, record) =>
       all :+= cluster -> record
     )

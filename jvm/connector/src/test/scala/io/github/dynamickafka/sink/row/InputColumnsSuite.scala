@@ -7,6 +7,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
+import io.github.dynamickafka.format.options.ParsedFormats
 import io.github.dynamickafka.testkit.TimeLimit
 
 class InputColumnsSuite extends AnyFunSuite with TimeLimit {
@@ -76,5 +77,21 @@ class InputColumnsSuite extends AnyFunSuite with TimeLimit {
     accepted("VALUE STRING")
     assert(refused("value STRING, Value STRING").contains("more than one"))
     accepted("value STRING, Value INT", caseSensitive = true)
+  }
+
+  test("columns that route have a type, which a field of the same name may not have") {
+    def columns(ddl: String, options: (String, String)*) = InputColumns.of(
+      StructType.fromDDL(ddl),
+      caseSensitive = false,
+      ParsedFormats.write(options: _*)
+    )
+    val error =
+      intercept[DynamicKafkaIllegalArgumentException](columns("id INT, timestamp STRING", "format" -> "json"))
+    assert(error.getMessage.contains("must be TIMESTAMP") && error.getMessage.contains("'metadataPrefix'"))
+    assert(columns(
+      "id INT, timestamp STRING, m_stream STRING",
+      "format" -> "json",
+      "metadataPrefix" -> "m_"
+    ).hasStream)
   }
 }

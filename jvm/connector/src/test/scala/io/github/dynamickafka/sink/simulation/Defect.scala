@@ -36,6 +36,12 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** Whether an answer that lacks a cluster is believed at once. */
   def believesAnswers: Boolean = false
   def ignoresTopicIds: Boolean = false
+
+  /** Whether a run takes a slot without a look at the id that guards it. */
+  def takesAnySlot: Boolean = false
+
+  /** Whether a run gives up its slot although an attempt of a task may still run. */
+  def forgetsAttempts: Boolean = false
   def rollsForwardBlindly: Boolean = false
 
   /** Whether a driver aborts a transaction of another run. */
@@ -139,6 +145,19 @@ private[simulation] object Defect {
     override def favours(p: Profile): Profile = Defect.calm(p).copy(changes = 100)
   }
 
+  case object AnySlotIsTaken extends Defect("a slot is taken without a look at the id that guards it") {
+    override def takesAnySlot = true
+    override def favours(p: Profile): Profile =
+      Defect.calm(p).copy(pauses = 100, restores = 300, mostAlive = 2)
+  }
+
+  case object AttemptsAreForgotten
+      extends Defect("a slot is given up although an attempt of a task may still run") {
+    override def forgetsAttempts = true
+    override def favours(p: Profile): Profile = Defect.calm(p)
+      .copy(changes = 50, tasks = p.tasks.copy(stalled = 200))
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -167,6 +186,8 @@ private[simulation] object Defect {
     RefusalsAreIgnored,
     JobsByName,
     AnswersAreBelieved,
-    RecreatedTopicsAreIgnored
+    RecreatedTopicsAreIgnored,
+    AnySlotIsTaken,
+    AttemptsAreForgotten
   )
 }

@@ -13,7 +13,7 @@ import io.github.dynamickafka.metadata.watch.WriteRemovalGuard
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.WriterFactory
 import io.github.dynamickafka.sink.commit._
-import io.github.dynamickafka.sink.journal.{BatchInput, JobOrigin, Journal, PlannedBatches}
+import io.github.dynamickafka.sink.journal.{BatchInput, FreeSlots, JobOrigin, Journal, PlannedBatches}
 import io.github.dynamickafka.sink.transaction._
 import io.github.dynamickafka.storage.SimulatedFileManager
 import io.github.dynamickafka.topology.{WriteCluster, WriteEntry, WriteStream, WriteTopology}
@@ -81,7 +81,18 @@ private[simulation] final class Driver(
   private val log = new SparkLog(world, checkpoint)
   private var journal = journalAt(checkpoint)
   private def journalAt(place: String) =
-    new Journal(s"file:/${world.name}/$place", SimulatedFileManager.hadoop, () => newInstance())
+    new Journal(
+      s"file:/${world.name}/$place",
+      SimulatedFileManager.hadoop,
+      () => newInstance(),
+      () => world.leastGeneration
+    )
+
+  /** Those of the query, or of its jobs. */
+  private val slots = new FreeSlots(
+    s"file:/${world.name}/${if (isForeachBatch) s"jobs-of-$checkpoint" else s"$checkpoint/${Journal.Folder}"}",
+    SimulatedFileManager.hadoop
+  )
   private val guard = new WriteRemovalGuard("simulated", if (world.defect.believesAnswers) 1 else 2)
   private var isLacking = true
   private val pool = new TransactionPool(s => new ModelProducer(world, this, s.cluster), IdleMs, world.clock)
@@ -110,7 +121,8 @@ private[simulation] final class Driver(
       world.aborted.collect { case (t, at) if at < lookedAt => t }.toSet
     )
 
-  private def body(): Unit =
+  private def body(): Unit = {
+    var running: Option[TwoPhaseCommit] = None
     try {
       val query = log.start()
       var commits: Option[TwoPhaseCommit] = None
@@ -124,10 +136,19 @@ private[simulation] final class Driver(
           if (isForeachBatch) journal = journalAt(s"jobs-of-$checkpoint/$of")
           val claim = journal.claim(of, run)
           generation = claim.generation
-          val name = world.defect.name(TransactionName("p", of, claim.instance, claim.generation))
+          val name =
+            world.defect.name(TransactionName("p", of, claim.instance, claim.generation, isForeachBatch))
           ids = Some(name)
           new TwoPhaseCommit(
-            name,
+            new Slots(
+              name,
+              claim,
+              Some(journal),
+              Some(slots),
+              clusters,
+              pool,
+              if (world.defect.takesAnySlot) (_, _) => true else Slots.follows
+            ),
             claim,
             Some(journal),
             origin,
@@ -144,7 +165,9 @@ private[simulation] final class Driver(
         }
         if (!commits.contains(sink)) recover(sink)
         commits = Some(sink)
-        batch(sink, ids.get, plan, query)
+        running = Some(sink)
+        batch(sink, sink.name, plan, query)
+        if (isForeachBatch) sink.close()
         log.finish(plan)
         next = None
       }
@@ -158,7 +181,11 @@ private[simulation] final class Driver(
       case e: Exception =>
         ended = Some(e.toString)
         world.tell(s"$run: $e")
-    } finally if (!isDead) world.tell(s"$run ended: ${ended.getOrElse("died")}")
+    } finally if (!isDead) {
+        world.tell(s"$run ended: ${ended.getOrElse("died")}")
+        running.foreach(_.close())
+      }
+  }
 
   private def connect(): Unit = {
     clusters.set(Ids.map(id => id -> properties(id)).toMap)
@@ -224,7 +251,8 @@ private[simulation] final class Driver(
       val opened = mine.map(ModelProducer.opened(world, _))
       world.batches ++= opened.map(_ -> opened)
       val count = if (world.defect.knowsJobsByName) 0L else plan.rows.size.toLong
-      sink.commit(number, done, count, started, id => world.leads(id).timeoutMs, second)
+      val reported = if (world.defect.forgetsAttempts) done.map(_.copy(retried = false)) else done
+      sink.commit(number, reported, count, started, id => world.leads(id).timeoutMs, second)
     } catch {
       case e: Exception =>
         // As Spark does.

@@ -13,8 +13,8 @@ import org.apache.kafka.common.errors.{
   ProducerFencedException
 }
 
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.sink.commit.{Seen, TransactionAdmin}
-import io.github.dynamickafka.sink.route.RecordRouting.Record
 import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer}
 
 /** The admin client of a driver for a cluster. */

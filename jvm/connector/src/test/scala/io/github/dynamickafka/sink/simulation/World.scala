@@ -87,6 +87,9 @@ private[simulation] final class World(
     kafkas.foreach(k => k.pass(nowMs).foreach { case (_, t) => lost(k, t) })
   }
 
+  /** As by the time of day: greater than that of each run before, also of those that a restored journal does not know. */
+  def leastGeneration: Long = if (isRestored) steps else 1L
+
   def newInstance(): String = {
     instances += 1
     s"i$instances"
@@ -217,13 +220,13 @@ private[simulation] final class World(
       lost(k, t)
       val other = t.opener
       val isAllowed =
-        if (isRestored) true // Generations start again from the last one in the backup.
-        else if (other.driver.checkpoint != by.checkpoint) false
+        if (other.driver.checkpoint != by.checkpoint) false
         else if (other.driver eq by)
           beginning.forall(b =>
             b.batch > other.batch || (b.batch == other.batch && b.cluster == other.cluster)
           )
-        else other.driver.generation < by.generation
+        // A driver aborts what earlier runs have left open. Tasks never do: whose slot they have got has nothing open.
+        else beginning.isEmpty && other.driver.generation < by.generation
       if (!isAllowed)
         wrong(
           s"${by.run}, ${beginning.fold("the driver")(b => s"a task of batch ${b.batch}")}, aborts $txn of " +

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.kafka.ProducerSettings
-import io.github.dynamickafka.sink.route.RecordRouting.Record
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 

@@ -9,17 +9,15 @@ import io.github.dynamickafka.time.ManualClock
 class CalmSuite extends AnyFunSuite with TimeLimit {
 
   private final class Query {
-    val clock = new ManualClock
     var until = Long.MinValue
     var rests = Vector.empty[Long]
-    private val calm = new Calm[String, String](
-      () => until,
-      clock,
-      ms => {
+    val clock: ManualClock = new ManualClock {
+      override def pauseMs(ms: Long): Unit = {
         rests :+= ms
-        clock.advanceMs(ms)
+        advanceMs(ms)
       }
-    )
+    }
+    private val calm = new Calm[String, String](() => until, clock)
     def asked(questions: String): Unit = calm.asked(questions, s"views of $questions")
     def answers(questions: String): Option[String] = calm.answers(questions)
 

@@ -113,53 +113,53 @@ class DeferralFilesSuite extends AnyFunSuite {
   }
 
   test("a deferral has an effect until it is marked as entered, and a new run sees the same") {
-    val (root, memory) = checkpoint()
-    assert(memory.deferrals.read() == Deferrals.none)
-    memory.deferrals.write(0L, deferral)
-    assert(memory.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> false))
-    memory.deferrals.markEntered(0L)
-    assert(memory.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> true))
-    memory.deferrals.delete(0L)
-    assert(memory.deferrals.read() == Deferrals.none && deferred(root).isEmpty)
+    val (root, source) = checkpoint()
+    assert(source.deferrals.read() == Deferrals.none)
+    source.deferrals.write(0L, deferral)
+    assert(source.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> false))
+    source.deferrals.markEntered(0L)
+    assert(source.deferrals.read().all.view.mapValues(_.entered).toMap == Map(0L -> true))
+    source.deferrals.delete(0L)
+    assert(source.deferrals.read() == Deferrals.none && deferred(root).isEmpty)
   }
 
   test(
     "a decision is not replaced by another one, and a mark that a crash left does not void a new decision"
   ) {
-    val (root, memory) = checkpoint()
-    memory.deferrals.write(0L, deferral)
-    assertThrows[java.io.IOException](memory.deferrals.write(0L, deferral.copy(end = "other")))
-    assert(memory.deferrals.read().all(0L).deferral.end == "e")
+    val (root, source) = checkpoint()
+    source.deferrals.write(0L, deferral)
+    assertThrows[java.io.IOException](source.deferrals.write(0L, deferral.copy(end = "other")))
+    assert(source.deferrals.read().all(0L).deferral.end == "e")
     // Between the two steps of a deletion.
-    memory.deferrals.markEntered(0L)
+    source.deferrals.markEntered(0L)
     Seq("0.json", ".0.json.crc").foreach(name =>
       Files.delete(root.resolve("sources/0/dynamic-kafka/deferred").resolve(name))
     )
-    assert(memory.deferrals.read() == Deferrals.none)
-    memory.deferrals.write(0L, deferral)
-    assert(!memory.deferrals.read().all(0L).entered)
+    assert(source.deferrals.read() == Deferrals.none)
+    source.deferrals.write(0L, deferral)
+    assert(!source.deferrals.read().all(0L).entered)
   }
 
   test("a damaged file that has no effect any more is ignored") {
-    val (root, memory) = checkpoint()
-    memory.deferrals.write(0L, deferral)
+    val (root, source) = checkpoint()
+    source.deferrals.write(0L, deferral)
     write(root, "sources/0/dynamic-kafka/deferred/0.json", "{")
     Files.deleteIfExists(root.resolve("sources/0/dynamic-kafka/deferred/.0.json.crc"))
-    assertThrows[DynamicKafkaRuntimeException](memory.deferrals.read())
-    memory.deferrals.markEntered(0L)
-    assert(memory.deferrals.read() == Deferrals.none)
+    assertThrows[DynamicKafkaRuntimeException](source.deferrals.read())
+    source.deferrals.markEntered(0L)
+    assert(source.deferrals.read() == Deferrals.none)
   }
 
   test("the checkpoint of the query: the last logged batch, state, and decisions of the sink") {
-    val (root, memory) = checkpoint()
-    assert(memory.ofQuery.lastLogged.isEmpty && !memory.ofQuery.hasState && !memory.ofQuery.isDecided(1L))
+    val (root, source) = checkpoint()
+    assert(source.ofQuery.lastLogged.isEmpty && !source.ofQuery.hasState && !source.ofQuery.isDecided(1L))
     Seq("8", "9", "10", ".10.crc", "10.tmp").foreach(name => write(root, s"offsets/$name", ""))
     write(root, "dynamic-kafka-sink/run", "r")
     write(root, "dynamic-kafka-sink/10-0.json", "{}")
     write(root, "dynamic-kafka-sink/9-0.done", "")
-    assert(memory.ofQuery.lastLogged.contains(10L))
-    assert(memory.ofQuery.isDecided(10L) && !memory.ofQuery.isDecided(1L) && !memory.ofQuery.isDecided(9L))
+    assert(source.ofQuery.lastLogged.contains(10L))
+    assert(source.ofQuery.isDecided(10L) && !source.ofQuery.isDecided(1L) && !source.ofQuery.isDecided(9L))
     write(root, "state/0/_metadata/metadata", "")
-    assert(memory.ofQuery.hasState)
+    assert(source.ofQuery.hasState)
   }
 }

@@ -52,10 +52,10 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
       clusters = SortedMap("blue" -> positions(("orders", 0, 1L))),
       retained = SortedMap("red" -> Retained.at(1L, positions(("old", 0, 2L))))
     )
-    val folder = Files.createTempDirectory("memory").toUri.toString
-    val memory = new SourceCheckpoint(folder, new Configuration)
-    memory.remember(first, end)
-    memory.remember(second, end)
+    val folder = Files.createTempDirectory("checkpoint").toUri.toString
+    val checkpoint = new SourceCheckpoint(folder, new Configuration)
+    checkpoint.remember(first, end)
+    checkpoint.remember(second, end)
     val again = new SourceCheckpoint(folder, new Configuration)
     assert(again.topology.exists(_.current == second))
     assert(again.cluster("blue").map(_.properties).contains(secrets -- Seq("sasl.jaas.config", "my.own")))
@@ -85,7 +85,7 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     val topic = TopologyTopic("s", formatOptions = stored ++ secrets)
     val topology =
       Topology(SortedMap(cluster("blue", Map("bootstrap.servers" -> "b:1"), "orders" -> topic)))
-    val folder = Files.createTempDirectory("memory").toUri.toString
+    val folder = Files.createTempDirectory("checkpoint").toUri.toString
     new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
     val again = new SourceCheckpoint(folder, new Configuration)
     assert(again.cluster("blue").map(_.topics("orders").formatOptions).contains(stored))
@@ -95,7 +95,7 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("the initial offset is written once and read back") {
-    val folder = Files.createTempDirectory("memory").toUri.toString
+    val folder = Files.createTempDirectory("checkpoint").toUri.toString
     val initial = InitialOffset(
       CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))),
       unresolved = Set("green"),
@@ -103,16 +103,16 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     )
     assert(initial.isUnresolved("blue", "u") && !initial.isUnresolved("blue", "t"))
     assert(!initial.isUnresolved("green", "u"))
-    val memory = new SourceCheckpoint(folder, new Configuration)
-    assert(memory.initial.isEmpty)
-    memory.writeInitial(initial)
+    val checkpoint = new SourceCheckpoint(folder, new Configuration)
+    assert(checkpoint.initial.isEmpty)
+    checkpoint.writeInitial(initial)
     assert(new SourceCheckpoint(folder, new Configuration).initial.contains(initial))
   }
 
   test(
     "a damaged file is named; without the newest topology the one before is used, and the next one is written"
   ) {
-    val folder = Files.createTempDirectory("memory")
+    val folder = Files.createTempDirectory("checkpoint")
     def open() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
     def file(name: String) = folder.resolve("dynamic-kafka").resolve(name)
     def damage(name: String, text: String): Unit = {
@@ -121,10 +121,10 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     }
     def of(id: String) =
       Topology(SortedMap(cluster(id, Map("bootstrap.servers" -> s"$id:1"), "t" -> TopologyTopic("s"))))
-    val memory = open()
-    memory.remember(of("blue"), CompositeOffset.empty)
-    memory.remember(of("green"), CompositeOffset.empty)
-    memory.writeInitial(InitialOffset(CompositeOffset.empty, Set.empty))
+    val checkpoint = open()
+    checkpoint.remember(of("blue"), CompositeOffset.empty)
+    checkpoint.remember(of("green"), CompositeOffset.empty)
+    checkpoint.writeInitial(InitialOffset(CompositeOffset.empty, Set.empty))
     for (
       text <- Seq(
         "{\"version\":1,\"cur",
@@ -152,7 +152,7 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a folder of Spark's own Kafka source is refused") {
-    val folder = Files.createTempDirectory("memory")
+    val folder = Files.createTempDirectory("checkpoint")
     Files.writeString(folder.resolve("0"), "v1\n{}")
     val e = intercept[DynamicKafkaRuntimeException](
       new SourceCheckpoint(folder.toUri.toString, new Configuration).refusePlainKafka()
@@ -169,8 +169,23 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
       Map("bootstrap.servers" -> "b:1"),
       Seq(TopologyPattern("or.*", matched))
     )))
-    val folder = Files.createTempDirectory("memory").toUri.toString
+    val folder = Files.createTempDirectory("checkpoint").toUri.toString
     new SourceCheckpoint(folder, new Configuration).remember(topology, CompositeOffset.empty)
     assert(new SourceCheckpoint(folder, new Configuration).topology.map(_.current).contains(topology))
+  }
+
+  test("the latest offsets that a run leaves are taken once; damaged ones are none") {
+    val folder = Files.createTempDirectory("checkpoint")
+    val latest = SortedMap("blue" -> positions(("orders", 0, 7L)))
+    def next() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
+    assert(next().takeLatestOffsets().isEmpty)
+    next().leaveLatestOffsets(SortedMap("blue" -> positions(("orders", 0, 5L))))
+    next().leaveLatestOffsets(latest)
+    assert(next().takeLatestOffsets() == latest)
+    assert(next().takeLatestOffsets().isEmpty, "the run that took them was killed")
+    next().leaveLatestOffsets(latest)
+    Files.delete(folder.resolve("dynamic-kafka").resolve(".latest.json.crc"))
+    Files.writeString(folder.resolve("dynamic-kafka").resolve("latest.json"), "{")
+    assert(next().takeLatestOffsets().isEmpty)
   }
 }

@@ -78,7 +78,8 @@ class UnloggedBatchesSuite extends SourceTest {
     copied.await(query, more("after the restart"))
   }
 
-  private def hasNoStart(end: CompositeOffset, topic: String) = end.entered.get("green").forall(!_.topics(topic))
+  private def hasNoStart(end: CompositeOffset, topic: String) =
+    end.entered.get("green").forall(!_.topics(topic))
 
   test("a cluster's topic enters in a batch that is not logged: the next logged batch can be read again") {
     scene { s =>
@@ -92,12 +93,17 @@ class UnloggedBatchesSuite extends SourceTest {
         values
       } { (n, start, end) =>
         val topic = topics(n - 1)
-        !start.position("green").topics(topic) && end.position("green").topics(topic) && hasNoStart(end, topic)
+        !start.position("green").topics(topic) && end.position("green").topics(topic) && hasNoStart(
+          end,
+          topic
+        )
       }
     }
   }
 
-  test("a topic is recreated, which a batch that is not logged finds: the next logged batch can be read again") {
+  test(
+    "a topic is recreated, which a batch that is not logged finds: the next logged batch can be read again"
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       produce(green, topic, 1, (1 to 100).map(i => s"green $i"))

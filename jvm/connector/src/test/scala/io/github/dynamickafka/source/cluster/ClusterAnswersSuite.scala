@@ -2,6 +2,7 @@ package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.{CompletableFuture, CountDownLatch, ExecutorService, Executors, TimeUnit}
 
+import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
@@ -9,7 +10,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.{Clock, ManualClock}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -28,7 +28,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   }
 
   private def stream(kafka: ScriptedCluster, config: ClusterConfig, id: String = "blue"): ClusterStream =
-    new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect())
+    new ClusterStream(id, config, Clock.System, _ => kafka.connect())
 
   private def ask(stream: ClusterStream, question: ClusterQuestion): ClusterView.Reachable =
     stream.ask(question, pool).get(60, TimeUnit.SECONDS)
@@ -174,7 +174,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("questions that are asked ahead do not list the earliest offsets each time, all others do") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
     val ahead = reads(0 -> 4L).copy(ahead = true)
     def earliest(question: ClusterQuestion) = ask(cluster, question).earliest.get("t", 0)
     assert((1 to 5).forall(_ => earliest(ahead).contains(0L)) && kafka.earliestListings.get == 1)
@@ -200,7 +200,7 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   test("a quiet cluster is asked ahead for its latest offsets only, and described when they change") {
     val kafka = ScriptedCluster.led(1)
     val time = new ManualClock
-    val cluster = new ClusterStream("blue", long, SparkKafkaSource.find(), "path", time, _ => kafka.connect())
+    val cluster = new ClusterStream("blue", long, time, _ => kafka.connect())
     val ahead = reads(0 -> 10L).copy(ahead = true)
     def descriptionsOf(questions: ClusterQuestion*): Int = {
       val before = kafka.descriptions.get
@@ -259,6 +259,23 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
       ill.describes = _ => true
       eventually(assert(trigger()("blue") != ClusterView.Unreachable))
     } finally all.close()
+  }
+
+  test("a cluster whose id was not returned is asked for it again, before a batch is logged without it") {
+    val kafka = ScriptedCluster.led(1)
+    var requests = 0
+    kafka.id = () => {
+      requests += 1
+      if (requests == 1) CompletableFuture.failedFuture(new TimeoutException("the machine is busy"))
+      else CompletableFuture.completedFuture("kafka-id")
+    }
+    val all = streams(Map("blue" -> kafka), limitMs = 600000, skip = false)
+    try
+      all.ask(Map("blue" -> reads(0 -> 4L)), _ => false).get("blue") match {
+        case view: ClusterView.Reachable => assert(view.kafkaId.contains("kafka-id"))
+        case other => fail(other.toString)
+      }
+    finally all.close()
   }
 
   test("a batch that is read again asks all its clusters at once") {

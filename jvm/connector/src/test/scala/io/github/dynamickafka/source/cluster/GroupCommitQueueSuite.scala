@@ -19,7 +19,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     var answers = Vector.empty[CompletableFuture[Unit]]
     var reported = Vector.empty[Boolean]
 
-    val lane = new GroupCommitQueue(
+    val queue = new GroupCommitQueue(
       positions => {
         sent :+= positions
         answers :+= new CompletableFuture[Unit]
@@ -36,7 +36,7 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
 
   test("one commit at a time, and of the offsets offered meanwhile only the newest") {
     val c = new Cluster
-    Seq(1L, 2L, 3L).foreach(o => c.lane.offer(at(o)))
+    Seq(1L, 2L, 3L).foreach(o => c.queue.offer(at(o)))
     assert(c.sent == Vector(at(1)))
     c.takes()
     assert(c.sent == Vector(at(1), at(3)))
@@ -46,11 +46,11 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
 
   test("offsets that are committed, or whose commit is running, are not committed again") {
     val c = new Cluster
-    c.lane.offer(at(1))
-    c.lane.offer(at(1))
+    c.queue.offer(at(1))
+    c.queue.offer(at(1))
     c.takes()
-    c.lane.offer(at(1))
-    c.lane.offer(Positions.empty)
+    c.queue.offer(at(1))
+    c.queue.offer(Positions.empty)
     assert(c.sent == Vector(at(1)))
   }
 
@@ -58,57 +58,57 @@ class GroupCommitQueueSuite extends AnyFunSuite with TimeLimit {
     val c = new Cluster
     def refusedAt(time: Long): Unit = {
       c.at(time)
-      c.lane.offer(at(time))
+      c.queue.offer(at(time))
       c.refuses()
     }
     refusedAt(0L)
     c.at(499L)
-    c.lane.offer(at(7))
+    c.queue.offer(at(7))
     assert(c.sent.size == 1)
     refusedAt(500L)
     c.at(1499L)
-    c.lane.offer(at(8))
+    c.queue.offer(at(8))
     assert(c.sent.size == 2)
     c.at(1500L)
-    c.lane.offer(at(9))
+    c.queue.offer(at(9))
     assert(c.sent.last == at(9) && c.reported == Vector(false, false))
     c.takes()
-    c.lane.offer(at(10))
+    c.queue.offer(at(10))
     assert(c.sent.last == at(10), "no pause after a success")
   }
 
   test("a commit that cannot even be sent is a failure, and nothing is thrown") {
     var failures = 0
-    val lane =
+    val queue =
       new GroupCommitQueue(_ => throw new IllegalStateException("no"), _ => failures += 1, new ManualClock)
-    lane.offer(at(1))
-    assert(failures == 1 && lane.finish().isDone)
+    queue.offer(at(1))
+    assert(failures == 1 && queue.finish().isDone)
   }
 
   test("finish sends the waiting offsets, and no more are accepted") {
     val c = new Cluster
-    assert(new Cluster().lane.finish().isDone, "no commit is running")
-    c.lane.offer(at(1))
-    c.lane.offer(at(2))
-    assert(c.lane.isBusy)
-    val end = c.lane.finish()
+    assert(new Cluster().queue.finish().isDone, "no commit is running")
+    c.queue.offer(at(1))
+    c.queue.offer(at(2))
+    assert(c.queue.isBusy)
+    val end = c.queue.finish()
     c.takes()
     assert(!end.isDone && c.sent.last == at(2))
     c.takes()
-    assert(end.isDone && !c.lane.isBusy)
-    c.lane.offer(at(3))
+    assert(end.isDone && !c.queue.isBusy)
+    c.queue.offer(at(3))
     assert(c.sent.size == 2)
   }
 
   test("finish does not retry and does not wait for a cluster that refuses commits") {
     val c = new Cluster
-    c.lane.offer(at(1))
+    c.queue.offer(at(1))
     c.refuses()
     c.at(500L)
-    c.lane.offer(at(2))
-    c.lane.offer(at(3))
-    assert(!c.lane.isBusy)
-    val end = c.lane.finish()
+    c.queue.offer(at(2))
+    c.queue.offer(at(3))
+    assert(!c.queue.isBusy)
+    val end = c.queue.finish()
     c.refuses()
     assert(end.isDone && c.sent == Vector(at(1), at(2)))
   }

@@ -16,7 +16,6 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.source.client.AdminClusterClient
-import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.{Clock, ManualClock}
 
@@ -62,8 +61,6 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
         new ClusterStream(
           id,
           config,
-          SparkKafkaSource.find(),
-          "path",
           Clock.System,
           _ => if (id == "blue") client(pipe) else green.connect()
         ),
@@ -131,7 +128,7 @@ class HangingClientSuite extends AnyFunSuite with TimeLimit with Eventually {
       val silent = Map(new TopicPartition("t", 0) -> SilentLeader(1, "frozen"))
       leaders.found(silent)
       (1 to 20).foreach { _ =>
-        assert(returns(20)(leaders.look()) == silent)
+        assert(returns(20)(leaders.current()) == silent)
         clock.advanceMs(TimeUnit.MINUTES.toMillis(1))
       }
       eventually(assert(opened == 1))

@@ -13,7 +13,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.StreamingQuery
 
-import io.github.dynamickafka.format.decode.RandomAvro
+import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.schemaregistry.RegistryServer.{Answer, serving}
 import io.github.dynamickafka.schemaregistry.WireFormat
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}

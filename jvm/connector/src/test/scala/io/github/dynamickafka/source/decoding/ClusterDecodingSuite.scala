@@ -8,7 +8,8 @@ import org.apache.spark.util.LongAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.{Options, SourceOptionsParser}
-import io.github.dynamickafka.format.{Format, Layouts}
+import io.github.dynamickafka.format.csv.Csv
+import io.github.dynamickafka.format.decode.Layouts
 import io.github.dynamickafka.source.ClusterDecoding
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
 import io.github.dynamickafka.testkit.TimeLimit
@@ -77,7 +78,7 @@ class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {
     val (csv, avro) = (Map("format" -> "csv"), Map("format" -> "avro"))
     val before = topology("blue" -> csv, "green" -> none)
     val first = of.of(Seq(before)).ofClusters
-    assert(first.view.mapValues(_.value.format.format).toMap == Map(("blue", "orders") -> Format.Csv))
+    assert(first.view.mapValues(_.value.format.format).toMap == Map(("blue", "orders") -> Csv))
     val both = of.of(Seq(before, topology("green" -> none, "red" -> avro))).ofClusters
     assert(both.keySet == Set("blue" -> "orders", "red" -> "orders"))
     assert(both("blue" -> "orders") eq first("blue" -> "orders"))

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericRecord}
 
-import io.github.dynamickafka.format.decode.RandomAvro
+import io.github.dynamickafka.format.avro.RandomAvro
 import io.github.dynamickafka.schemaregistry.WireFormat
 
 /** Debezium's records in Avro, as its documentation and Connect's converter have them, written by Avro's own library. */

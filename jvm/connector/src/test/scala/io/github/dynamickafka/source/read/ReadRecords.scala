@@ -9,7 +9,8 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.util.LongAccumulator
 
 import io.github.dynamickafka.config.Options
-import io.github.dynamickafka.format.{Layout, Layouts}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.decode.Layouts
 
 /** Runs a [[TaskDecoder]] over values, and counts bad records. */
 final class ReadRecords {

@@ -12,7 +12,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.format.{Layout, Layouts}
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.decode.Layouts
 import io.github.dynamickafka.testkit.TimeLimit
 
 class RecordDecoderSuite extends AnyFunSuite with TimeLimit {

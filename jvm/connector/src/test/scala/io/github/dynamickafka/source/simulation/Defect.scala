@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.simulation
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
-import io.github.dynamickafka.source.trigger.Limits
+import io.github.dynamickafka.source.trigger.{Limits, Trigger}
 
 /** A trigger, and what the product does in it. */
 private[simulation] final case class Planned(
@@ -17,12 +17,15 @@ private[simulation] final case class Planned(
 
 /** A rule as it was before it was corrected, to see whether the simulation finds it. */
 private[simulation] sealed abstract class Defect(val name: String) {
+
+  /** The trigger to decide with, of the one that has begun and the one that would begin now. */
+  def trigger: (Trigger, Trigger) => Trigger = (begun, _) => begun
   def view(view: ClusterView): ClusterView = view
   def next(planned: Planned): NextOffset = planned.next
   def validates: Boolean = true
   def comparesReplays: Boolean = true
   def comparesInTasks: Boolean = true
-  def doubts: Boolean = true
+  def confirms: Boolean = true
   def marksDeferrals: Boolean = true
   def resumesDeferred: Boolean = true
   def readsDeferrals: Boolean = true
@@ -158,7 +161,7 @@ private[simulation] object Defect {
   /** A response that was requested before the trigger decides which records are lost. */
   case object OlderIsCertain
       extends Defect("losses are judged by responses that are older than the trigger") {
-    override def doubts = false
+    override def confirms = false
   }
 
   /** A deferral takes back positions at each offset that looks like the end of its batch. */
@@ -203,7 +206,18 @@ private[simulation] object Defect {
     override def waitsForMissing = false
   }
 
+  /** The trigger looks up the starts of clusters after the metadata has changed. */
+  case object TopologyIsReadAgain extends Defect("a trigger asks again which topology is the newest") {
+    override def trigger = (begun, newer) => begun.copy(topologyConfigs = newer.topologyConfigs)
+  }
+
+  case object DrainIsUnlimited extends Defect("the limit of a cluster ends when it leaves the metadata") {
+    override def trigger = (begun, _) => begun.copy(configs = begun.topologyConfigs)
+  }
+
   val all: Seq[Defect] = Seq(
+    TopologyIsReadAgain,
+    DrainIsUnlimited,
     MissingIsDrained,
     EntriesAreForgotten,
     EntriesApplyAgain,

@@ -9,7 +9,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * A random history of a query, which its seed determines: clusters are replaced and unreachable; topics are created, deleted,
- * recreated and cut, and grow past the positions again; leaders are elected, and partitions have none for a time; the metadata changes; the driver is killed at each
+ * recreated and cut, and grow past the positions again; leaders are elected, and partitions have none for a time; the metadata changes, also while a trigger runs; the driver is killed at each
  * step of a trigger; batches of unreachable clusters are deferred, or not logged. Afterwards everything is made available, and the delivered
  * records are compared with what Kafka has.
  */
@@ -40,7 +40,8 @@ private object History {
       drainRemoved = random.nextBoolean(),
       if (latest) ReplacedClusterPolicy.Latest else ReplacedClusterPolicy.Earliest,
       if (latest) OffsetsPolicy.Latest else OffsetsPolicy.Earliest,
-      ofCluster = Option.when(random.nextInt(8) == 0)(2L),
+      ownStart = Option.when(random.nextInt(4) == 0)(OffsetsPolicy.Earliest),
+      limit = Option.when(random.nextInt(8) == 0)(2L),
       logsSome,
       // The sinks for which Spark logs only some batches do not know which ones they have.
       Deferring(random.nextInt(if (logsSome) Deferring.WithOwnSink.id else Deferring.maxId)),
@@ -79,6 +80,7 @@ private object History {
       Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
       query.falseLosses.headOption.map(first => s"not true: $first"),
+      query.excessive.headOption.map(first => s"above the limit: $first"),
       Option.when(rests && !drains)(s"does not drain: ${query.reached.json}")
     ).flatten
   }

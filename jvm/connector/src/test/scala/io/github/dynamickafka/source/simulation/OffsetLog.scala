@@ -44,8 +44,9 @@ private[simulation] final class OffsetLog(world: World, logsSome: Boolean) {
 
   /** A logged batch that has to be read again. */
   def unfinished: Option[ModelBatch] =
-    logged.lastOption.collect { case (n, end) if n > committed && completed.forall(_.number < n) =>
-      ModelBatch(n, before(n), end)
+    logged.lastOption.collect {
+      case (n, end) if n > committed && completed.forall(_.number < n) =>
+        ModelBatch(n, before(n), end)
     }
 
   /** The number of the first batch of which a restart reads records. */

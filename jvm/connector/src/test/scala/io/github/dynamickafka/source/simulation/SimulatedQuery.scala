@@ -1,13 +1,16 @@
 package io.github.dynamickafka.source.simulation
 
+import scala.collection.concurrent.TrieMap
 import scala.collection.immutable.SortedMap
 
-import org.apache.spark.sql.connector.read.streaming.ReadLimit
+import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
 
+import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
-import io.github.dynamickafka.source.cluster.ClusterQuestion
-import io.github.dynamickafka.source.trigger.{Doubts, Limits, LossGrace, TriggerPlanner}
+import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
+import io.github.dynamickafka.source.loss.LossGrace
+import io.github.dynamickafka.source.trigger.{Limits, Trigger, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
 /** Where the driver dies in a trigger. */
@@ -24,7 +27,9 @@ private[simulation] object Deferring extends Enumeration {
  * The loop of Spark's `MicroBatchExecution` around the rules that decide what a batch reads: an offset log, a commit log, a
  * sink that keeps the first complete attempt of a batch. Data loss does not fail the query, but is declared.
  *
- * @param ofCluster the most records of cluster a in a batch
+ * @param entry where clusters and topics enter
+ * @param ownStart where cluster c enters instead, by an option of its own
+ * @param limit the most records of cluster a in a batch
  * @param logsSome whether some batches are not logged (asynchronous progress tracking): then the sink can get records again
  *                 after a restart
  * @param deferring with a foreign sink, records that it had when their batch was deferred are delivered again
@@ -35,14 +40,15 @@ private[simulation] final class SimulatedQuery(
     drainRemoved: Boolean,
     ifReplaced: ReplacedClusterPolicy,
     entry: OffsetsPolicy,
-    ofCluster: Option[Long],
+    ownStart: Option[OffsetsPolicy],
+    limit: Option[Long],
     logsSome: Boolean,
     deferring: Deferring.Value,
     defect: Defect
 ) {
   private val log = new OffsetLog(world, logsSome)
   private val sink = new ModelSink(isIdempotent = !logsSome)
-  private var limits = newLimits()
+  private var limits = new Limits
   private var grace = newGrace()
   private val ahead = new ModelAgents(world)
   private var deferrals = Deferrals.none
@@ -61,15 +67,14 @@ private[simulation] final class SimulatedQuery(
   private var owed = OwedDrains.none
   world.onDelete = (id, name, topic) => owed = owed.deleted(id, name, topic, reached)
 
-  private val rules = Reconcile.Rules(
-    retentionMs = -1,
-    drainRemoved = drainRemoved,
-    entry = (_, _, _, _) => entry,
-    ending = (_, _) => None
-  )
+  /** Batches with more records of cluster a than its limit. */
+  var excessive = Vector.empty[String]
+
+  private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit)
+  private val configs = new ClusterConfigs.ByScope(options)
 
   /** Whether cluster a has a limit of its own. */
-  def isLimited: Boolean = ofCluster.isDefined
+  def isLimited: Boolean = limit.isDefined
 
   def delivered: Vector[Long] = sink.delivered
 
@@ -77,7 +82,7 @@ private[simulation] final class SimulatedQuery(
   def reached: CompositeOffset = log.reached
 
   def restart(): Unit = {
-    limits = newLimits()
+    limits = new Limits
     grace = newGrace()
     ahead.clear()
     log.restart()
@@ -88,21 +93,19 @@ private[simulation] final class SimulatedQuery(
   }
 
   private def newGrace() = new LossGrace(graceMs = 1500L)
-  private def newLimits() = new Limits(ofClusters)
-  private def ofClusters(id: String) = ofCluster.filter(_ => id == "a")
 
   /** From now on, clusters respond in time: a query is at rest if two triggers in a row find nothing to do. */
   def respondInTime(): Unit = ahead.isPrompt = true
 
   /** @return whether there was anything to do */
-  def trigger(limit: ReadLimit, crash: Crash.Value): Boolean =
+  def trigger(most: ReadLimit, crash: Crash.Value): Boolean =
     log.unfinished match {
       case Some(batch) =>
         run(batch, crash, replay = true)
         true
       case None =>
         val start = log.begin()
-        val end = next(start, limit)
+        val end = next(start, most)
         // To Spark, offsets with the same text are no batch.
         if ((end eq start) || end.json == start.json) false
         else {
@@ -114,30 +117,38 @@ private[simulation] final class SimulatedQuery(
         }
     }
 
-  private def next(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
+  private def next(start: CompositeOffset, most: ReadLimit): CompositeOffset = {
     if (defect.marksDeferrals)
       deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
-    val transition = Reconcile(reached, world.topology, world.now, rules)
-    val questions = transition.clusters.map { case (id, work) => id -> question(id, work) }
-    former = Some(world.topology)
+    def begin() = Trigger.begin(reached, world.topology, configs, world.now, Trigger.Started(None))
+    val begun = begin()
+    world.changeInTrigger()
+    val trigger = defect.trigger(begun, begin())
+    val transition = trigger.transition(options, trigger.topology)
+    val questions = transition.clusters.map { case (id, work) => id -> question(id, work, trigger.topology) }
+    former = Some(trigger.topology)
     val now = transition.clusters.map { case (id, work) => id -> (() => defect.view(view(id, work))) }
     val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
     def isLost(loss: Loss) = !defect.waitsForMissing || grace.isLost(loss, world.now)
     val first = NextOffset(reached, transition, found, ifReplaced, isLost)
-    val doubtful =
-      if (defect.doubts) Doubts(transition, first).intersect(ahead.earlier) else Set.empty[String]
-    val views = found ++ doubtful.map(id => id -> ahead.askNow(id, questions(id), now(id)))
+    val unconfirmed =
+      if (defect.confirms) UnconfirmedClusters(transition, first).intersect(ahead.earlier)
+      else Set.empty[String]
+    val views = found ++ unconfirmed.map(id => id -> ahead.askNow(id, questions(id), now(id)))
     val certain =
-      if (doubtful.isEmpty) first else NextOffset(reached, transition, views, ifReplaced, isLost)
+      if (unconfirmed.isEmpty) first else NextOffset(reached, transition, views, ifReplaced, isLost)
     val advance = defect.next(Planned(transition, views, certain))
     val losses = grace.observe(advance.losses, world.now)
     losses.foreach(judge(reached, _))
-    owed = owed.declared(losses, advance.replaced).stillDraining(world.topology, drainRemoved)
-    val granted = defect.granted.fold(limits.grant(advance.spans, limit, world.now, wait = false))(
-      _(advance.spans, limit, ofClusters, log.next)
-    )
+    owed = owed.declared(losses, advance.replaced).stillDraining(trigger.topology, drainRemoved)
+    def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
+    val granted =
+      defect.granted.fold(limits.grant(advance.spans, most, ofCluster, world.now, wait = false))(
+        _(advance.spans, most, ofCluster, log.next)
+      )
+    checkLimit(advance.spans, granted, most)
     val computed = advance.offset(granted)
     val resumed = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
     val end = defect.carried(resumed, start, log.certain)
@@ -150,11 +161,17 @@ private[simulation] final class SimulatedQuery(
 
   private var former: Option[Topology] = None
 
-  private def question(id: String, work: ClusterTransition): ClusterQuestion =
+  private def checkLimit(spans: IndexedSeq[Span], granted: IndexedSeq[Long], most: ReadLimit): Unit = {
+    val records = spans.iterator.zip(granted.iterator).collect { case (s, n) if s.cluster == "a" => n }.sum
+    if (!most.isInstanceOf[ReadAllAvailable] && limit.exists(_ < records))
+      excessive :+= s"$records records of cluster a in a batch"
+  }
+
+  private def question(id: String, work: ClusterTransition, topology: Topology): ClusterQuestion =
     TriggerPlanner.question(
       work,
       complete = false,
-      afterwards = former.exists(_.clusters.get(id) != world.topology.clusters.get(id))
+      afterwards = former.exists(_.clusters.get(id) != topology.clusters.get(id))
     )
 
   private def view(id: String, work: ClusterTransition): ClusterView =
@@ -207,7 +224,8 @@ private[simulation] final class SimulatedQuery(
       val log = LogId(topic.id, p)
       if (!entered(log)) {
         entered += log
-        if (entry == OffsetsPolicy.Latest || ifReplaced == ReplacedClusterPolicy.Latest)
+        val starting = ownStart.filter(_ => id == "c").getOrElse(entry)
+        if (starting == OffsetsPolicy.Latest || ifReplaced == ReplacedClusterPolicy.Latest)
           excused ++= topic.logs(p).read(0L, at)
       } else if (world.isDamaged(topic.id)) excused ++= topic.logs(p).read(0L, at)
     }
@@ -301,4 +319,30 @@ private[simulation] final class SimulatedQuery(
     if (!world.isDamaged(topic.id)) falseLosses :+= s"$range diverges at $diverges: $log"
     excused ++= log.read(diverges, range.from)
   }
+}
+
+private[simulation] object SimulatedQuery {
+  private val parsed =
+    TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long]), SourceOptions]
+
+  private def options(
+      drainRemoved: Boolean,
+      entry: OffsetsPolicy,
+      ownStart: Option[OffsetsPolicy],
+      limit: Option[Long]
+  ): SourceOptions = parsed.getOrElseUpdate(
+    (drainRemoved, entry, ownStart, limit), {
+      val chosen = Seq(
+        "streamMetadataRemovedClusterRetentionMs" -> "-1",
+        "removedClusterPolicy" -> (if (drainRemoved) "drain" else "stop"),
+        "newClusterStartingOffsets" -> text(entry),
+        "newTopicStartingOffsets" -> text(entry)
+      ) ++ ownStart.map("cluster.c.startingOffsets" -> text(_)) ++
+        limit.map("cluster.a.maxOffsetsPerTrigger" -> _.toString)
+      Options.parse(chosen: _*)
+    }
+  )
+
+  private def text(policy: OffsetsPolicy): String =
+    if (policy == OffsetsPolicy.Latest) "latest" else "earliest"
 }

@@ -15,6 +15,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   val names: Seq[String] = Seq("t", "b-t")
 
   private var numbers = 0L
+  private var isSettled = false
   var clusters: Map[String, ModelCluster] = ids.map(id => id -> newCluster()).toMap
   var topology: Topology = anyTopology()
   var down = Set.empty[String]
@@ -57,9 +58,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     now += random.nextInt(1000)
     unknown = Set.empty
     random.nextInt(27) match {
-      case 0 | 1 | 2 =>
-        topology = anyTopology()
-        tell(s"topology $topology")
+      case 0 | 1 | 2 => changeTopology()
       case 3 | 11 =>
         down = ids.filter(_ => chance(25)).toSet
         tell(s"down $down")
@@ -96,11 +95,20 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     }
   }
 
+  /** The metadata service answers at any time, also while a trigger runs. */
+  def changeInTrigger(): Unit = if (!isSettled && chance(10)) changeTopology()
+
+  private def changeTopology(): Unit = {
+    topology = anyTopology()
+    tell(s"topology $topology")
+  }
+
   /** A log that was cut is compared when there is something to read. */
   def produceEverywhere(): Unit = produce(least = 1)
 
   /** Everything exists, responds, and is in the metadata. */
   def settle(draining: Boolean): Unit = {
+    isSettled = true
     down = Set.empty
     leaderless = Set.empty
     unknown = Set.empty

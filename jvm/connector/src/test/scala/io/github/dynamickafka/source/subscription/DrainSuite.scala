@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.subscription
 
-import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.source.Hold
@@ -11,6 +11,7 @@ class DrainSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
   private val slowly = "maxOffsetsPerTrigger" -> "2"
+  private val drain = "removedClusterPolicy" -> "drain"
 
   /**
    * A query that drains blue, with 16 records left, and is blocked in its first batch; its target; and the block.
@@ -50,7 +51,7 @@ class DrainSuite extends SourceTest {
       (
         "removedClusterPolicy=drain",
         topic => Seq(Entry("green", green, topic)),
-        Seq("removedClusterPolicy" -> "drain")
+        Seq(drain)
       )
     )
   } {
@@ -195,7 +196,7 @@ class DrainSuite extends SourceTest {
     scene { s =>
       val (kept, leaving) = (newTopicOn(1, blue), newTopicOn(1, blue))
       s.orders(Entry("blue", blue, kept, leaving))
-      val options = Seq("removedClusterPolicy" -> "drain", slowly)
+      val options = Seq(drain, slowly)
       s.catchUp(options: _*)
       produce(blue, leaving, 1, values("drained", 8))
       s.orders(Entry("blue", blue, kept))
@@ -211,6 +212,47 @@ class DrainSuite extends SourceTest {
         s.seen,
         stored("blue", blue, kept) ++ stored("blue", blue, leaving).filterNot(_.value.startsWith("late"))
       )
+    }
+  }
+
+  /** A query has read two topics of blue with `AvailableNow`. One of them is removed and deleted while it is stopped. */
+  private def deletedWhileStopped(again: (Scene, String) => Unit)(body: (Scene, String) => Unit): Unit =
+    scene { s =>
+      val (kept, deleted) = (newTopicOn(1, blue), newTopicOn(1, blue))
+      Seq(kept, deleted).foreach(produce(blue, _, 1, values("a", 4)))
+      s.orders(Entry("blue", blue, kept, deleted))
+      s.catchUp(drain)
+      again(s, deleted)
+      s.orders(Entry("blue", blue, kept))
+      blue.deleteTopic(deleted)
+      produce(blue, kept, 1, values("b", 2))
+      body(s, kept)
+    }
+
+  test("a topic that was read to its end is removed and deleted between two runs of AvailableNow") {
+    deletedWhileStopped((_, _) => ()) { (s, kept) =>
+      s.catchUp(drain)
+      s.catchUp(drain)
+      assertSame(s.seen.filter(_.topic == kept), stored("blue", blue, kept))
+      assert(s.seen.size == 10 && s.results.logged.position("blue").topics == Set(kept))
+    }
+  }
+
+  test("a topic with unread records is removed and deleted while the query is stopped: data loss") {
+    deletedWhileStopped { (s, deleted) =>
+      val query = s.start(drain, "minOffsetsPerTrigger" -> "1000", "maxTriggerDelay" -> "1h")
+      settle(query)
+      produce(blue, deleted, 1, values("unread", 3))
+      eventually(assert(s.metrics(query).get("pendingRecords").contains("3")))
+      query.stop()
+    } { (s, kept) =>
+      (1 to 2).foreach { _ =>
+        val e = refused(s.start(Trigger.AvailableNow(), drain))
+        assert(condition(e) == "DATA_LOSS" && text(e).contains("has not finished reading it"), text(e))
+      }
+      s.catchUp(drain, "failOnDataLoss" -> "false")
+      s.catchUp(drain)
+      assertSame(s.seen.filter(_.topic == kept), stored("blue", blue, kept))
     }
   }
 }

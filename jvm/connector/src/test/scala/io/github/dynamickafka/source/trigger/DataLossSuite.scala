@@ -8,7 +8,7 @@ import io.github.dynamickafka.source.{DynamicMicroBatchStream, Entry, Results, S
 class DataLossSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-  private val goOn = "failOnDataLoss" -> "false"
+  private val tolerant = "failOnDataLoss" -> "false"
 
   /** Reads four records from each of two partitions, and stops the query. */
   private def stopped(body: (Scene, String) => Any): Unit = scene { s =>
@@ -37,7 +37,7 @@ class DataLossSuite extends SourceTest {
       produce(green, topic, 2, values("g", 2))
       lost(s, "'blue'", topic, "partition 1", "4", "6")
       assert(s.seen.size == 8, "nothing of a batch with a loss was read")
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assertSame(
         s.seen,
         stored("green", green, topic) ++ Seq.empty ++ stored("blue", blue, topic) ++
@@ -55,7 +55,7 @@ class DataLossSuite extends SourceTest {
       blue.deleteRecords(topic, 0, 7)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       lost(s, "'blue'", topic, "partition 0", "4", "7")
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assert(s.seen.filter(_.partition == 0).map(_.offset).sorted == Seq(0L, 1L, 2L, 3L, 7L))
       assert(s.seen.filter(_.partition == 1).map(_.offset).sorted == (0L until 8L))
     }
@@ -95,7 +95,7 @@ class DataLossSuite extends SourceTest {
     }
     stopped { (s, topic) =>
       val before = s.seen
-      val query = s.start(goOn, "maxOffsetsPerTrigger" -> "2")
+      val query = s.start(tolerant, "maxOffsetsPerTrigger" -> "2")
       settle(query)
       expiresUnder(s, topic)
       settle(query)
@@ -112,7 +112,7 @@ class DataLossSuite extends SourceTest {
       Seq(0, 1).foreach(blue.deleteRecords(topic, _, 8))
       lost(s, "'blue'", topic)
       val again = new Results(s.results.checkpoint)
-      assert(again.start(s.frame(goOn), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assert(again.seen.isEmpty)
     }
   }
@@ -136,7 +136,7 @@ class DataLossSuite extends SourceTest {
       val waited = elapsedMs(assert(condition(refused(s.start(Trigger.AvailableNow()))) == "DATA_LOSS"))
       assert(waited >= 5000L, "AvailableNow waits for a topic that may be missing for a moment")
       // Longer than the test: a query that waits for the deleted topic does not make progress within it.
-      val again = s.start(goOn, "clusterRequestTimeoutMs" -> "600000")
+      val again = s.start(tolerant, "clusterRequestTimeoutMs" -> "600000")
       Seq("b", "c").foreach { name =>
         produce(blue, kept, 1, values(name, 1))
         settle(again)
@@ -163,7 +163,7 @@ class DataLossSuite extends SourceTest {
         "the next offset to read was 4",
         "the latest offset is now 2"
       )
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
     }
   }
@@ -174,10 +174,10 @@ class DataLossSuite extends SourceTest {
       blue.createTopic(topic, 1)
       produce(blue, topic, 1, values("new", 3))
       refusedAs("TOPIC_RECREATED", s, "'blue'", topic)
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
       produce(blue, topic, 1, values("more", 2))
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
     }
   }
@@ -191,7 +191,7 @@ class DataLossSuite extends SourceTest {
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "TOPIC_NOT_FOUND")
       assert(Seq("blue", later, "orders").forall(text(e).contains))
-      val query = s.start(goOn)
+      val query = s.start(tolerant)
       settle(query)
       blue.createTopic(later)
       produce(blue, later, 1, values("a", 3))

@@ -10,7 +10,7 @@ class IdentitySuite extends SourceTest {
   override def asksInEachTrigger: Boolean = false
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-  private val goOn = "failOnDataLoss" -> "false"
+  private val tolerant = "failOnDataLoss" -> "false"
 
   /** Another topic with the same name, and with more records than were read of the former one. */
   private def recreate(topic: String, partitions: Int, records: Int): Unit = {
@@ -51,7 +51,7 @@ class IdentitySuite extends SourceTest {
         old,
         "partition 0: the next offset to read was 4, the latest offset is now 10"
       )
-      s.catchUp(goOn)
+      s.catchUp(tolerant)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
       assert(ids(s).topics(topic) != old)
       s.catchUp()
@@ -76,7 +76,7 @@ class IdentitySuite extends SourceTest {
       recreatedUnder(s, topic)
       assert(condition(failure(query)) == "TOPIC_RECREATED")
       assert(s.seen.count(_.cluster == "blue") == 8)
-      val again = s.start(goOn)
+      val again = s.start(tolerant)
       settle(again)
       recreatedUnder(s, topic)
       eventually(assert(s.seen.count(r => r.cluster == "blue" && r.value.startsWith("new")) == 40))
@@ -92,7 +92,7 @@ class IdentitySuite extends SourceTest {
       recreate(topic, 1, 3)
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       refusedAs("TOPIC_RECREATED", s, topic)
-      val query = s.start(goOn)
+      val query = s.start(tolerant)
       settle(query)
       assertSame(s.seen.drop(8), stored("blue", blue, topic))
       assert(s.results.logged.retained("blue").positions.get(topic, 1).contains(4L))
@@ -114,7 +114,7 @@ class IdentitySuite extends SourceTest {
       assert(s.results.logged.draining("blue") == positions(topic, 0 -> 8L, 1 -> 8L))
       recreate(topic, 1, 3)
       val again = new Results(s.results.checkpoint)
-      assert(again.start(s.frame(goOn), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(again.seen, stored("blue", blue, topic))
       assert(!again.logged.clusters.contains("blue") && again.logged.draining.isEmpty)
     }
@@ -218,7 +218,7 @@ class IdentitySuite extends SourceTest {
     loggedBeyondEnd { (s, topic) =>
       refusedAs("TOPIC_RECREATED", s, topic, "the latest offset is now 5")
       val again = new Results(s.results.checkpoint)
-      assert(again.start(s.frame(goOn), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(again.seen, stored("blue", blue, topic) ++ stored("green", green, topic))
     }
   }
@@ -234,7 +234,7 @@ class IdentitySuite extends SourceTest {
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "DATA_LOSS" && text(e).contains("the log ends at 5"), text(e))
       val again = new Results(s.results.checkpoint)
-      assert(again.start(s.frame(goOn), Trigger.AvailableNow()).awaitTermination(300000))
+      assert(again.start(s.frame(tolerant), Trigger.AvailableNow()).awaitTermination(300000))
       assertSame(again.seen.filter(_.cluster == "green"), stored("green", green, topic))
       assert(again.batch(1).count(_.cluster == "blue") <= 10)
     }

@@ -111,7 +111,9 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
       (1 to 30).foreach(_ => run.trigger(complete = true))
       val twice = run.read.diff(run.read.distinct)
       val lost = run.expected -- run.read
-      Option.when(twice.nonEmpty || lost.nonEmpty)(s"seed $seed: twice ${twice.take(5)}, lost ${lost.take(5)}")
+      Option.when(
+        twice.nonEmpty || lost.nonEmpty
+      )(s"seed $seed: twice ${twice.take(5)}, lost ${lost.take(5)}")
     } catch { case e: Exception => Some(s"seed $seed: $e") }
   }
 
@@ -121,6 +123,9 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
   }
 
   test("it finds that both ids are read until the removal is confirmed") {
-    assert((0L until 100L).iterator.flatMap(wrong(_, isCorrected = false)).exists(_.contains("DUPLICATE_CLUSTER")))
+    assert((0L until 100L).iterator.flatMap(wrong(
+      _,
+      isCorrected = false
+    )).exists(_.contains("DUPLICATE_CLUSTER")))
   }
 }

@@ -49,7 +49,7 @@ class TopologyFeedSuite extends AnyFunSuite with TimeLimit with Eventually {
     val s = service(Entry.at("blue", "b:1", "t"), Entry.at("green", "g:1", "t"))
     feed(s) { feed =>
       val first = feed.first()
-      feed.pin()
+      val _ = feed.pin()
       assert(feed.current() == first)
       s.streams = Map(
         "orders" -> Seq(

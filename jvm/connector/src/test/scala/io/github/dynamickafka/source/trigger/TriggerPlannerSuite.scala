@@ -14,11 +14,10 @@ import io.github.dynamickafka.metadata.watch.MetadataWatcher
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
-import io.github.dynamickafka.source.spark.SparkKafkaSource
+import io.github.dynamickafka.source.loss.LossPolicy
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
 class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
@@ -39,27 +38,27 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       )
     private val streams = new ClusterStreams(
       (id, config) =>
-        new ClusterStream(id, config, SparkKafkaSource.find(), "path", Clock.System, _ => kafka.connect()),
+        new ClusterStream(id, config, Clock.System, _ => kafka.connect()),
       skipUnreachable = false,
       failureTimeoutMs = -1,
       Clock.System,
       maxAgeMs = 600000
     )
-    private val memory =
-      new SourceCheckpoint(Files.createTempDirectory("memory").toUri.toString, new Configuration)
+    private val checkpoint =
+      new SourceCheckpoint(Files.createTempDirectory("checkpoint").toUri.toString, new Configuration)
     private val planner =
       new TriggerPlanner(
         options,
         new ClusterConfigs.ByScope(options),
         streams,
         feed,
-        memory,
+        checkpoint,
         new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
         Clock.System
       )
 
-    def look(start: CompositeOffset): TriggerSnapshot =
-      planner.look(start, (_, _, _, _) => OffsetsPolicy.Earliest, None, complete = false)
+    def next(start: CompositeOffset): TriggerSnapshot =
+      planner.next(start, Trigger.Started(None), complete = false, pinned = None)
 
     /** The first answer of the metadata service. */
     def begin(): Unit = { val _ = feed.first() }
@@ -82,43 +81,43 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   test("an idle trigger computes nothing as long as no response differs") {
     query { q =>
       val start = at(10L)
-      val first = q.look(start)
+      val first = q.next(start)
       val before = q.requests
       eventually {
-        assert(q.look(start) eq first)
+        assert(q.next(start) eq first)
         assert(q.requests > before + 2, "although it has asked meanwhile")
       }
-      assert(q.look(at(10L)) ne first, "another start")
+      assert(q.next(at(10L)) ne first, "another start")
       q.kafka.ends = Map(("t", 0) -> 11L)
-      eventually(assert(q.look(start).advance.spans.map(_.lag) == Seq(1L)))
+      eventually(assert(q.next(start).next.spans.map(_.lag) == Seq(1L)))
     }
   }
 
   test("a position beyond an older response is no loss: a response is requested afterwards") {
     query { q =>
-      q.look(at(10L))
+      q.next(at(10L))
       q.kafka.ends = Map(("t", 0) -> 15L)
-      val later = q.look(at(15L))
-      assert(later.advance.losses.isEmpty && later.advance.spans.map(s => s.from -> s.end) == Seq(15L -> 15L))
+      val later = q.next(at(15L))
+      assert(later.next.losses.isEmpty && later.next.spans.map(s => s.from -> s.end) == Seq(15L -> 15L))
     }
   }
 
   test("a loss that a response afterwards confirms is judged") {
     query { q =>
-      q.look(at(10L))
+      q.next(at(10L))
       q.kafka.ends = Map(("t", 0) -> 12L)
-      assert(q.look(at(15L)).advance.losses.nonEmpty)
+      assert(q.next(at(15L)).next.losses.nonEmpty)
     }
   }
 
   test("a drain target is the latest offset of when the topic starts to drain") {
     query { q =>
-      q.look(at(10L))
+      q.next(at(10L))
       q.kafka.ends = Map(("t", 0) -> 15L)
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
       val first =
-        Iterator.continually(q.look(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
-      assert(first.advance.draining("blue").get("t", 0).contains(15L))
+        Iterator.continually(q.next(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
+      assert(first.next.draining("blue").get("t", 0).contains(15L))
     }
   }
 }

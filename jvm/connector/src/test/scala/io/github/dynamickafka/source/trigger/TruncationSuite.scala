@@ -18,7 +18,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
   override def afterEach(): Unit = three.nodes.filterNot(_.isAlive).foreach(_.restart())
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
-  private val goOn = "failOnDataLoss" -> "false"
+  private val tolerant = "failOnDataLoss" -> "false"
 
   /** The records 0 to 2 are on two nodes, the records 3 to 6 on the first one only. */
   private def written(): String = {
@@ -58,7 +58,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
 
   /** What is left after the position is read, nothing is repeated, and the loss is over. */
   private def continues(s: Scene, topic: String): Unit = {
-    s.catchUp(goOn)
+    s.catchUp(tolerant)
     val expected = values("kept", 3) ++ values("lost", 4) ++ Seq("other4", "other5")
     assert(read(s, topic) == expected)
     produce(three, topic, 1, values("more", 2))

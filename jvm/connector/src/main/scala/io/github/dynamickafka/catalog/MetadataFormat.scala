@@ -1,0 +1,172 @@
+package io.github.dynamickafka.catalog
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{SupportsRead, SupportsWrite, Table, TableCapability}
+import org.apache.spark.sql.connector.read.ScanBuilder
+import org.apache.spark.sql.connector.read.streaming.ReportsSinkMetrics
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import io.github.dynamickafka.config.{
+  DiscoveryOptions,
+  ServiceOptions,
+  SinkOptionSpecs,
+  SinkOptionsParser,
+  SourceOptionSpecs,
+  Subscription
+}
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionSpecs, Formats}
+import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.watch.DescribedStreams
+import io.github.dynamickafka.option.OptionTable
+import io.github.dynamickafka.sink.{DynamicKafkaSinkTable, StatementInfo}
+import io.github.dynamickafka.source.DynamicKafkaTable
+
+/**
+ * `format=metadata`: streams have the format, schema, registry and options that their metadata has, as tables of a catalog do. The
+ * metadata service is asked when a DataFrame is made, and when a query or job that writes starts; all other options of the query
+ * take precedence over its answer.
+ *
+ * @param table the options of the source or the sink
+ * @param query the options of the query
+ */
+private[dynamickafka] final class MetadataFormat private (table: OptionTable, query: Map[String, String]) {
+  import MetadataFormat._
+
+  /** @param user the schema that the user gave to Spark, which replaces that of the metadata */
+  private def reading(user: Option[StructType]): (Table, StructType) = {
+    val plain = DynamicKafkaTable.parse(withoutFormats)
+    def options(document: Map[String, String])(ofQuery: CaseInsensitiveStringMap) =
+      over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
+    def parse(document: Map[String, String]) =
+      DynamicKafkaTable.parse(options(document)(own), ofTable = true, names(own))
+    val document = common(plain.service, plain.subscription, plain.discovery, parse(_).format)
+    val read = DynamicKafkaTable.of(parse(document), user, ofTable = true)
+    new ReadTable(read, options(document)) -> read.schema()
+  }
+
+  private def writing(schema: StructType): Table = {
+    val plain = SinkOptionsParser.parse(withoutFormats)
+    val stream = plain.streamId.getOrElse(throw Errors.missingOption(
+      SinkOptionSpecs.StreamId.name,
+      s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
+    ))
+    def parse(document: Map[String, String]) =
+      SinkOptionsParser.parse(over(document, own), ofTable = true).format
+    val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
+    val all = over(document, own)
+    val _ = DynamicKafkaSinkTable.check(all, schema, ofTable = true, names(own))
+    new WriteTable(
+      new DynamicKafkaSinkTable(schema, all.asCaseSensitiveMap, Some(stream)),
+      over(document, _)
+    )
+  }
+
+  private def own = new CaseInsensitiveStringMap(query.asJava)
+
+  private def withoutFormats = new CaseInsensitiveStringMap(
+    query.filterNot { case (name, _) => ClusterFormats.isFormat(name, table) }.asJava
+  )
+
+  /** The options of a query over those of the metadata. */
+  private def over(document: Map[String, String], ofQuery: CaseInsensitiveStringMap) =
+    CatalogSettings.underQuery(table, document, withoutMarker(ofQuery))
+
+  /** What the metadata says about the format of the streams. */
+  private def common(
+      service: ServiceOptions,
+      subscription: Subscription,
+      discovery: DiscoveryOptions,
+      parse: Map[String, String] => FormatOptions
+  ): Map[String, String] = {
+    val hadoop = SparkSession.active.sparkContext.hadoopConfiguration
+    val streams =
+      DescribedStreams.of(MetadataServices.create(service, hadoop), service.name, subscription, discovery)
+    val documents = streams.map { stream =>
+      val document = new DocumentFormats(table, CatalogSettings.other(table))
+        .over(Map.empty, stream.getFormatOptions.asScala.toMap, stream.streamId)
+      if (!document.keys.exists(FormatOptionSpecs.ValueFormat.named))
+        throw noFormat(s"stream '${stream.streamId}'")
+      stream.streamId -> document
+    }
+    val (first, document) = documents.headOption.getOrElse(throw noFormat("the streams of the query"))
+    documents.drop(1).find { case (_, other) => parse(other) != parse(document) }.foreach { case (other, _) =>
+      throw Errors.invalidSchema(
+        s"the streams '$first' and '$other' have different formats, schemas or options in the metadata. Read them in queries of " +
+          s"their own, or set '${FormatOptionSpecs.ValueFormat.name}' and '${FormatOptionSpecs.Schema.name}' in the query."
+      )
+    }
+    document
+  }
+}
+
+private[dynamickafka] object MetadataFormat {
+
+  /** The table of a read and its columns, if the read has `format=metadata`; see [[DynamicKafkaTable.of]]. */
+  def reading(options: CaseInsensitiveStringMap, user: Option[StructType]): Option[(Table, StructType)] =
+    of(SourceOptionSpecs.table, options).map(_.reading(user))
+
+  /** A query or job that writes, if it has `format=metadata`. */
+  def writing(options: CaseInsensitiveStringMap, schema: StructType): Option[Table] =
+    of(SinkOptionSpecs.table, options).map(_.writing(schema))
+
+  private def of(table: OptionTable, options: CaseInsensitiveStringMap): Option[MetadataFormat] = {
+    val all = options.asCaseSensitiveMap.asScala.toMap
+    // Two options that differ are refused where options are parsed.
+    val set = all.filter { case (name, _) => FormatOptionSpecs.ValueFormat.named(name) }
+    Option.when(set.nonEmpty && set.forall(isMarker))(new MetadataFormat(table, withoutMarker(options)))
+  }
+
+  private def isMarker(option: (String, String)) =
+    FormatOptionSpecs.ValueFormat.named(option._1) && option._2.trim.equalsIgnoreCase(Formats.OfMetadata)
+
+  private def withoutMarker(options: CaseInsensitiveStringMap): Map[String, String] =
+    options.asCaseSensitiveMap.asScala.toMap.filterNot(isMarker)
+
+  private def names(options: CaseInsensitiveStringMap) =
+    withoutMarker(options).keySet
+
+  private def isSchema(name: String) = FormatOptionSpecs.Schema.named(name)
+
+  private def noFormat(streams: String) = Errors.invalidOption(
+    FormatOptionSpecs.ValueFormat.name,
+    Formats.OfMetadata,
+    s"the metadata has no format of $streams. Add 'format' and 'schema' to the stream in the metadata document; a metadata " +
+      "service of your own returns them as 'formatOptions' of 'KafkaStream', in Python 'format_options'. Or set them as options of the query."
+  )
+
+  /** @param all the options of the metadata with those of a query */
+  private final class ReadTable(
+      read: DynamicKafkaTable,
+      all: CaseInsensitiveStringMap => CaseInsensitiveStringMap
+  ) extends Table
+      with SupportsRead {
+    override def name(): String = read.name()
+    override def schema(): StructType = read.schema()
+    override def capabilities(): ju.Set[TableCapability] = read.capabilities()
+    override def newScanBuilder(ofQuery: CaseInsensitiveStringMap): ScanBuilder =
+      read.newScanBuilder(all(ofQuery), names(ofQuery))
+  }
+
+  private final class WriteTable(
+      sink: DynamicKafkaSinkTable,
+      all: CaseInsensitiveStringMap => CaseInsensitiveStringMap
+  ) extends Table
+      with SupportsWrite
+      with ReportsSinkMetrics {
+    override def name(): String = sink.name()
+    override def toString: String = sink.toString
+    override def schema(): StructType = sink.schema()
+    override def capabilities(): ju.Set[TableCapability] = sink.capabilities()
+    override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder =
+      sink.newWriteBuilder(new StatementInfo(info, all(info.options), names(info.options)))
+    override def metrics(): ju.Map[String, String] = sink.metrics()
+  }
+}

@@ -1,0 +1,59 @@
+package io.github.dynamickafka.metadata.watch
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+
+/** The streams of a subscription as a metadata service describes them, which a topology does not contain whole. */
+private[dynamickafka] object DescribedStreams {
+
+  /**
+   * Asks for them, repeats calls that fail, checks the answer, and closes the service.
+   *
+   * @param name the name of the service, for errors
+   * @return in the order of the ids, or, with a pattern, sorted by id; without those that the service does not have, if that is
+   *         allowed
+   * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE
+   */
+  def of(
+      service: KafkaMetadataService,
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions
+  ): Seq[KafkaStream] = {
+    val recording = new Recording(service)
+    Using.resource(MetadataWatcher(recording, subscription, discovery.copy(intervalMs = -1), name)) {
+      watcher =>
+        val _ = watcher.awaitFirst()
+    }
+    val found = recording.answer
+    subscription match {
+      case Subscription.Ids(ids) => ids.flatMap(found.get)
+      case pattern => found.toSeq.sortBy(_._1).collect { case (id, stream) if pattern.includes(id) => stream }
+    }
+  }
+
+  /** Keeps the last answer, by stream id. */
+  private final class Recording(service: KafkaMetadataService) extends KafkaMetadataService {
+    @volatile var answer: Map[String, KafkaStream] = Map.empty
+
+    override def getAllStreams(): ju.Set[KafkaStream] = {
+      val all = service.getAllStreams()
+      answer = all.asScala.map(s => s.streamId -> s).toMap
+      all
+    }
+
+    override def describeStreams(ids: ju.Collection[String]): ju.Map[String, KafkaStream] = {
+      val found = service.describeStreams(ids)
+      answer = found.asScala.toMap
+      found
+    }
+
+    override def isClusterActive(cluster: String): Boolean = service.isClusterActive(cluster)
+    override def close(): Unit = service.close()
+  }
+}

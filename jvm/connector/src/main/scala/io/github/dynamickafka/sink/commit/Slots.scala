@@ -1,0 +1,131 @@
+package io.github.dynamickafka.sink.commit
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.sink.journal.{Claim, FreeSlot, FreeSlots, Journal}
+import io.github.dynamickafka.sink.transaction.ResumableProducer.Handle
+import io.github.dynamickafka.sink.transaction.{TransactionName, TransactionPool}
+
+/**
+ * Which transactional ids a run uses: those of a run that has ended, or new ones.
+ *
+ * Beginning a transaction aborts an open one with the same id, even a decided one. So a slot is passed on only if it is known that
+ * nobody else can begin a transaction with its ids: the run that had it has given it up, and nobody else has got it since. Anything
+ * else, as after a crash, counts as unknown, and the ids are not used again.
+ *
+ * Each slot has an id of its own on one cluster, with which no record is written. Initializing its producer increments its epoch, and
+ * Kafka returns the new one: if it follows the one of the run that has given up the slot, no other run was in between. This holds for
+ * runs that are paused, for copied and for restored files.
+ *
+ * @param own the ids of this run, if it gets no slot
+ * @param free None: the ids are not passed on
+ * @param follows whether the slot was not used since it was given up
+ */
+private[sink] final class Slots(
+    own: TransactionName,
+    claim: Claim,
+    journal: Option[Journal],
+    free: Option[FreeSlots],
+    clusters: Clusters,
+    pool: TransactionPool,
+    follows: (FreeSlot, Handle) => Boolean = Slots.follows
+) {
+  import Slots._
+
+  private var held: Option[FreeSlot] = None
+  private var isTaken = false
+  private var isRunning = false
+  private var isDoubtful = false
+  private var current = own
+
+  def name: TransactionName = current
+
+  /** Called before the first batch, after everything that is decided is ended. */
+  def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
+    held = f.all().iterator
+      .filter(slot => TransactionName.isOf(own.prefix, slot.slot) && clusters.isKnown(slot.cluster))
+      .flatMap(inherited(f, _)).nextOption()
+    current = own.copy(inherited = held.map(_.slot))
+    if (own.isJob) journal.foreach(_.uses(current.slot))
+  }
+
+  private def inherited(free: FreeSlots, slot: FreeSlot): Option[FreeSlot] =
+    guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
+      val guard = initialized(slot.cluster, slot.slot)
+      // Whoever has got it, this file is outdated.
+      free.remove(slot)
+      Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
+    }.flatten
+
+  /** Tasks may begin transactions from now on. */
+  def begin(): Unit = isRunning = true
+
+  /**
+   * A batch is committed, or was before.
+   *
+   * @param wrote a cluster that has just committed
+   * @param firstOnly whether each task was done by its first attempt, so that none can still begin a transaction
+   */
+  def ended(wrote: Option[String], firstOnly: Boolean): Unit = {
+    if (!firstOnly) isDoubtful = true
+    if (held.isEmpty && !isTaken && free.isDefined) for (cluster <- wrote) {
+      isTaken = true
+      held = guarded(s"The transactional ids of '${current.slot}' are not used again") {
+        val guard = initialized(cluster, current.slot)
+        FreeSlot(current.slot, cluster, guard.producerId, guard.epoch)
+      }
+    }
+    isRunning = false
+  }
+
+  /** The run is over: its ids may be used by another one, unless an attempt of a task may be left, or a decision is open. */
+  def release(): Unit = if (!isRunning && !isDoubtful)
+    for (f <- free; j <- journal; slot <- held) {
+      held = None
+      guarded(s"The transactional ids of '${slot.slot}' are not used again") {
+        j.checkClaim(claim)
+        if (j.newest().forall(_._2)) {
+          if (own.isJob) {
+            // Jobs that started at the same time may have asked for the same slot, and have not got it.
+            val guard = initialized(slot.cluster, slot.slot)
+            // Before it is free: the next run of this journal must not abort what others have open by then.
+            j.usesNone()
+            f.add(slot.copy(producerId = guard.producerId, epoch = guard.epoch))
+          } else f.add(slot)
+        }
+      }
+    }
+
+  private def initialized(cluster: String, slot: String): Handle = {
+    val settings = clusters.committing(cluster)
+    val producer = pool.acquire(settings, _.begin(s"$slot-$Guard"))
+    val handle =
+      try producer.prepare()
+      catch {
+        case NonFatal(e) =>
+          val _ = pool.discard(settings, producer, e)
+          throw e
+      }
+    pool.release(settings, producer)
+    handle
+  }
+}
+
+private[sink] object Slots {
+  private val log = LoggerFactory.getLogger(classOf[Slots])
+
+  private val Guard = "slot"
+
+  def follows(slot: FreeSlot, guard: Handle): Boolean =
+    guard.producerId == slot.producerId && guard.epoch == slot.epoch + 1
+
+  private def guarded[A](otherwise: String)(body: => A): Option[A] =
+    try Some(body)
+    catch {
+      case NonFatal(e) =>
+        log.info(s"$otherwise: $e")
+        None
+    }
+}

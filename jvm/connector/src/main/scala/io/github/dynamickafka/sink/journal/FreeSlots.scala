@@ -1,0 +1,75 @@
+package io.github.dynamickafka.sink.journal
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.github.dynamickafka.storage.AtomicFiles
+
+/**
+ * The transactional ids of a run that has ended, with no attempt of a task that may still use them.
+ *
+ * @param slot what the ids begin with
+ * @param cluster where the id is that guards the slot
+ * @param producerId with `epoch`, what Kafka has given to the run for that id
+ */
+private[sink] final case class FreeSlot(slot: String, cluster: String, producerId: Long, epoch: Short)
+
+/**
+ * The free slots of a query, or of all jobs with the same location of journals, each in a file `slot-<digest>.json`. A file may be
+ * older than what it is about, and several runs may read it: only the id that guards the slot decides who gets it.
+ *
+ * @param location the folder. The slots of a copy belong to the original
+ */
+private[sink] final class FreeSlots(location: String, hadoop: Configuration) {
+  import FreeSlots._
+
+  private val folder = new Path(location).getFileSystem(hadoop).makeQualified(new Path(location))
+  private val files = new AtomicFiles(folder, hadoop)
+
+  def all(): Seq[FreeSlot] = files.names(folder).sorted.collect { case name @ File() =>
+    files.read(new Path(folder, name)).flatMap(read)
+  }.flatten
+
+  def add(slot: FreeSlot): Unit =
+    files.replace(
+      file(slot),
+      mapper.writeValueAsString(
+        mapper.createObjectNode().put("slot", slot.slot).put("cluster", slot.cluster)
+          .put("producerId", slot.producerId).put("epoch", slot.epoch).put("location", folder.toString)
+      )
+    )
+
+  def remove(slot: FreeSlot): Unit = files.delete(file(slot))
+
+  private def file(free: FreeSlot) = new Path(folder, s"slot-${BatchInput.digest(free.slot).take(16)}.json")
+
+  /** None: it is of another folder, or cannot be read. Then other ids are used. */
+  private def read(text: String): Option[FreeSlot] =
+    try {
+      val found = mapper.readTree(text)
+      Option.when(found.required("location").asText == folder.toString)(
+        FreeSlot(
+          found.required("slot").asText,
+          found.required("cluster").asText,
+          found.required("producerId").asLong,
+          found.required("epoch").asInt.toShort
+        )
+      )
+    } catch { case NonFatal(_) => None }
+}
+
+private[sink] object FreeSlots {
+  private val mapper = new ObjectMapper
+  private val File = """slot-\w+\.json""".r
+
+  /** Of a streaming query, in its checkpoint. */
+  def ofQuery(checkpoint: String, hadoop: Configuration): FreeSlots =
+    new FreeSlots(new Path(checkpoint, Journal.Folder).toString, hadoop)
+
+  /** Of all jobs with this location of journals. */
+  def ofJobs(location: String, hadoop: Configuration): FreeSlots =
+    new FreeSlots(Journal.jobs(location).toString, hadoop)
+}

@@ -1,0 +1,36 @@
+package io.github.dynamickafka.source
+
+import org.apache.spark.sql.connector.read.InputPartition
+
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.ClusterStreams
+import io.github.dynamickafka.source.plan.BatchPlanner
+import io.github.dynamickafka.source.report.QueryReporter
+import io.github.dynamickafka.source.trigger.{PlannedBatches, Replay}
+
+/**
+ * The partitions of logged batches: of one that this run has planned, or of one that an earlier run left. Used only by the
+ * thread of the query.
+ */
+private[source] final class BatchPartitions(
+    batches: PlannedBatches,
+    replay: Replay,
+    planner: BatchPlanner,
+    streams: ClusterStreams,
+    checkpoint: SourceCheckpoint,
+    reporter: QueryReporter
+) {
+  private var last: Option[((CompositeOffset, CompositeOffset), Array[InputPartition])] = None
+
+  /** Of the same batch the same ones: Spark plans a batch several times. */
+  def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
+    last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
+      val ranges = batches.ranges(start, end).getOrElse(replay.open(start, end, isFirst = last.isEmpty))
+      val partitions = planner.partitions(ranges, streams(_), checkpoint.streamOf)
+      reporter.planned(end, ranges)
+      checkpoint.planned()
+      last = Some((start, end) -> partitions)
+      partitions
+    }
+}

@@ -1,0 +1,74 @@
+package io.github.dynamickafka.source.trigger
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.spark.sql.connector.read.streaming.ReadLimit
+
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
+import io.github.dynamickafka.source.loss.LostRecords
+
+/**
+ * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
+ */
+private[source] final class PlannedBatches(
+    checkpoint: SourceCheckpoint,
+    logged: LoggedOffsets,
+    deferred: DeferredRanges,
+    lost: LostRecords
+) {
+  import PlannedBatches._
+
+  private val limits = new Limits
+  private var last: Option[PlannedBatch] = None
+
+  /**
+   * The end of the batch after `start`; the same object if there is no batch.
+   *
+   * @param known the latest offsets that were known before this trigger, by cluster
+   * @param now monotonic milliseconds
+   * @param wait whether the batch may be delayed until there are `minOffsetsPerTrigger` records
+   */
+  def end(
+      start: CompositeOffset,
+      snapshot: TriggerSnapshot,
+      known: SortedMap[String, Positions],
+      limit: ReadLimit,
+      now: Long,
+      wait: Boolean
+  ): CompositeOffset =
+    if (last.exists(_.isIdle(start, snapshot))) start
+    else {
+      val granted =
+        limits.grant(snapshot.next.spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
+      val next = logged.next(start, deferred.resumed(start, snapshot.next.offset(granted)))
+      // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
+      val end = if (next.sameAs(start)) start else next
+      val ranges = OffsetRange.beforeLogging(start, end)
+      checkpoint.remember(snapshot.topology, logged.named)
+      if (end ne start) lost.add(snapshot.trigger.start, snapshot.next, known)
+      last = Some(PlannedBatch(start, end, ranges, snapshot))
+      end
+    }
+
+  /** The ranges to read of a batch that this run has planned and that is logged now, by cluster. */
+  def ranges(start: CompositeOffset, end: CompositeOffset): Option[SortedMap[String, Seq[OffsetRange]]] =
+    last.filter(batch => batch.end == end && batch.start == start)
+      .map(batch => deferred.of(start, end).fold(batch.ranges)(_.rest(batch.ranges)))
+}
+
+private[source] object PlannedBatches {
+
+  /** @param ranges by cluster */
+  private final case class PlannedBatch(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      snapshot: TriggerSnapshot
+  ) {
+
+    /** Whether this was no batch, and nothing has changed since. */
+    def isIdle(nextStart: CompositeOffset, next: TriggerSnapshot): Boolean =
+      (snapshot eq next) && (start eq nextStart) && (end eq nextStart) && next.next.spans.forall(_.lag == 0L)
+  }
+}

@@ -1,0 +1,93 @@
+package io.github.dynamickafka.source.trigger
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Reconcile, Transition}
+import io.github.dynamickafka.source.checkpoint.InitialOffset
+import io.github.dynamickafka.source.cluster.ClusterConfigs
+import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
+
+/**
+ * What a trigger decides with. Created once, when the trigger begins, and passed down: a topology that the metadata service
+ * returns meanwhile is that of the next trigger.
+ *
+ * @param start the positions that the query has reached
+ * @param topology the newest one, without the topics that match patterns
+ * @param topologyConfigs the configurations of the clusters of the topology
+ * @param configs the same, with the clusters that are read although they have left the topology
+ * @param now epoch milliseconds
+ * @param origin how the query has started
+ * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
+ * @param pinned responses to use instead of new requests
+ */
+private[source] final case class Trigger(
+    start: CompositeOffset,
+    topology: Topology,
+    topologyConfigs: ClusterConfigs,
+    configs: ClusterConfigs,
+    now: Long,
+    origin: Trigger.Origin,
+    complete: Boolean,
+    pinned: Option[Map[String, ClusterView]]
+) {
+
+  /** @param expanded the topology with the topics that match patterns */
+  def transition(options: SourceOptions, expanded: Topology): Transition = {
+    val rules = Reconcile.Rules(
+      options.removedClusterRetentionMs,
+      options.drainRemovedClusters,
+      entry,
+      topologyConfigs.ending(_, _)
+    )
+    Reconcile(start, expanded, now, rules)
+  }
+
+  /** The start position of a topic without a position. */
+  private def entry(
+      id: String,
+      name: String,
+      topic: TopologyTopic,
+      clusterIsKnown: Boolean
+  ): OffsetsPolicy = origin match {
+    case Trigger.FirstStart => topologyConfigs.starting(id, topic)
+    case Trigger.Started(initial) =>
+      val isUnresolved = initial.exists(_.isUnresolved(id, name))
+      topologyConfigs.entering(
+        id,
+        topic,
+        clusterIsKnown && !isUnresolved,
+        isUnresolved || initial.exists(_.unresolved(id))
+      )
+  }
+}
+
+private[source] object Trigger {
+  sealed trait Origin
+
+  /** The trigger determines the start offset of batch 0. */
+  case object FirstStart extends Origin
+
+  /** @param initial how the start offset of batch 0 was determined, if the checkpoint has it */
+  final case class Started(initial: Option[InitialOffset]) extends Origin
+
+  def begin(
+      start: CompositeOffset,
+      topology: Topology,
+      configs: ClusterConfigs.ByScope,
+      now: Long,
+      origin: Origin,
+      complete: Boolean = false,
+      pinned: Option[Map[String, ClusterView]] = None
+  ): Trigger = {
+    val ids = topology.clusters.keySet.toSet
+    Trigger(
+      start,
+      topology,
+      configs(ids),
+      configs(ids ++ start.clusters.keySet),
+      now,
+      origin,
+      complete,
+      pinned
+    )
+  }
+}

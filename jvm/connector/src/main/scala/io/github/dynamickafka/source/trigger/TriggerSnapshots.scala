@@ -1,0 +1,109 @@
+package io.github.dynamickafka.source.trigger
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.Topology
+
+/**
+ * The snapshots of the triggers of a query. With `Trigger.AvailableNow`, all triggers of a run have the clusters, topics and
+ * latest offsets of its beginning. Used only by the thread of the query.
+ */
+private[source] final class TriggerSnapshots(
+    options: SourceOptions,
+    feed: TopologyFeed,
+    planner: TriggerPlanner,
+    losses: LossPolicy,
+    latestOffsets: KnownLatestOffsets,
+    checkpoint: SourceCheckpoint,
+    clock: Clock
+) {
+  import TriggerSnapshots._
+
+  private val unanswered = UnansweredPartitions(options.clusters, clock)
+  private lazy val initial = checkpoint.initial
+  private var first: Option[TriggerSnapshot] = None
+  private var newest: Option[TriggerSnapshot] = None
+  private var pinned: Option[Map[String, ClusterView]] = None
+  private var isPrepared = false
+
+  /** Whether the query runs with `Trigger.AvailableNow`. */
+  def isAvailableNow: Boolean = isPrepared
+
+  def prepareForAvailableNow(): Unit = isPrepared = true
+
+  /** That of the last trigger. */
+  def last: Option[TriggerSnapshot] = newest
+
+  /** That of the start offset of batch 0. Waits for the first answer of the metadata service. */
+  def forStart(): TriggerSnapshot = {
+    val snapshot = planner.forStart()
+    judgeUnanswered(snapshot, waits = false)
+    val _ = losses.judge(snapshot.next.losses, snapshot.trigger.now, waitForTopics = false)
+    first = Some(snapshot)
+    snapshot
+  }
+
+  /** @param reached the positions that the query has reached */
+  def next(reached: CompositeOffset): TriggerSnapshot = {
+    if (isAvailableNow && pinned.isEmpty) {
+      val topology = feed.pin()
+      // At a first start: what existed when the run began.
+      pinned = first.filter(isUnchanged(_, topology, reached)).map(_.views)
+    }
+    val snapshot = withoutMissingTopics(reached)
+    if (isAvailableNow) pinned = Some(snapshot.views)
+    newest = Some(snapshot)
+    snapshot
+  }
+
+  /** With `AvailableNow`, a topic that is missing for a moment is waited for, because the run would end without it. */
+  @annotation.tailrec
+  private def withoutMissingTopics(reached: CompositeOffset): TriggerSnapshot = {
+    val snapshot = planner.next(reached, Trigger.Started(initial), isAvailableNow, pinned)
+    // The time by which the offset has been computed: it gives up the topics that are lost here.
+    val isMissing = losses.judge(
+      snapshot.next.losses,
+      snapshot.transition.now,
+      waitForTopics = true,
+      isDrained(snapshot, _)
+    )
+    if (!isMissing || !isAvailableNow) snapshot
+    else {
+      clock.pauseMs(MissingTopicPauseMs)
+      withoutMissingTopics(reached)
+    }
+  }
+
+  /** Whether a topic is gone that has left the metadata, and of which no unread record was known: its drain has ended. */
+  private def isDrained(snapshot: TriggerSnapshot, loss: Loss): Boolean = loss match {
+    case Loss.TopicGone(id, topic) =>
+      !snapshot.topology.clusters.get(id).exists(_.topics.contains(topic)) &&
+      latestOffsets.areRead(id, topic, snapshot.trigger.start.position(id).of(topic))
+    case _ => false
+  }
+
+  /** @throws DynamicKafkaRuntimeException `PARTITION_UNAVAILABLE` */
+  def judgeUnanswered(snapshot: TriggerSnapshot): Unit = judgeUnanswered(snapshot, waits = !isAvailableNow)
+
+  private def judgeUnanswered(snapshot: TriggerSnapshot, waits: Boolean): Unit = {
+    def streamOf(id: String, topic: String) = snapshot.topology.clusters.get(id).flatMap(_.topics.get(topic))
+      .fold(checkpoint.streamOf(id, topic))(_.stream)
+    unanswered.judge(snapshot.views, streamOf, waits)
+  }
+}
+
+private[source] object TriggerSnapshots {
+  private val MissingTopicPauseMs = 200L
+
+  /** Whether another trigger would find the same as that of the start offset, but for records that were added since. */
+  private def isUnchanged(first: TriggerSnapshot, topology: Topology, reached: CompositeOffset): Boolean =
+    (first.trigger.topology eq topology) && reached.sameAs(first.position) && first.next.losses.isEmpty &&
+      first.transition.clusters.valuesIterator.forall(_.ending.isEmpty) &&
+      first.views.valuesIterator.forall {
+        case view: ClusterView.Reachable => view.missing.isEmpty && view.unanswered.isEmpty
+        case _ => false
+      }
+}

@@ -1,0 +1,167 @@
+package io.github.dynamickafka.sink.commit
+
+import java.nio.file.{Files, Path}
+
+import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.kafka.clients.producer.Callback
+import org.apache.kafka.common.errors.TimeoutException
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.kafka.producer.TaskSender.Record
+import io.github.dynamickafka.sink.journal.{FreeSlots, Journal}
+import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionName, TransactionPool}
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.time.ManualClock
+
+/** When a run may use the transactional ids of another one. */
+class SlotsSuite extends AnyFunSuite with TimeLimit {
+  import SlotsSuite._
+
+  private final class Scene(isJob: Boolean = false) {
+    val kafka = new Epochs
+    val folder: Path = Files.createTempDirectory("dynamic-kafka-slots-")
+    private var runs = 0
+
+    /** A run of the query, or of another job. */
+    def run(place: Path = folder, prefix: String = "p"): Run = {
+      runs += 1
+      val journal = new Journal(folder.resolve(if (isJob) s"job-$runs" else "").toString, hadoop)
+      val claim = journal.claim("q", s"run$runs")
+      new Run(
+        new Slots(
+          TransactionName(prefix, "q", claim.instance, claim.generation, isJob),
+          claim,
+          Some(journal),
+          Some(new FreeSlots(place.toString, hadoop)),
+          clusters,
+          kafka.pool
+        )
+      )
+    }
+  }
+
+  private final class Run(slots: Slots) {
+    slots.take()
+    def slot: String = slots.name.slot
+
+    def batch(firstOnly: Boolean = true): Run = {
+      slots.begin()
+      slots.ended(Some("blue"), firstOnly)
+      this
+    }
+    def dies(): Run = {
+      slots.begin()
+      this
+    }
+    def ends(): String = {
+      slots.release()
+      slot
+    }
+  }
+
+  test("a run gets the slot of one that has ended, again and again") {
+    Seq(false, true).foreach { isJob =>
+      val scene = new Scene(isJob)
+      val first = scene.run().batch().ends()
+      assert((1 to 5).forall(_ => scene.run().batch().ends() == first))
+    }
+  }
+
+  test("the slot of a run that has not ended, has died, or may have left an attempt running is not used") {
+    val scene = new Scene
+    val unclear = Seq[Run => Unit](
+      _.batch(),
+      run => run.batch().dies().ends(),
+      run => run.batch(firstOnly = false).ends(),
+      run => run.batch(firstOnly = false).batch().ends()
+    ).map { use =>
+      val run = scene.run()
+      use(run)
+      run.slot
+    }
+    assert(unclear.distinct.size == unclear.size && !unclear.contains(scene.run().slot))
+  }
+
+  test("of two runs that read the same file, one gets the slot; an older file is of no use") {
+    val scene = new Scene(isJob = true)
+    val slot = scene.run().batch().ends()
+    val file = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
+    val restored = Files.readAllBytes(file)
+    val second = scene.run()
+    Files.write(file, restored)
+    val third = scene.run()
+    assert(second.slot == slot && third.slot != slot)
+    second.batch().ends()
+    Files.write(file, restored)
+    assert(!Set(slot, third.slot)(scene.run().slot))
+  }
+
+  test("if the answer of Kafka is lost, or its ids have expired, the slot is not used") {
+    val scene = new Scene(isJob = true)
+    val slot = scene.run().batch().ends()
+    scene.kafka.losesAnswers = true
+    assert(scene.run().slot != slot)
+    scene.kafka.losesAnswers = false
+    assert(scene.run().slot != slot, "the epoch has grown")
+    val next = scene.run().batch().ends()
+    scene.kafka.forget()
+    assert(scene.run().slot != next)
+  }
+
+  test("a copy, and a run with another prefix, do not use a slot") {
+    val scene = new Scene(isJob = true)
+    val slot = scene.run().batch().ends()
+    val copy = Files.createTempDirectory("dynamic-kafka-slots-")
+    Files.list(scene.folder).filter(Files.isRegularFile(_)).forEach { file =>
+      val _ = Files.copy(file, copy.resolve(file.getFileName))
+    }
+    assert(scene.run(place = copy).slot != slot && scene.run(prefix = "other").slot != slot)
+    assert(scene.run().slot == slot)
+  }
+}
+
+private object SlotsSuite {
+  private val hadoop = new Configuration
+
+  private val clusters = new Clusters((id, _) => CommitScene.properties(id), 2000L, 1000L)
+  clusters.set(Map("blue" -> CommitScene.properties("blue")))
+
+  /** The producer ids and epochs that a cluster gives. */
+  private final class Epochs {
+    private val known = mutable.HashMap.empty[String, (Long, Int)]
+    private var producers = 0L
+    var losesAnswers = false
+
+    def forget(): Unit = known.clear()
+
+    val pool = new TransactionPool(_ => new Producer, 60000L, new ManualClock)
+
+    private final class Producer extends ResumableProducer {
+      private var id = ""
+      override def begin(transactionalId: String): Unit = {
+        id = transactionalId
+        known.update(
+          id,
+          known.get(id).map { case (producer, epoch) => (producer, epoch + 1) }.getOrElse {
+            producers += 1
+            (producers, 0)
+          }
+        )
+        if (losesAnswers) throw new TimeoutException("a response that is lost")
+      }
+      override def prepare(): ResumableProducer.Handle =
+        ResumableProducer.Handle(known(id)._1, known(id)._2.toShort)
+      override def kill(): Unit = ()
+
+      override def send(record: Record, callback: Callback): Unit = unused
+      override def partitions(topic: String): Int = unused
+      override def flush(): Unit = unused
+      override def abort(): Unit = unused
+      override def commit(id: String, handle: ResumableProducer.Handle): Unit = unused
+      override def abort(id: String, handle: ResumableProducer.Handle): Unit = unused
+      private def unused: Nothing = throw new UnsupportedOperationException("no record is written")
+    }
+  }
+}

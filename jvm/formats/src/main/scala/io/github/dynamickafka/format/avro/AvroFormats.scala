@@ -1,0 +1,107 @@
+package io.github.dynamickafka.format.avro
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.avro.SchemaCompatibility.SchemaCompatibilityType.COMPATIBLE
+import org.apache.avro.{AvroRuntimeException, Schema, SchemaCompatibility}
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.format.FormatSetting.texts
+import io.github.dynamickafka.format.registry.SchemasById
+import io.github.dynamickafka.format.{
+  AvroSchemas,
+  DeclaredSchema,
+  Decoder,
+  Encoder,
+  Format,
+  FormatRegistry,
+  FormatSetting,
+  FormatWriter,
+  SchemaText,
+  SideFormat,
+  SideLayout,
+  SideSource
+}
+import io.github.dynamickafka.option.OptionType.{boolean, int, text}
+import io.github.dynamickafka.schemaregistry.RegisteredSchema
+
+/** The options of formats with Avro. */
+private[format] object AvroSettings {
+  val settings: Seq[FormatSetting] = texts("datetimeRebaseMode") ++ Seq(
+    FormatSetting("stableIdentifierPrefixForUnionType", text, decidesColumns = true),
+    FormatSetting("enableStableIdentifiersForUnionType", boolean, decidesColumns = true),
+    FormatSetting("recursiveFieldMaxDepth", int(min = -1), decidesColumns = true)
+  )
+
+  val withoutEffect: Set[String] =
+    Set("compression", "recordName", "recordNamespace", "ignoreExtension", "codec")
+}
+
+/** Avro's binary encoding, of a schema that the query has. */
+private[dynamickafka] object Avro extends Format("avro") {
+  override def readsAvroSchema: Boolean = true
+  override def settings: Seq[FormatSetting] = AvroSettings.settings
+  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+  override def refused(option: String): Option[String] = Option.when(option == "avroschema")("use 'schema'.")
+  override def avroSchema(columns: StructType): Option[String] = Some(AvroSchemas.of(columns).toString)
+  override def decoder(side: SideLayout): Decoder = new AvroDecoder(side)
+  override def writer: Option[FormatWriter] = Some(Writer)
+
+  private object Writer extends FormatWriter {
+    override def refused(option: String): Option[String] = Avro.refused(option)
+    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+  }
+}
+
+/** Avro behind the id of its schema in a registry. */
+private[dynamickafka] object AvroConfluent extends Format("avro-confluent") {
+  override def readsAvroSchema: Boolean = true
+  override def settings: Seq[FormatSetting] = AvroSettings.settings
+  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+  override def registry: Option[FormatRegistry] = Some(new AvroRegistry)
+  override def decoder(side: SideLayout): Decoder = ConfluentAvroDecoder(side, SchemasById.of(side))
+  override def writer: Option[FormatWriter] = Some(Writer)
+
+  private object Writer extends FormatWriter {
+    override def encoder(fields: SideSource.Fields): Encoder = new AvroEncoder(fields)
+
+    /** With the schemas that it refers to in its text. */
+    override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
+      Some(fields.registered.filter(_.references.isEmpty).getOrElse(
+        RegisteredSchema(
+          RegisteredSchema.Avro,
+          fields.avro.getOrElse(AvroSchemas.of(fields.schema).toString)
+        )
+      ))
+  }
+}
+
+private[format] class AvroRegistry extends FormatRegistry {
+
+  /** The schema with the columns, or why there is none. */
+  protected def rows(schema: Schema): Either[String, Schema] = Right(schema)
+
+  /** The schema that records were written with, for the comparison with that of the query. */
+  protected def comparable(written: Schema, wanted: Schema): Schema = {
+    val _ = wanted
+    written
+  }
+
+  override def kind: String = RegisteredSchema.Avro
+
+  /** Complete in itself, because references are not known where the text is parsed again. */
+  override def columns(schema: RegisteredSchema, side: SideFormat): Either[String, DeclaredSchema] =
+    try rows(RegistryAvro.parse(schema)).flatMap(s => SchemaText.parse(s.toString, side.options))
+    catch { case e: AvroRuntimeException => Left(String.valueOf(e.getMessage)) }
+
+  override def difference(wanted: DeclaredSchema, written: DeclaredSchema): Option[String] =
+    wanted.avro.zip(written.avro).fold(super.difference(wanted, written)) { case (reader, writer) =>
+      val r = RegistryAvro.parse(reader)
+      val w = comparable(RegistryAvro.parse(writer), r)
+      val result = SchemaCompatibility.checkReaderWriterCompatibility(r, w)
+      if (result.getType != COMPATIBLE)
+        result.getResult.getIncompatibilities.asScala.headOption.map(i => s"${i.getType} at ${i.getLocation}")
+          .orElse(Some("it is incompatible"))
+      else RegistryAvro.difference(w, r).map(path => s"'$path' has another logical type")
+    }
+}

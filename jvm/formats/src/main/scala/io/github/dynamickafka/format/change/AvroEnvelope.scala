@@ -1,0 +1,82 @@
+package io.github.dynamickafka.format.change
+
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.avro.Schema
+import org.apache.avro.generic.{GenericRecord, IndexedRecord}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
+import org.apache.spark.sql.types.{MapType, StructField, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.format.avro.{AvroBody, AvroRows, ConfluentAvroDecoder, RegistryAvro}
+import io.github.dynamickafka.format.registry.SchemasById
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
+
+/**
+ * Reads Debezium's envelopes in Avro, with the id of their schema in a registry. Rows are converted as with `avro-confluent`; what
+ * describes the change becomes text, as in JSON. Not thread-safe.
+ */
+private[change] final class AvroEnvelope(side: SideLayout, fields: Seq[StructField]) extends Envelope {
+  import AvroEnvelope._
+
+  private val values = new DecodedValues(fields.map(_.dataType).toArray)
+  private val names = fields.map(_.name).toSet
+  private val row: Option[Schema] = side.avro.map(RegistryAvro.parse)
+  private val decoder = new ConfluentAvroDecoder(body, SchemasById.of(side))
+
+  override def from(cluster: String): Unit = decoder.from(cluster)
+  override def parse(record: Array[Byte]): DecodeFailure = decoder.decode(record, values)
+  override def get(field: Int): Any = values.get(field)
+
+  /** Debezium's records have one row each, which is complete. */
+  override def rows(field: Int): Option[Array[InternalRow]] = None
+  override def before(old: InternalRow, after: InternalRow, index: Int): InternalRow = old
+
+  private def body(writer: Schema): Either[String, AvroBody] =
+    if (DebeziumAvro.row(writer).isEmpty)
+      Left("the schema it was written with is not that of an envelope with 'before' and 'after'")
+    else {
+      val reader = DebeziumAvro.reader(writer, row, names)
+      ConfluentAvroDecoder.resolved(writer, reader).map(new AvroBody(_, reader, show(reader)))
+    }
+
+  /** Shows the fields of a record that has the schema. */
+  private def show(schema: Schema): (Any, DecodedValues) => Unit = {
+    val known = for {
+      (field, i) <- fields.zipWithIndex
+      found <- Option(schema.getField(field.name))
+    } yield (i, found.pos, conversion(field, schema))
+    (record, into) =>
+      known.foreach { case (i, position, convert) =>
+        val value = record.asInstanceOf[IndexedRecord].get(position)
+        into.setObject(i, if (value == null) null else convert(value))
+      }
+  }
+
+  private def conversion(field: StructField, schema: Schema): Any => AnyRef = field.dataType match {
+    case columns: StructType =>
+      AvroRows(DebeziumAvro.field(schema, field.name).get, columns, side.format.options)
+    case _: MapType => mapOf(_)
+    case _ => textOf(_)
+  }
+}
+
+private object AvroEnvelope {
+
+  private def textOf(value: Any): UTF8String =
+    if (value == null) null else UTF8String.fromString(value.toString)
+
+  private def mapOf(value: Any): ArrayBasedMapData = value match {
+    case record: GenericRecord =>
+      val all = record.getSchema.getFields.asScala.map(f => f.name -> record.get(f.pos))
+      map(all.toSeq)
+    case other: ju.Map[_, _] => map(other.asScala.map { case (key, v) => key.toString -> v }.toSeq)
+    case _ => null
+  }
+
+  private def map(all: Seq[(String, Any)]): ArrayBasedMapData =
+    ArrayBasedMapData(all.map(e => textOf(e._1): Any).toArray, all.map(e => textOf(e._2): Any).toArray)
+}

@@ -1,0 +1,231 @@
+package io.github.dynamickafka.format.change
+
+import java.time.ZoneId
+
+import org.apache.avro.Schema
+import org.apache.spark.sql.types.{
+  ArrayType,
+  DataType,
+  IntegerType,
+  MapType,
+  StringType,
+  StructField,
+  TimestampType
+}
+
+import io.github.dynamickafka.format.avro.{AvroRegistry, AvroSettings, ConfluentAvroDecoder}
+import io.github.dynamickafka.format.json.{JsonFormat, JsonWriter}
+import io.github.dynamickafka.format.registry.SchemasById
+import io.github.dynamickafka.format.{
+  Decoder,
+  Encoder,
+  FormatMetadata,
+  FormatRegistry,
+  FormatSetting,
+  FormatWriter,
+  SideLayout,
+  SideSource
+}
+import io.github.dynamickafka.option.OptionType
+import io.github.dynamickafka.option.OptionType.boolean
+
+/** Changes of a database's tables, as one tool describes them. */
+private[format] abstract class ChangeFormat(name: String) extends JsonFormat(name) {
+
+  /** The metadata of the format, and where it comes from. */
+  private[change] def sources: Seq[(FormatMetadata, ZoneId => ChangeSource)]
+
+  /** What a record means. */
+  private[change] def dialect(side: SideLayout): Dialect
+
+  /** The column `source` of envelopes. */
+  private[change] def envelopeSource: ChangeSource =
+    ChangeSource.named("database" -> "db", "table" -> "table")
+
+  /** Whether the envelope is a field of another object. */
+  private[change] def isWrapped(side: SideLayout): Boolean = {
+    val _ = side
+    false
+  }
+
+  /** How numbers become times, if the record says so. */
+  private[change] def times(side: SideLayout): Option[JsonTimes] = {
+    val _ = side
+    None
+  }
+
+  private[change] final def source(key: String, zone: ZoneId): ChangeSource =
+    sources.collectFirst { case (known, of) if known.key == key => of(zone) }.get
+
+  override def isChange: Boolean = true
+  override def metadata: Seq[FormatMetadata] = sources.map(_._1)
+}
+
+private[change] object ChangeFormat {
+  val IngestionTimestamp = "ingestion-timestamp"
+
+  def text(key: String, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
+    value(key, StringType, source)
+
+  def value(key: String, dataType: DataType, source: ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
+    FormatMetadata(key, dataType) -> (_ => source)
+
+  def time(key: String, source: ZoneId => ChangeSource): (FormatMetadata, ZoneId => ChangeSource) =
+    FormatMetadata(key, TimestampType) -> source
+
+  /** What is written has two kinds of records, and a row of each is JSON. */
+  class Writer(inserted: SurroundingText, deleted: SurroundingText) extends JsonWriter {
+    override def encoder(fields: SideSource.Fields): Encoder = new ChangeEncoder(fields, inserted, deleted)
+  }
+}
+
+private[dynamickafka] object DebeziumJson extends ChangeFormat("debezium-json") {
+  import ChangeFormat._
+
+  /** Whether records contain their schema. */
+  private val schemaInclude = FormatSetting("schemaInclude", boolean)
+
+  override val settings: Seq[FormatSetting] = schemaInclude +: JsonFormat.settings
+
+  override private[change] val sources = Seq(
+    text(
+      "schema",
+      ChangeSource(Seq(EnvelopeField(StructField("schema", StringType), outer = true)), _.head)
+    )
+  ) ++ ofDebezium
+
+  private[change] lazy val ofDebezium: Seq[(FormatMetadata, ZoneId => ChangeSource)] = Seq(
+    time(IngestionTimestamp, ChangeSource.time("ts_ms", _)),
+    time("source.timestamp", ChangeSource.timeProperty("ts_ms", _)),
+    text("source.database", ChangeSource.property("db")),
+    text("source.schema", ChangeSource.property("schema")),
+    text("source.table", ChangeSource.property("table")),
+    value("source.properties", MapType(StringType, StringType), ChangeSource.source)
+  )
+
+  override private[change] def dialect(side: SideLayout): Dialect =
+    if (side.change.exists(_.envelope)) Dialect.DebeziumEnvelope else Dialect.Debezium
+
+  override private[change] def envelopeSource: ChangeSource = ChangeSource.source
+
+  override private[change] def isWrapped(side: SideLayout): Boolean =
+    side.format.options.get(schemaInclude.name).exists(_.trim.toBoolean)
+
+  override private[change] def times(side: SideLayout): Option[JsonTimes] =
+    Some(new JsonTimes(side.format.options))
+
+  override def writer: Option[FormatWriter] = Some(Writer)
+
+  private object Writer
+      extends ChangeFormat.Writer(
+        new SurroundingText("""{"before":null,"after":""", ""","op":"c"}"""),
+        new SurroundingText("""{"before":""", ""","after":null,"op":"d"}""")
+      ) {
+
+    /** What is written has no schema in it, as in Flink. */
+    private val withoutSchema = schemaInclude.copy(valueType =
+      OptionType(
+        boolean.label,
+        s => boolean.parse(s).flatMap(b => Either.cond(!b, b, "records are written without their schema."))
+      )
+    )
+
+    override def settings: Seq[FormatSetting] = withoutSchema +: JsonWriter.settings
+    override def forEncoder(set: Map[String, String]): Map[String, String] =
+      super.forEncoder(set - schemaInclude.name)
+  }
+}
+
+/** Debezium's envelopes in Avro, behind the id of their schema in a registry. */
+private[dynamickafka] object DebeziumAvroConfluent extends ChangeFormat("debezium-avro-confluent") {
+  override def readsAvroSchema: Boolean = true
+  override def settings: Seq[FormatSetting] = AvroSettings.settings
+  override def withoutEffect: Set[String] = AvroSettings.withoutEffect
+  override private[change] def sources = DebeziumJson.ofDebezium
+  override private[change] def dialect(side: SideLayout): Dialect = DebeziumJson.dialect(side)
+  override private[change] def envelopeSource: ChangeSource = ChangeSource.source
+
+  /** Of the rows inside the records. */
+  override def decoder(side: SideLayout): Decoder = ConfluentAvroDecoder(side, SchemasById.of(side))
+  override def registry: Option[FormatRegistry] = Some(Registry)
+
+  private object Registry extends AvroRegistry {
+    override protected def rows(schema: Schema): Either[String, Schema] =
+      DebeziumAvro.row(schema).toRight("it is not Debezium's: it has no records 'before' and 'after'.")
+
+    /** Debezium names rows after the table, which the decoder does not look at. */
+    override protected def comparable(written: Schema, wanted: Schema): Schema =
+      DebeziumAvro.renamed(written, wanted.getFullName)
+  }
+}
+
+private[dynamickafka] object CanalJson extends ChangeFormat("canal-json") {
+  import ChangeFormat._
+
+  /** Regular expressions that match names in full. */
+  private val include = Seq("database.include", "table.include").map(
+    FormatSetting(
+      _,
+      OptionType.regex,
+      refusedInWrites = Some("records are written without the fields 'database' and 'table'.")
+    )
+  )
+
+  override val settings: Seq[FormatSetting] = include ++ JsonFormat.settings
+
+  override private[change] val sources = Seq(
+    text("database", ChangeSource.text("database")),
+    text("table", ChangeSource.text("table")),
+    value(
+      "sql-type",
+      MapType(StringType, IntegerType),
+      ChangeSource.one("sqlType", MapType(StringType, IntegerType))
+    ),
+    value("pk-names", ArrayType(StringType), ChangeSource.one("pkNames", ArrayType(StringType))),
+    time(IngestionTimestamp, ChangeSource.time("ts", _)),
+    time("event-timestamp", ChangeSource.time("es", _))
+  )
+
+  override private[change] def dialect(side: SideLayout): Dialect = {
+    val Seq(database, table) = include.map(setting => side.format.options.get(setting.name).map(_.r))
+    new Dialect.Canal(database, table)
+  }
+
+  override def writer: Option[FormatWriter] = Some(Writer)
+
+  private object Writer extends ChangeFormat.Writer(surrounding("INSERT"), surrounding("DELETE"))
+
+  private def surrounding(kind: String) = new SurroundingText("""{"data":[""", s"""],"type":"$kind"}""")
+}
+
+private[dynamickafka] object MaxwellJson extends ChangeFormat("maxwell-json") {
+  import ChangeFormat._
+
+  override private[change] val sources = Seq(
+    text("database", ChangeSource.text("database")),
+    text("table", ChangeSource.text("table")),
+    value(
+      "primary-key-columns",
+      ArrayType(StringType),
+      ChangeSource.one("primary_key_columns", ArrayType(StringType))
+    ),
+    // Seconds.
+    time(IngestionTimestamp, ChangeSource.time("ts", _, unit = 1000L))
+  )
+
+  override private[change] def dialect(side: SideLayout): Dialect = Dialect.Maxwell
+}
+
+private[dynamickafka] object OggJson extends ChangeFormat("ogg-json") {
+  import ChangeFormat._
+
+  override private[change] val sources = Seq(
+    text("table", ChangeSource.text("table")),
+    value("primary-keys", ArrayType(StringType), ChangeSource.one("primary_keys", ArrayType(StringType))),
+    time(IngestionTimestamp, ChangeSource.time("current_ts", _)),
+    time("event-timestamp", ChangeSource.time("op_ts", _))
+  )
+
+  override private[change] def dialect(side: SideLayout): Dialect = Dialect.Ogg
+  override private[change] def envelopeSource: ChangeSource = ChangeSource.named("table" -> "table")
+}

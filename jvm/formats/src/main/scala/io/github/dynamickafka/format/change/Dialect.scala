@@ -1,0 +1,143 @@
+package io.github.dynamickafka.format.change
+
+import scala.util.matching.Regex
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{StringType, StructField, StructType}
+
+/**
+ * A change of one row.
+ *
+ * @param op `c`, `r` (read by a snapshot), `u` or `d`, as Debezium names them
+ * @param before null if the record does not have it
+ */
+private[change] final case class Change(op: String, before: InternalRow, after: InternalRow)
+
+/** What the JSON of one tool means. */
+private[change] trait Dialect {
+
+  /** The fields to parse, by the type of the rows of the changed table. */
+  def fields(row: StructType): Seq[EnvelopeField]
+
+  /** Whether numbers are always texts. */
+  def texts: Boolean = false
+
+  /** Whether the record is of another table, so that it has no rows. */
+  def excludes(envelope: Envelope): Boolean = false
+
+  /** The changes of a record, or the reason why it is bad. */
+  def changes(envelope: Envelope): Either[String, Seq[Change]]
+}
+
+private[change] object Dialect {
+
+  private def text(name: String) = EnvelopeField(StructField(name, StringType))
+
+  private def missing(field: String) = Left(s"the field '$field' is missing or null")
+
+  private def unknown(field: String, known: String) = Left(s"the field '$field' is none of $known")
+
+  private def inserted(op: String, after: InternalRow, field: String) =
+    if (after eq null) missing(field) else Right(Seq(Change(op, null, after)))
+
+  private def updated(before: InternalRow, after: InternalRow, field: String) =
+    if (after eq null) missing(field) else Right(Seq(Change("u", before, after)))
+
+  private def deleted(before: InternalRow, field: String) =
+    if (before eq null) missing(field) else Right(Seq(Change("d", before, null)))
+
+  sealed abstract class BeforeAfter(op: String) extends Dialect {
+    override def fields(row: StructType): Seq[EnvelopeField] =
+      Seq(Envelope.rowOf("before", row), Envelope.rowOf("after", row), text(op))
+    protected final def before(envelope: Envelope): InternalRow = envelope.row(0)
+    protected final def after(envelope: Envelope): InternalRow = envelope.row(1)
+    protected final def operation(envelope: Envelope): Option[String] = envelope.text(2)
+  }
+
+  object Debezium extends BeforeAfter("op") {
+    override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
+      case Some(op @ ("c" | "r")) => inserted(op, after(envelope), "after")
+      case Some("u") => updated(before(envelope), after(envelope), "after")
+      case Some("d") => deleted(before(envelope), "before")
+      case Some(_) => unknown("op", "'c', 'r', 'u', 'd'")
+      case None => missing("op")
+    }
+  }
+
+  /** As it is, also operations that change no row. */
+  object DebeziumEnvelope extends BeforeAfter("op") {
+    override def changes(envelope: Envelope): Either[String, Seq[Change]] =
+      operation(envelope).fold[Either[String, Seq[Change]]](missing("op"))(op =>
+        Right(Seq(Change(op, before(envelope), after(envelope))))
+      )
+  }
+
+  object Ogg extends BeforeAfter("op_type") {
+    override def changes(envelope: Envelope): Either[String, Seq[Change]] = operation(envelope) match {
+      case Some("I") => inserted("c", after(envelope), "after")
+      case Some("U") => updated(before(envelope), after(envelope), "after")
+      case Some("D") => deleted(before(envelope), "before")
+      case Some(_) => unknown("op_type", "'I', 'U', 'D'")
+      case None => missing("op_type")
+    }
+  }
+
+  object Maxwell extends Dialect {
+    override def fields(row: StructType): Seq[EnvelopeField] =
+      Seq(Envelope.rowOf("data", row), Envelope.rowOf("old", row), text("type"))
+
+    override def changes(envelope: Envelope): Either[String, Seq[Change]] = {
+      val data = envelope.row(0)
+      envelope.text(2) match {
+        case Some("insert") => inserted("c", data, "data")
+        case Some("bootstrap-insert") => inserted("r", data, "data")
+        case Some("bootstrap-start" | "bootstrap-complete") => Right(Nil)
+        case Some("update") if data eq null => missing("data")
+        case Some("update") =>
+          val old = envelope.row(1)
+          updated(if (old eq null) null else envelope.before(old, data, 0), data, "data")
+        case Some("delete") => deleted(data, "data")
+        case Some(_) => unknown("type", "'insert', 'update', 'delete', 'bootstrap-insert'")
+        case None => missing("type")
+      }
+    }
+  }
+
+  final class Canal(database: Option[Regex], table: Option[Regex]) extends Dialect {
+    override def fields(row: StructType): Seq[EnvelopeField] =
+      Seq(Envelope.rowsOf("data", row), Envelope.rowsOf("old", row), text("type")) ++
+        Seq("database", "table").map(text)
+
+    override def texts: Boolean = true
+
+    override def excludes(envelope: Envelope): Boolean =
+      Seq(database -> 3, table -> 4).exists { case (pattern, field) =>
+        pattern.exists(p => !envelope.text(field).exists(p.matches))
+      }
+
+    override def changes(envelope: Envelope): Either[String, Seq[Change]] = envelope.text(2) match {
+      case Some("INSERT") => each(envelope)((row, _) => Right(Change("c", null, row)))
+      case Some("DELETE") => each(envelope)((row, _) => Right(Change("d", row, null)))
+      case Some("UPDATE") =>
+        val old = envelope.rows(1)
+        each(envelope)((row, i) =>
+          if (old.exists(_.length <= i)) Left("the fields 'data' and 'old' have different lengths")
+          else {
+            val before = old.flatMap(all => Option(all(i))).map(envelope.before(_, row, i))
+            Right(Change("u", before.orNull, row))
+          }
+        )
+      case Some("CREATE") => Right(Nil)
+      case Some(_) => unknown("type", "'INSERT', 'UPDATE', 'DELETE', 'CREATE'")
+      case None => missing("type")
+    }
+
+    private def each(envelope: Envelope)(change: (InternalRow, Int) => Either[String, Change]) =
+      envelope.rows(0).fold[Either[String, Seq[Change]]](missing("data")) { rows =>
+        rows.toSeq.zipWithIndex.foldLeft[Either[String, Vector[Change]]](Right(Vector.empty)) {
+          case (found, (row, i)) =>
+            found.flatMap(all => if (row eq null) missing("data") else change(row, i).map(all :+ _))
+        }
+      }
+  }
+}

@@ -1,0 +1,233 @@
+package io.github.dynamickafka.format.json
+
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import com.fasterxml.jackson.core.io.{JsonEOFException, SerializedString}
+import com.fasterxml.jackson.core.{JsonFactory, JsonParseException, JsonProcessingException, JsonToken}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
+import org.apache.spark.sql.catalyst.util.BadRecordException
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.unsafe.types.UTF8String
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, SideLayout}
+
+/**
+ * Decodes JSON objects into columns, with the results of Spark's `from_json`.
+ *
+ * The bytes are parsed directly into the columns; fields of no column are skipped. Where anything is unusual, the record is
+ * decoded again by Spark's own parser, in the way of `from_json`: bytes that are not UTF-8, an error of the parser, a value that
+ * does not fit its column. So what is bad, and what is left of a bad record, is Spark's decision.
+ */
+private[format] final class JsonDecoder(
+    side: SideLayout,
+    newParser: (JsonFactory, Int) => RecordParser = new RecordParser(_, _)
+) extends Decoder {
+  import JsonDecoder._
+
+  private val wantedSchema = StructType(side.wanted.map(side.schema(_)))
+  private val options =
+    new JSONOptions(
+      side.format.options,
+      SQLConf.get.sessionLocalTimeZone,
+      SQLConf.get.columnNameOfCorruptRecord
+    )
+  private val factory = options.buildJsonFactory()
+  private val features = factory.createParser(Array.emptyByteArray).getFeatureMask
+  private val spark = new JacksonParser(wantedSchema, options, false)
+
+  private val fields: Array[JsonField] = side.wanted.zipWithIndex.map { case (index, bit) =>
+    val field = side.schema(index)
+    JsonField(JsonColumn(field.name, field.dataType, index, bit, spark.makeConverter(field.dataType)))
+  }.toArray
+  private val byName = new ju.HashMap[String, JsonField]
+  fields.foreach(field => byName.put(field.column.name, field))
+
+  private val asksForAll = side.format.failOnMissingField
+  private val seen = new Array[Boolean](fields.length)
+  private var parser: RecordParser = _
+
+  /** Whether [[RecordParser]] can be used. */
+  private var isLinked = true
+
+  /** Names of objects, also those of no column. */
+  private val names = new ju.HashMap[String, Name]
+
+  /** The name at each position of the object before: most records have the same names in the same order. */
+  private val last = new Array[Name](Positions)
+
+  /** The names of [[last]] that no column has. */
+  private val skipped = new Array[Array[Byte]](Positions)
+
+  /** The field whose value is being read. */
+  private var current: JsonField = _
+
+  override def decode(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    into.clear()
+    current = null
+    if (isLinked && bytes.length <= Longest && Utf8.isValid(bytes) && parsed(bytes, into)) missing()
+    else bySpark(bytes, into)
+  }
+
+  private def parsed(bytes: Array[Byte], into: DecodedValues): Boolean = {
+    val whole =
+      try {
+        if ((parser eq null) || parser.names > MostNames) parser = newParser(factory, features)
+        parser.reset(bytes)
+        parse(parser, into)
+      } catch {
+        case NonFatal(_) => false
+        // Another version of Jackson is on the class path, whose parser has other protected fields.
+        case e: LinkageError =>
+          isLinked = false
+          logger.warn(
+            "JSON is decoded by Spark's parser, which is slower, because of Jackson's version: {}",
+            e.toString
+          )
+          false
+      }
+    if (!whole) parser = null
+    whole
+  }
+
+  private def parse(parser: RecordParser, into: DecodedValues): Boolean =
+    (parser.nextToken() eq JsonToken.START_OBJECT) && {
+      if (asksForAll) ju.Arrays.fill(seen, false)
+      var position = 0
+      var name = next(parser, position)
+      while (name ne null) {
+        val token = parser.nextToken()
+        val field = name.field
+        if (field eq null) {
+          val _ = parser.skipChildren()
+        } else {
+          current = field
+          if (asksForAll) seen(field.column.bit) = true
+          // A name may be there twice: the last value counts.
+          if (token eq JsonToken.VALUE_NULL) into.setNullAt(field.column.index)
+          else field.read(parser, token, into)
+          current = null
+        }
+        position += 1
+        position += parser.skip(skipped, position)
+        name = next(parser, position)
+      }
+      parser.currentToken() eq JsonToken.END_OBJECT
+    }
+
+  /** The next name of the object, compared with the expected one byte by byte; null at the end. */
+  private def next(parser: RecordParser, position: Int): Name = {
+    val expected = if (position < Positions) last(position) else null
+    if ((expected ne null) && parser.nextFieldName(expected.text)) expected
+    else {
+      val found =
+        if (expected eq null) parser.nextFieldName()
+        else if (parser.currentToken() eq JsonToken.FIELD_NAME) parser.currentName()
+        else null
+      if (found eq null) null else known(found, position)
+    }
+  }
+
+  private def known(text: String, position: Int): Name = {
+    var name = names.get(text)
+    if (name eq null) {
+      if (names.size >= MostNames) names.clear()
+      name = new Name(new SerializedString(text), byName.get(text))
+      val _ = names.put(text, name)
+    }
+    if (position < Positions) {
+      last(position) = name
+      skipped(position) = name.quoted
+    }
+    name
+  }
+
+  private def bySpark(bytes: Array[Byte], into: DecodedValues): DecodeFailure = {
+    val field = Option(current).map(_.column)
+    into.clear()
+    try {
+      val rows = spark.parse[UTF8String](
+        UTF8String.fromBytes(bytes),
+        CreateJacksonParser.utf8String,
+        identity
+      ).iterator
+      if (!rows.hasNext) null
+      else {
+        copy(rows.next(), into)
+        if (asksForAll) lookFor(bytes)
+        missing()
+      }
+    } catch {
+      case bad: BadRecordException =>
+        val partial = bad.partialResults().headOption
+        partial.foreach(copy(_, into))
+        // The error of the text, not of a value that cannot be represented in a type.
+        val isText = bad.cause.getClass == classOf[JsonParseException] ||
+          bad.cause.isInstanceOf[JsonEOFException]
+        val named = if (isText) None else field
+        DecodeFailure(reason(named, isText), named.map(_.name), partial.isEmpty)
+      case NonFatal(_) =>
+        into.clear()
+        DecodeFailure(reason(field, isText = false), field.map(_.name), unparsable = true)
+    }
+  }
+
+  private def reason(field: Option[JsonColumn], isText: Boolean): String =
+    if (isText) "it is not valid JSON"
+    else field.fold("it is not a JSON object that fits the schema")(f =>
+      s"the value is not of type ${f.dataType.sql}"
+    )
+
+  private def copy(row: InternalRow, into: DecodedValues): Unit =
+    fields.foreach { field =>
+      val column = field.column
+      into.setAny(column.index, row.get(column.bit, column.dataType))
+    }
+
+  /** Which of the fields the object has, for records that only Spark's parser reads. */
+  private def lookFor(bytes: Array[Byte]): Unit = {
+    ju.Arrays.fill(seen, false)
+    val own = CreateJacksonParser.utf8String(factory, UTF8String.fromBytes(bytes))
+    try {
+      val _ = own.nextToken()
+      var name = own.nextFieldName()
+      while (name ne null) {
+        Option(byName.get(name)).foreach(field => seen(field.column.bit) = true)
+        val _ = own.nextToken()
+        val _ = own.skipChildren()
+        name = own.nextFieldName()
+      }
+    } catch {
+      // Spark has read the record: only what follows the object can be wrong.
+      case _: JsonProcessingException =>
+    } finally own.close()
+  }
+
+  private def missing(): DecodeFailure =
+    if (!asksForAll) null
+    else fields.find(field => !seen(field.column.bit)).map(field =>
+      DecodeFailure("the field is missing", Some(field.column.name), unparsable = false)
+    ).orNull
+}
+
+private[format] object JsonDecoder {
+  private val logger = LoggerFactory.getLogger(classOf[JsonDecoder])
+
+  /** Larger records are left to Spark's parser. */
+  private val Longest = 1 << 26
+
+  /** With more names than this, a new parser is made. */
+  private val MostNames = 4000
+  private val Positions = 256
+
+  /** @param field null if no column has this name */
+  private final class Name(val text: SerializedString, val field: JsonField) {
+
+    /** null if a column has this name. */
+    val quoted: Array[Byte] = if (field eq null) JsonSkip.quoted(text.asQuotedUTF8) else null
+  }
+}

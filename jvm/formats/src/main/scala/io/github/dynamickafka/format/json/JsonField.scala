@@ -1,0 +1,114 @@
+package io.github.dynamickafka.format.json
+
+import com.fasterxml.jackson.core.JsonToken.{
+  VALUE_FALSE,
+  VALUE_NUMBER_FLOAT,
+  VALUE_NUMBER_INT,
+  VALUE_STRING,
+  VALUE_TRUE
+}
+import com.fasterxml.jackson.core.{JsonParser, JsonToken}
+import org.apache.spark.sql.types.{
+  BooleanType,
+  ByteType,
+  DataType,
+  DoubleType,
+  FloatType,
+  IntegerType,
+  LongType,
+  ShortType,
+  StringType
+}
+
+import io.github.dynamickafka.format.DecodedValues
+
+/**
+ * A wanted column.
+ *
+ * @param index in [[DecodedValues]]
+ * @param bit its place among the wanted columns
+ * @param convert Spark's converter of the type
+ */
+private[format] final case class JsonColumn(
+    name: String,
+    dataType: DataType,
+    index: Int,
+    bit: Int,
+    convert: JsonParser => AnyRef
+)
+
+/**
+ * Reads the value of one column. The current token is the first one of the value, and the last one afterwards. What is not as
+ * expected is left to Spark's converter of the type, which throws if the value does not fit.
+ */
+private[format] abstract class JsonField(val column: JsonColumn) {
+  protected final val at: Int = column.index
+
+  def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit
+
+  protected final def other(parser: RecordParser, into: DecodedValues): Unit =
+    into.setAny(at, column.convert(parser))
+}
+
+private[format] object JsonField {
+
+  def apply(column: JsonColumn): JsonField = column.dataType match {
+    case _: StringType => new Text(column)
+    case ByteType => new Bytes(column)
+    case ShortType => new Shorts(column)
+    case IntegerType => new Ints(column)
+    case LongType => new Longs(column)
+    case FloatType => new Floats(column)
+    case DoubleType => new Doubles(column)
+    case BooleanType => new Booleans(column)
+    case _ => new Other(column)
+  }
+
+  private def isNumber(token: JsonToken) = (token eq VALUE_NUMBER_FLOAT) || (token eq VALUE_NUMBER_INT)
+
+  private final class Text(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_STRING) into.setObject(at, parser.utf8) else other(parser, into)
+  }
+
+  private final class Bytes(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getByteValue.toLong) else other(parser, into)
+  }
+
+  private final class Shorts(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getShortValue.toLong) else other(parser, into)
+  }
+
+  private final class Ints(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getIntValue.toLong) else other(parser, into)
+  }
+
+  private final class Longs(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getLongValue) else other(parser, into)
+  }
+
+  private final class Floats(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (isNumber(token)) into.setFloat(at, parser.getFloatValue) else other(parser, into)
+  }
+
+  private final class Doubles(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (isNumber(token)) into.setDouble(at, parser.getDoubleValue) else other(parser, into)
+  }
+
+  private final class Booleans(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
+      if (token eq VALUE_TRUE) into.setBoolean(at, true)
+      else if (token eq VALUE_FALSE) into.setBoolean(at, false)
+      else other(parser, into)
+  }
+
+  private final class Other(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
+  }
+}

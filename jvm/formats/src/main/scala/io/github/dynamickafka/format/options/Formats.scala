@@ -1,0 +1,97 @@
+package io.github.dynamickafka.format.options
+
+import io.github.dynamickafka.format.avro.{Avro, AvroConfluent}
+import io.github.dynamickafka.format.change.{
+  CanalJson,
+  DebeziumAvroConfluent,
+  DebeziumJson,
+  MaxwellJson,
+  OggJson
+}
+import io.github.dynamickafka.format.csv.Csv
+import io.github.dynamickafka.format.json.{Json, JsonConfluent}
+import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
+import io.github.dynamickafka.format.raw.{Raw, Text}
+import io.github.dynamickafka.format.{Format, FormatOptions, SideFormat}
+import io.github.dynamickafka.option.{FormatKey, OptionType}
+
+/**
+ * Formats by their names, and what options and error messages say about all of them.
+ *
+ * @param all in the order of the documentation
+ */
+private[dynamickafka] final class Formats(val all: Seq[Format]) {
+
+  /** Those that can be written. */
+  val written: Seq[Format] = all.filter(_.writer.isDefined)
+
+  /** The types of options that name a format: of keys and of values, in queries that read and in those that write. */
+  val toRead: OptionType[Format] = oneOf(all)
+  val valuesToRead: OptionType[Format] = orOfMetadata(toRead)
+  val toWrite: OptionType[Format] = orReadOnly(oneOf(written))
+  val valuesToWrite: OptionType[Format] = orReadOnly(orOfMetadata(oneOf(written)))
+
+  def find(name: String): Option[Format] = all.find(_.name.equalsIgnoreCase(name.trim))
+
+  /** The names of some formats for error messages. */
+  def names(include: Format => Boolean): String = quoted(all.filter(include)).mkString(", ")
+
+  /** Whether an option of a format, such as `protobuf.enums.as.ints`, decides the columns of a table, not only their values. */
+  def decidesColumns(option: FormatKey): Boolean = all.exists(format =>
+    format.name == option.format && format.settings.exists(s => s.decidesColumns && s.named(option.option))
+  )
+
+  /** With `metadata`, which is replaced before options are parsed, so that it is an error here. */
+  private def orOfMetadata(formats: OptionType[Format]): OptionType[Format] = OptionType(
+    s"${formats.label}, `${Formats.OfMetadata}`",
+    name =>
+      if (name.equalsIgnoreCase(Formats.OfMetadata))
+        Left(
+          "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog, and clusters, have the format of " +
+            "the metadata without it; tables of Spark's own catalog name their format."
+        )
+      else formats.parse(name).left.map(_.stripSuffix(".") + s", '${Formats.OfMetadata}'.")
+  )
+
+  private def orReadOnly(formats: OptionType[Format]): OptionType[Format] =
+    formats.copy(parse = name => formats.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
+
+  private def readOnly(name: String): Option[String] = find(name).filter(_.isChange).map(_ =>
+    s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
+  )
+
+  private def oneOf(formats: Seq[Format]) = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+  private def quoted(formats: Seq[Format]) = formats.map(f => s"'${f.name}'")
+}
+
+private[dynamickafka] object Formats {
+
+  /** The value of `format` for what the metadata says, which is put in its place before options are parsed. */
+  final val OfMetadata = "metadata"
+
+  /** The registration of a format is its place in this list. */
+  val registered: Formats = new Formats(
+    Seq(
+      Raw,
+      Text,
+      Json,
+      Csv,
+      Avro,
+      AvroConfluent,
+      JsonConfluent,
+      DebeziumJson,
+      DebeziumAvroConfluent,
+      CanalJson,
+      MaxwellJson,
+      OggJson,
+      Protobuf,
+      ProtobufConfluent
+    )
+  )
+
+  /** The format of queries that set none. */
+  val default: Format = Raw
+
+  /** The columns of Spark's Kafka source. */
+  val plain: FormatOptions = FormatOptions(SideFormat(default))
+}

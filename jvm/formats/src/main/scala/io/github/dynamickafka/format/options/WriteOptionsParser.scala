@@ -1,0 +1,65 @@
+package io.github.dynamickafka.format.options
+
+import io.github.dynamickafka.format.{Format, FormatOptions, FormatSetting, SideFormat}
+import io.github.dynamickafka.option.{FormatKey, RawOptions}
+import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
+
+/** Parses the options of the sink about formats, or throws an error for the first that is invalid or has no effect. Pure. */
+private[dynamickafka] object WriteOptionsParser {
+  import WriteOptionSpecs._
+
+  /**
+   * @param ofTable whether the metadata of clusters may have formats and registries too
+   * @param formats those that the options can name
+   */
+  def parse(
+      raw: RawOptions,
+      ofTable: Boolean = false,
+      formats: Formats = Formats.registered
+  ): FormatOptions = {
+    val value = raw.get(ValueFormat.copy(valueType = formats.valuesToWrite))
+    val key = raw.find(KeyFormat.copy(valueType = formats.toWrite))
+    val fields = FormatOptionsParser.keyFields(raw, key)
+    if (!ofTable) RegistryOptions.checkUse(raw, value +: key.toSeq)
+    val ofValue = side(raw, FormatKey.Value, value, ofTable)
+    val ofKey = key.map(side(raw, FormatKey.Key, _, ofTable))
+    FormatOptionsParser.checkFormats(raw, value, key)
+    ofKey.foreach(RegistryOptions.checkSubjects(ofValue, _))
+    val fromRegistry = RegistryOptions.givesSchema(raw, value)
+    FormatOptions(
+      ofValue,
+      ofKey,
+      fields,
+      FormatOptionsParser.prefix(raw, fields),
+      raw.get(ValueFieldsInclude),
+      if (fromRegistry) None
+      else FormatOptionsParser.schema(raw, (value +: key.toSeq).exists(_.hasFields), value),
+      None,
+      raw.find(MetadataPrefix).getOrElse(""),
+      schemaFromRegistry = fromRegistry
+    )
+  }
+
+  private def side(raw: RawOptions, name: String, format: Format, ofTable: Boolean): SideFormat = {
+    val own = raw.formats.filter { case (key, _) => key.side.forall(_ == name) && key.format == format.name }
+    // The options of the side come after those of both, so that they win.
+    val (ofRegistry, ofFormat) = own.sortBy(_._1.side.isDefined)
+      .partition { case (key, _) =>
+        RegistryOptions.find(format, key.option, RegistryOptionSpecs.all).isDefined
+      }
+    val writer = format.writer.get
+    val set = ofFormat.map { case (key, w) =>
+      FormatOptionsParser.setting(
+        writer.settings,
+        FormatSetting.refusedInWrites(format, _),
+        key,
+        w
+      ).name -> w.value
+    }.toMap
+    SideFormat(
+      format,
+      writer.forEncoder(set),
+      registries = RegistryOptions.of(raw, format, ofRegistry, required = !ofTable && format.hasRegistry)
+    )
+  }
+}

@@ -1,0 +1,29 @@
+package io.github.dynamickafka.option
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Handles session defaults, which apply to both reads and writes, although some options are only for one of them. */
+private[dynamickafka] object SessionDefaults {
+  private val Prefix = "spark.datasource.dynamic-kafka."
+
+  /** The name of the session default for an option, as it is set; None: it is not set. */
+  def named(option: OptionSpec[_]): Option[String] =
+    SparkSession.active.conf.getAll.keys.find(name =>
+      name.startsWith(Prefix) && option.named(name.drop(Prefix.length))
+    )
+
+  /** Removes session defaults that are only options of the other side. */
+  def without(
+      options: CaseInsensitiveStringMap,
+      own: OptionTable,
+      other: OptionTable
+  ): CaseInsensitiveStringMap = {
+    val session = SparkSession.active.conf
+    new CaseInsensitiveStringMap(options.asCaseSensitiveMap.asScala.filterNot { case (name, value) =>
+      !own.has(name) && other.has(name) && session.getOption(Prefix + name).contains(value)
+    }.asJava)
+  }
+}

@@ -1,0 +1,110 @@
+package io.github.dynamickafka.schemaregistry
+
+import io.github.dynamickafka.option.{OptionName, OptionSpec, OptionType}
+
+/** The options `registry.*`, of source and sink; each is also an option of one cluster. */
+private[dynamickafka] object RegistryOptionSpecs {
+  import OptionType._
+
+  val Prefix = "registry."
+
+  val Url: OptionSpec[String] = spec(
+    "url",
+    text,
+    None,
+    "required by formats with a registry",
+    "The address of the schema registry, or several addresses of one registry, separated by `,`. See " +
+      "[schema registries](formats.md#schema-registries)."
+  )
+
+  val Subject: OptionSpec[String] = spec(
+    "subject",
+    text,
+    None,
+    "`<topic>-value`, `<topic>-key`",
+    "The subject of the schema, for `schema=registry` and for writing."
+  )
+
+  val TimeoutMs: OptionSpec[Long] = spec(
+    "timeoutMs",
+    duration(min = 1),
+    Some(60000L),
+    "`60000`",
+    "How long one schema may take, with all attempts and all schemas that it refers to."
+  )
+
+  val UserInfo: OptionSpec[String] = spec(
+    "basicAuth.userInfo",
+    text,
+    None,
+    "-",
+    "User and password, `user:password`. Use a reference to a file instead: it is resolved for each request.",
+    secret = true
+  )
+
+  val Token: OptionSpec[String] =
+    spec("bearerAuth.token", text, None, "-", "A bearer token, or a reference to it.", secret = true)
+
+  /** Of the sink only. */
+  val AutoRegister: OptionSpec[Boolean] = spec(
+    "autoRegister",
+    boolean,
+    Some(true),
+    "`true`",
+    "Whether a schema that the subject does not have is registered. With `false`, it is an error (`SCHEMA_NOT_FOUND`)."
+  )
+
+  /** By Kafka's names of the properties. */
+  val Tls: Seq[(String, OptionSpec[String])] = Seq(
+    ("truststore.location", false),
+    ("truststore.password", true),
+    ("truststore.type", false),
+    ("truststore.certificates", true),
+    ("keystore.location", false),
+    ("keystore.password", true),
+    ("keystore.type", false),
+    ("keystore.key", true),
+    ("keystore.certificate.chain", true),
+    ("key.password", true)
+  ).map { case (name, secret) =>
+    s"ssl.$name" -> spec(
+      s"ssl.$name",
+      text,
+      None,
+      "-",
+      s"As `ssl.$name` of a Kafka client, for the connection to the registry.",
+      secret = secret
+    )
+  }
+
+  /** Those of the source. */
+  val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ Tls.map(_._2)
+  val all: Seq[OptionSpec[_]] = reading :+ AutoRegister
+
+  /** Whether an option about formats may be stored: not a secret, unless it is a reference to one. */
+  def isStorable(name: String, value: String): Boolean =
+    !OptionName.normalize(name).startsWith(Prefix) || all.find(_.named(name)).exists { spec =>
+      value.contains("${") || !(spec.secret || (spec == Url && value.exists("@?".contains(_))))
+    }
+
+  /** Which option `name` means without the prefix: as Flink writes the options of its formats. */
+  def withoutPrefix(name: String, of: Seq[OptionSpec[_]] = all): Option[OptionSpec[_]] =
+    of.find(_.named(Prefix + name))
+
+  private def spec[T](
+      name: String,
+      valueType: OptionType[T],
+      default: Option[T],
+      defaultText: String,
+      doc: String,
+      secret: Boolean = false
+  ): OptionSpec[T] = OptionSpec(
+    Prefix + name,
+    valueType,
+    default,
+    defaultText,
+    doc,
+    perCluster = true,
+    secret = secret
+  )
+}

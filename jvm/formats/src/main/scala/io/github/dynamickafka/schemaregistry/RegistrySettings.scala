@@ -1,0 +1,62 @@
+package io.github.dynamickafka.schemaregistry
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.option.{OptionName, OptionSpec}
+
+/**
+ * The registry of one cluster. Contains secrets or references to them, which `toString` omits.
+ *
+ * @param values as the user wrote them, by [[io.github.dynamickafka.option.OptionSpec.key]]
+ */
+private[dynamickafka] final case class RegistrySettings(cluster: String, values: Map[String, String]) {
+  import RegistryOptionSpecs._
+
+  /** One address or several, which may contain references. The same text is the same registry. */
+  val url: String = find(Url).getOrElse(throw Errors.missingOption(
+    s"${OptionName.Cluster}$cluster.${Url.name}",
+    s"set it, or '${Url.name}' for all clusters, to the address of the schema registry."
+  ))
+
+  /** For error messages. */
+  val shown: String = RegistryUrl.shown(url)
+  val timeoutMs: Long = find(TimeoutMs).orElse(TimeoutMs.default).get
+  val subject: Option[String] = find(Subject)
+  val autoRegister: Boolean = find(AutoRegister).orElse(AutoRegister.default).get
+
+  /**
+   * The secrets of one request, with references resolved now.
+   *
+   * @throws RegistrySecurityException if a reference cannot be resolved
+   */
+  def resolved(): ResolvedRegistry = {
+    val now = RegistrySecurity.found.resolve(values)
+    def text(spec: OptionSpec[String]) = now.get(spec.key).map(_.strip)
+    val tls = Tls.flatMap { case (property, spec) => text(spec).map(property -> _) }.toMap
+    ResolvedRegistry(RegistryUrl.split(text(Url).get), authorization(text(UserInfo), text(Token)), tls)
+  }
+
+  private def authorization(user: Option[String], token: Option[String]): Option[String] =
+    token.map(t => s"Bearer $t").orElse(user.map { u =>
+      val bytes = u.getBytes(java.nio.charset.StandardCharsets.UTF_8)
+      s"Basic ${java.util.Base64.getEncoder.encodeToString(bytes)}"
+    })
+
+  private def find[T](spec: OptionSpec[T]): Option[T] =
+    values.get(spec.key).map(spec.parse(_, s"${OptionName.Cluster}$cluster.${spec.name}"))
+
+  override def toString: String = s"RegistrySettings($shown)"
+}
+
+/**
+ * What one request needs. Must not be kept or printed.
+ *
+ * @param authorization the value of the header
+ * @param tls properties of Kafka's names
+ */
+private[schemaregistry] final case class ResolvedRegistry(
+    urls: Seq[String],
+    authorization: Option[String],
+    tls: Map[String, String]
+) {
+  override def toString: String = "ResolvedRegistry"
+}

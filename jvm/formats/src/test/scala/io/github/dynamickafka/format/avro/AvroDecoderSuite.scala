@@ -1,0 +1,106 @@
+package io.github.dynamickafka.format.avro
+
+import java.io.ByteArrayOutputStream
+
+import org.apache.avro.Schema
+import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
+import org.apache.avro.io.EncoderFactory
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
+import io.github.dynamickafka.testkit.TimeLimit
+
+class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
+
+  private val text =
+    """{"type":"record","name":"Order","fields":[
+      |{"name":"id","type":"long"},
+      |{"name":"name","type":["null","string"]},
+      |{"name":"at","type":{"type":"long","logicalType":"timestamp-micros"}},
+      |{"name":"tags","type":{"type":"array","items":"string"}},
+      |{"name":"kind","type":{"type":"enum","name":"Kind","symbols":["A","B"]}}]}""".stripMargin
+  private val schema = new Schema.Parser().parse(text)
+
+  /** Written by Avro's own library. */
+  private def written(id: Long, name: String): Array[Byte] = {
+    val record = new GenericData.Record(schema)
+    record.put("id", id)
+    record.put("name", name)
+    record.put("at", 1500000L)
+    record.put("tags", java.util.List.of("x", "y"))
+    record.put("kind", new GenericData.EnumSymbol(schema.getField("kind").schema, "B"))
+    encoded(record)
+  }
+
+  private def encoded(record: GenericRecord): Array[Byte] = {
+    val out = new ByteArrayOutputStream
+    val encoder = EncoderFactory.get().binaryEncoder(out, null)
+    new GenericDatumWriter[GenericRecord](record.getSchema).write(record, encoder)
+    encoder.flush()
+    out.toByteArray
+  }
+
+  test("records of an Avro schema, one after the other") {
+    val side = Decoded.side(text, "format" -> "avro")
+    assert(side.schema.toDDL == "id BIGINT,name STRING,at TIMESTAMP,tags ARRAY<STRING>,kind STRING")
+    val decode = Decoded.by(new AvroDecoder(side), side)
+    assert(decode(written(
+      7L,
+      "a"
+    )).columns == Seq("Long(7)", "'a'", "Timestamp(1970-01-01 00:00:01.5)", "['x','y']", "'B'"))
+    assert(decode(written(8L, null)).columns.take(2) == Seq("Long(8)", "null"))
+    assert(Decoded.by(
+      new AvroDecoder(side.copy(wanted = Seq(4))),
+      side.copy(wanted = Seq(4))
+    )(written(1L, "b")).columns == Seq("'B'"))
+  }
+
+  test("truncated records, bytes that are left over and garbage are bad records") {
+    val side = Decoded.side(text, "format" -> "avro")
+    val decode = Decoded.by(new AvroDecoder(side), side)
+    val good = written(7L, "a")
+    assert(!decode(good).bad)
+    (0 until good.length).foreach(n => assert(decode(good.take(n)).bad, n))
+    assert(decode(good :+ 0.toByte).bad)
+    assert(decode(Array.fill(20)(-1.toByte)).bad)
+    assert(!decode(good).bad)
+  }
+
+  test("a schema as DDL is a record topLevelRecord with nullable fields, null first") {
+    val side = Decoded.side("id INT, name STRING", "format" -> "avro")
+    val own = new Schema.Parser().parse(
+      """{"type":"record","name":"topLevelRecord","fields":[
+        |{"name":"id","type":["null","int"]},{"name":"name","type":["null","string"]}]}""".stripMargin
+    )
+    val record = new GenericData.Record(own)
+    record.put("id", 5)
+    record.put("name", "x")
+    assert(Decoded.by(new AvroDecoder(side), side)(encoded(record)) == Decoded(
+      Seq("Integer(5)", "'x'"),
+      bad = false
+    ))
+  }
+
+  test("unions and recursive schemas with the options of from_avro") {
+    val union =
+      """{"type":"record","name":"R","fields":[{"name":"u","type":["int","string",{"type":"array","items":"long"}]}]}"""
+    val recursive =
+      """{"type":"record","name":"N","fields":[{"name":"id","type":"int"},{"name":"next","type":["null","N"]}]}"""
+    def nested(depth: Int): Array[Byte] =
+      Array.fill(depth)(Seq[Byte](4, 2)).flatten.toArray ++ Array[Byte](6, 0)
+    Seq(
+      (
+        union,
+        "enableStableIdentifiersForUnionType" -> "true",
+        Seq(Array[Byte](0, 8), Array[Byte](2, 2, 'x'), Array[Byte](4, 2, 6, 0))
+      ),
+      (recursive, "recursiveFieldMaxDepth" -> "1", (0 to 3).map(nested)),
+      (recursive, "recursiveFieldMaxDepth" -> "3", (0 to 5).map(nested))
+    ).foreach { case (schema, (name, value), records) =>
+      val side = Decoded.side(schema, "format" -> "avro", s"avro.$name" -> value)
+      assert(assertSame(side, new AvroDecoder(side), records)(
+        BySpark.avro(schema, side.schema, Map(name -> value))
+      ) == 0)
+    }
+  }
+}
