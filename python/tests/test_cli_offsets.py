@@ -205,7 +205,7 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":3,"clusters":{}}', "composite offset of version 3, but this release supports versions up to"),
+        ('{"version":4,"clusters":{}}', "composite offset of version 4, but this release supports versions up to"),
         ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
         ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),

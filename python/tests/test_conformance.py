@@ -85,6 +85,9 @@ def expand_epochs(offset: dict[str, Any]) -> None:
         for name, section in (("epochs", "clusters"), ("entered", "entered")):
             for topic, epochs in identity.get(name, {}).items():
                 identity[name][topic] = expanded(epochs, offset[section][id][topic])
+    for entries in offset.get("earlier", []):
+        for id, topics in entries.get("epochs", {}).items():
+            topics.update({t: expanded(epochs, entries["entered"][id][t]) for t, epochs in topics.items()})
     for retained in offset.get("retained", {}).values():
         for topic in retained["topics"].values():
             if "epochs" in topic:
@@ -111,6 +114,11 @@ def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
             | ({"entered": text_keys(of.entered)} if of.entered else {})
             for id, of in offset.identities.items()
         },
+        "earlier": [
+            {"batch": of.batch, "entered": by_cluster(of.entered)}
+            | ({"epochs": by_cluster(of.epochs)} if of.epochs else {})
+            for of in offset.earlier
+        ],
     }
     return {section: value for section, value in found.items() if value or section == "clusters"}
 

@@ -1,4 +1,4 @@
-"""Reads composite offsets of versions 1 and 2, which ``docs/semantics.md`` describes."""
+"""Reads composite offsets of versions 1 to 3, which ``docs/semantics.md`` describes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.packed import unpack
 
-VERSION = 2
+VERSION = 3
 _LARGEST_INT = 2**31 - 1
 _LARGEST_OFFSET = 2**63 - 1
-_SECTIONS = ("version", "clusters", "entered", "retained", "draining", "ends")
-_SECTIONS_SINCE_2 = (*_SECTIONS, "identities")
+_SECTIONS_OF_1 = ("version", "clusters", "entered", "retained", "draining", "ends")
+_SECTIONS = {1: _SECTIONS_OF_1, 2: (*_SECTIONS_OF_1, "identities"), 3: (*_SECTIONS_OF_1, "identities", "earlier")}
 
 Positions = dict[str, dict[int, int]]
 """Offsets by topic and partition."""
@@ -69,8 +69,23 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class EarlierEntries:
+    """Where partitions entered in a batch before, which Spark may not have logged.
+
+    Attributes:
+        batch: Digest of the end offset of this batch.
+        entered: Positions by cluster id.
+        epochs: Leader epochs of these positions by cluster id, as far as they are known.
+    """
+
+    batch: str
+    entered: dict[str, Positions]
+    epochs: dict[str, Positions] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class CompositeOffset:
-    """The position of a query in all clusters. Every section is by cluster id."""
+    """The position of a query in all clusters. Every section but ``earlier`` is by cluster id."""
 
     clusters: dict[str, Positions]
     entered: dict[str, Positions] = field(default_factory=dict)
@@ -78,6 +93,7 @@ class CompositeOffset:
     draining: dict[str, Positions] = field(default_factory=dict)
     ends: dict[str, Positions] = field(default_factory=dict)
     identities: dict[str, Identity] = field(default_factory=dict)
+    earlier: tuple[EarlierEntries, ...] = ()
 
 
 def is_composite(text: str) -> bool:
@@ -120,7 +136,7 @@ def read(text: str) -> CompositeOffset:
                 raise _invalid(f"unknown section '{name}' beside 'packed'")
         root = unpack(root["packed"])
     for name in root:
-        if name not in (_SECTIONS if version == 1 else _SECTIONS_SINCE_2):
+        if name not in _SECTIONS[version]:
             raise _invalid(f"unknown section '{name}' in version {version}")
     if "clusters" not in root:
         raise _invalid("section 'clusters' is missing")
@@ -137,6 +153,25 @@ def read(text: str) -> CompositeOffset:
             id: _identity(id, below, clusters.get(id, {}), entered.get(id, {}))
             for id, below in _mapping(root.get("identities", {}), "identities").items()
         },
+        earlier=tuple(
+            _earlier(entry, f"earlier[{index}]")
+            for index, entry in enumerate(_list(root.get("earlier", []), "earlier"))
+        ),
+    )
+
+
+def _earlier(node: Any, where: str) -> EarlierEntries:
+    fields = _mapping(node, where)
+    _check_fields(fields, ("batch", "entered", "epochs"), where)
+    for name in ("entered", "batch"):
+        if name not in fields:
+            raise _invalid(f"field '{name}' is missing in {where}")
+    entered = _by_cluster(fields["entered"], f"{where}.entered")
+    epochs = _mapping(fields.get("epochs", {}), f"{where}.epochs")
+    return EarlierEntries(
+        _text(fields["batch"], f"{where}.batch"),
+        entered,
+        {id: _epochs(below, entered.get(id, {}), f"{where}.epochs.{id}") for id, below in epochs.items()},
     )
 
 
@@ -258,6 +293,12 @@ def _check_fields(node: Mapping[str, Any], known: Collection[str], where: str) -
 def _mapping(node: Any, where: str) -> dict[str, Any]:
     if not isinstance(node, dict):
         raise _invalid(f"{where} is not a JSON object")
+    return node
+
+
+def _list(node: Any, where: str) -> list[Any]:
+    if not isinstance(node, list):
+        raise _invalid(f"{where} is not a JSON array")
     return node
 
 

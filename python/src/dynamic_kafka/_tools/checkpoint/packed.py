@@ -41,6 +41,9 @@ def unpack(text: object) -> dict[str, Any]:
     _expand_each(root.get("draining"), numbers, "draining")
     for topics in _values(root.get("ends")):
         _expand_offsets(topics, numbers, "ends")
+    earlier = root.get("earlier", [])
+    for entries in earlier if isinstance(earlier, list) else []:
+        _expand_each(entries.get("entered") if isinstance(entries, dict) else None, numbers, "earlier")
     if not numbers.at_end:
         raise _damaged("has more offsets than partitions")
     return root

@@ -1,5 +1,9 @@
 package io.github.dynamickafka.offset
 
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.HexFormat
+
 import scala.collection.immutable.SortedMap
 
 import org.apache.spark.sql.connector.read.streaming.Offset
@@ -17,6 +21,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset
  * @param draining drain targets: the offsets up to which draining topics are read
  * @param ends stopping offsets by cluster and topic
  * @param identities what Kafka calls the clusters and the topics in `clusters`
+ * @param earlier what entered in batches before, as far as Spark may not have logged them, oldest first
  */
 private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
@@ -24,7 +29,8 @@ private[dynamickafka] final case class CompositeOffset(
     retained: SortedMap[String, Retained] = SortedMap.empty,
     draining: SortedMap[String, Positions] = SortedMap.empty,
     ends: StoppingOffsets.ByCluster = StoppingOffsets.none,
-    identities: SortedMap[String, ClusterIdentity] = SortedMap.empty
+    identities: SortedMap[String, ClusterIdentity] = SortedMap.empty,
+    earlier: Vector[EarlierEntries] = Vector.empty
 ) extends Offset {
 
   // Set before the offset is passed on, and never changed.
@@ -43,9 +49,44 @@ private[dynamickafka] final case class CompositeOffset(
     same
   }
 
+  /** Of the text, which is what Spark logs. */
+  lazy val digest: String =
+    HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(json.getBytes(UTF_8)))
+
+  /** The oldest version that has all of its sections. */
+  private[offset] def version: Int =
+    if (earlier.isEmpty) CompositeOffset.VersionWithoutEarlier else CompositeOffset.Version
+
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
 
   def identity(cluster: String): ClusterIdentity = identities.getOrElse(cluster, ClusterIdentity.unknown)
+
+  /** What enters in the batch that ends here. */
+  def entries: Entries = Entries(
+    entered,
+    identities.collect { case (id, known) if known.entered.nonEmpty => id -> known.entered }
+  )
+
+  /** What enters in the batches from `start` to this offset. */
+  def entriesSince(start: CompositeOffset): Entries =
+    earlier.filterNot(start.follows).foldLeft(Entries.none)(_ ++ _.entries) ++ entries
+
+  /**
+   * With what entered up to `start`, the end of the batch before, so that the batches from `logged` to this offset can be read as one.
+   *
+   * @param logged an offset up to `start` that Spark has certainly logged
+   */
+  def carrying(start: CompositeOffset, logged: CompositeOffset): CompositeOffset = {
+    val ended = Option.when(start.entered.nonEmpty)(EarlierEntries(start.digest, start.entries))
+    def isRead(id: String, topic: String, p: Int) =
+      position(id).get(topic, p).isDefined && entries.of(id).get(topic, p).isEmpty
+    val before = (start.earlier ++ ended).filterNot(logged.follows)
+    copy(earlier = before.map(e => e.copy(entries = e.entries.filter(isRead))).filterNot(_.entries.isEmpty))
+  }
+
+  /** Whether the positions here already follow from these entries. */
+  private def follows(before: EarlierEntries): Boolean =
+    earlier.exists(_.batch == before.batch) || digest == before.batch
 
   /** Whether a batch from `start` to this offset would read nothing and change no persistent state. */
   def sameAs(start: CompositeOffset): Boolean =
@@ -67,13 +108,16 @@ private[dynamickafka] final case class CompositeOffset(
 
   override def hashCode: Int = parts.hashCode
 
-  private def parts = (clusters, entered, retained, draining, ends, identities)
+  private def parts = (clusters, entered, retained, draining, ends, identities, earlier)
 }
 
 private[dynamickafka] object CompositeOffset {
 
-  /** The version that is written; all versions from 1 on are read. */
-  val Version = 2
+  /** All versions up to this one are read. */
+  val Version = 3
+
+  /** The version that is written unless there are `earlier` entries, which it does not have. */
+  val VersionWithoutEarlier = 2
   val empty: CompositeOffset = CompositeOffset(SortedMap.empty[String, Positions])
 }
 
@@ -185,3 +229,48 @@ private[dynamickafka] final case class RetainedTopic(
         (epochs -- later.offsets.keySet) ++ later.epochs
       )
 }
+
+/**
+ * Where partitions enter (or return, or are reset after lost records), by cluster.
+ *
+ * @param epochs the leader epochs of these positions, as far as they are known
+ */
+private[dynamickafka] final case class Entries(
+    positions: SortedMap[String, Positions],
+    epochs: SortedMap[String, Positions] = SortedMap.empty
+) {
+  def isEmpty: Boolean = positions.isEmpty
+  def of(cluster: String): Positions = positions.getOrElse(cluster, Positions.empty)
+  def epochsOf(cluster: String): Positions = epochs.getOrElse(cluster, Positions.empty)
+
+  /** With later entries, which take precedence. */
+  def ++(later: Entries): Entries = Entries(
+    NextOffset.merge(positions, later.positions),
+    NextOffset.merge(epochs.map { case (id, known) => id -> (known -- later.of(id)) }, later.epochs)
+      .filter(_._2.nonEmpty)
+  )
+
+  /** @param keep by cluster, topic and partition */
+  def filter(keep: (String, String, Int) => Boolean): Entries = {
+    val kept = positions.map { case (id, ofCluster) => id -> ofCluster.filter(keep(id, _, _)) }
+    Entries(
+      kept.filter(_._2.nonEmpty),
+      epochs.map { case (id, known) => id -> known.at(kept.getOrElse(id, Positions.empty)) }
+        .filter(_._2.nonEmpty)
+    )
+  }
+}
+
+private[dynamickafka] object Entries {
+  val none: Entries = Entries(SortedMap.empty[String, Positions])
+}
+
+/**
+ * What entered in a batch before the one that ends at the offset that has this.
+ *
+ * Spark does not log every batch (asynchronous progress tracking): a restart then reads from the end of one logged batch to
+ * the end of the next one, and what entered in between has its start position here only.
+ *
+ * @param batch the digest of the end offset of the batch
+ */
+private[dynamickafka] final case class EarlierEntries(batch: String, entries: Entries)

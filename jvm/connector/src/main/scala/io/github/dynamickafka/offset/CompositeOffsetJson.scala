@@ -11,7 +11,8 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.error.Errors
 
 /**
- * The codec of composite offsets (`docs/semantics.md`): writes version 2, reads versions 1 and 2. Writes one line with
+ * The codec of composite offsets (`docs/semantics.md`): writes version 2, or 3 if there are earlier entries; reads
+ * versions 1 to 3. Writes one line with
  * keys in a stable order and without empty sections; offsets of more than 64 KiB are packed. Rejects an unknown version
  * or section, because ignoring it could lose records.
  */
@@ -32,7 +33,7 @@ private[dynamickafka] object CompositeOffsetJson {
     Option.when(partitions * LeastPerPartition <= PackAbove)(plain).filter(_.length <= PackAbove)
       .getOrElse(written { json =>
         json.writeStartObject()
-        json.writeNumberField("version", CompositeOffset.Version)
+        json.writeNumberField("version", offset.version)
         json.writeStringField("packed", PackedOffset.pack(offset))
         json.writeEndObject()
       })

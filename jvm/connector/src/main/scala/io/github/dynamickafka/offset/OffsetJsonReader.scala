@@ -17,7 +17,7 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
 
   private val sections =
     Set("version", "clusters", "entered", "retained", "draining", "ends") ++
-      Option.when(version > 1)("identities")
+      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier")
 
   def read(root: JsonNode): CompositeOffset = {
     fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
@@ -36,7 +36,25 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
       identities = section(root, "identities")((_, _)).map { case (id, (entry, where)) =>
         def of(all: SortedMap[String, Positions]) = all.getOrElse(id, Positions.empty)
         id -> identity(entry, where, of(clusters), of(entered))
-      }
+      },
+      earlier = Option.when(root.has("earlier"))(array(root.get("earlier"), "earlier"))
+        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) })
+    )
+  }
+
+  private def earlier(entry: JsonNode, where: String): EarlierEntries = {
+    known(entry, where, Set("batch", "entered", "epochs"))
+    val entered = byName(required(entry, "entered", where), s"$where.entered")(positions)
+    val epochsOf = Option(entry.get("epochs")).map(byName(_, s"$where.epochs")((_, _)))
+      .getOrElse(SortedMap.empty[String, (JsonNode, String)])
+    EarlierEntries(
+      text(required(entry, "batch", where), s"$where.batch"),
+      Entries(
+        entered,
+        epochsOf.map { case (id, (ofCluster, at)) =>
+          id -> epochs(ofCluster, at, entered.getOrElse(id, Positions.empty))
+        }
+      )
     )
   }
 
@@ -136,6 +154,10 @@ private[offset] object OffsetJsonReader {
     SortedMap.from(fields(obj(node, where)).map { case (name, below) =>
       name -> read(below, s"$where.$name")
     })
+
+  private def array(node: JsonNode, where: String): Vector[(JsonNode, String)] =
+    if (node.isArray) node.elements.asScala.zipWithIndex.map { case (e, i) => (e, s"$where[$i]") }.toVector
+    else throw Errors.invalidOffset(s"$where is not a JSON array")
 
   private def known(entry: JsonNode, where: String, names: Set[String]): Unit =
     fields(obj(entry, where)).find { case (name, _) => !names(name) }.foreach {

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import com.fasterxml.jackson.core.JsonGenerator
 
 /**
- * Writes composite offsets of version 2. The order of sections is part of the format, because packed offsets have their
+ * Writes composite offsets of versions 2 and 3. The order of sections is part of the format, because packed offsets have their
  * numbers in this order.
  */
 private[offset] object OffsetJsonWriter {
@@ -34,7 +34,7 @@ private[offset] object OffsetJsonWriter {
     def optional[A](name: String, of: SortedMap[String, A])(write: A => Unit): Unit =
       if (of.nonEmpty) section(name, of)(write)
     json.writeStartObject()
-    json.writeNumberField("version", CompositeOffset.Version)
+    json.writeNumberField("version", offset.version)
     section("clusters", offset.clusters)(positions(json, _, numbers))
     optional("entered", offset.entered)(positions(json, _, numbers))
     optional("retained", offset.retained)(retained(json, _, numbers))
@@ -46,6 +46,30 @@ private[offset] object OffsetJsonWriter {
         json.writeFieldName(cluster)
         val entered = offset.entered.getOrElse(cluster, Positions.empty)
         identity(json, of, offset.position(cluster), entered)
+      }
+      json.writeEndObject()
+    }
+    if (offset.earlier.nonEmpty) {
+      json.writeArrayFieldStart("earlier")
+      offset.earlier.foreach(earlier(json, _, numbers))
+      json.writeEndArray()
+    }
+    json.writeEndObject()
+  }
+
+  private def earlier(json: JsonGenerator, earlier: EarlierEntries, numbers: Partitions): Unit = {
+    json.writeStartObject()
+    json.writeStringField("batch", earlier.batch)
+    json.writeObjectFieldStart("entered")
+    earlier.entries.positions.foreach { case (cluster, entered) =>
+      json.writeFieldName(cluster)
+      positions(json, entered, numbers)
+    }
+    json.writeEndObject()
+    if (earlier.entries.epochs.nonEmpty) {
+      json.writeObjectFieldStart("epochs")
+      earlier.entries.epochs.foreach { case (cluster, known) =>
+        epochs(json, cluster, known, earlier.entries.of(cluster))
       }
       json.writeEndObject()
     }

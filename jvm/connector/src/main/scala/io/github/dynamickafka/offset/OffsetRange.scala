@@ -77,33 +77,36 @@ private[dynamickafka] object OffsetRange {
   ): SortedMap[String, Seq[OffsetRange]] =
     // With equal offsets, `entered` belongs to the batch before, which ended at this offset.
     if (start == end) SortedMap.empty
-    else end.clusters.map { case (cluster, until) =>
-      val entered = end.entered.getOrElse(cluster, Positions.empty)
-      val from = start.position(cluster) ++ entered
-      val known = (start.identity(cluster).epochs -- entered) ++ end.identity(cluster).entered
-      val newest = end.identity(cluster).epochs
-      cluster -> until.iterator.map { case (topic, partition, last) =>
-        val first = from.get(topic, partition).getOrElse {
-          throw invalid(
-            s"cluster '$cluster', $topic-$partition has an end offset but no start offset"
+    else {
+      val entries = end.entriesSince(start)
+      end.clusters.map { case (cluster, until) =>
+        val entered = entries.of(cluster)
+        val from = start.position(cluster) ++ entered
+        val known = (start.identity(cluster).epochs -- entered) ++ entries.epochsOf(cluster)
+        val newest = end.identity(cluster).epochs
+        cluster -> until.iterator.map { case (topic, partition, last) =>
+          val first = from.get(topic, partition).getOrElse {
+            throw invalid(
+              s"cluster '$cluster', $topic-$partition has an end offset but no start offset"
+            )
+          }
+          if (first > last) {
+            throw invalid(
+              s"cluster '$cluster', $topic-$partition starts at $first and ends at $last"
+            )
+          }
+          OffsetRange(
+            topic,
+            partition,
+            first,
+            last,
+            compared(known.get(topic, partition), newest.get(topic, partition)),
+            LogIdentity(
+              end.identity(cluster).topics.get(topic),
+              newest.get(topic, partition).filterNot(_ => isLogged)
+            )
           )
-        }
-        if (first > last) {
-          throw invalid(
-            s"cluster '$cluster', $topic-$partition starts at $first and ends at $last"
-          )
-        }
-        OffsetRange(
-          topic,
-          partition,
-          first,
-          last,
-          compared(known.get(topic, partition), newest.get(topic, partition)),
-          LogIdentity(
-            end.identity(cluster).topics.get(topic),
-            newest.get(topic, partition).filterNot(_ => isLogged)
-          )
-        )
-      }.filter(_.size > 0).toSeq
-    }.filter(_._2.nonEmpty)
+        }.filter(_.size > 0).toSeq
+      }.filter(_._2.nonEmpty)
+    }
 }

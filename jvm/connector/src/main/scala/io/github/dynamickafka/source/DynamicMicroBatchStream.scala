@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
@@ -59,7 +59,8 @@ private[source] final class DynamicMicroBatchStream(
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
-  private val losses = new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs)
+  private val losses =
+    new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
   private val triggerPlanner =
     new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, clock)
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
@@ -68,7 +69,8 @@ private[source] final class DynamicMicroBatchStream(
   private val startOffset = new StartOffset(options, snapshots, checkpoint)
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
-  private val batches = new PlannedBatches(checkpoint, deferred, lost)
+  private val logged = new LoggedOffsets
+  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(batches, replay, batchPlanner, streams, checkpoint, reporter)
@@ -93,6 +95,7 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
+    logged.starts(start)
     deferred.committed(start)
     val reached = deferred.reached(start)
     val snapshot = snapshots.next(reached)
@@ -123,7 +126,10 @@ private[source] final class DynamicMicroBatchStream(
 
   override def deserializeOffset(json: String): Offset = offsets(json)
 
-  override def commit(end: Offset): Unit = finished(end.asInstanceOf[CompositeOffset])
+  override def commit(end: Offset): Unit = {
+    logged.committed(end.asInstanceOf[CompositeOffset])
+    finished(end.asInstanceOf[CompositeOffset])
+  }
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.

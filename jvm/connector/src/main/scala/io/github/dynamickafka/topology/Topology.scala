@@ -10,11 +10,30 @@ import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
  *
  * @param clusters by cluster id
  * @param removals what the metadata removes explicitly, by cluster id
+ * @param unconfirmed what `clusters` has although the last answer of the service lacks it, until further answers confirm
+ *                    this, by cluster id
  */
 private[dynamickafka] final case class Topology(
     clusters: SortedMap[String, TopologyCluster],
-    removals: SortedMap[String, Removal] = TreeMap.empty[String, Removal]
+    removals: SortedMap[String, Removal] = TreeMap.empty[String, Removal],
+    unconfirmed: SortedMap[String, Removal] = TreeMap.empty[String, Removal]
 ) {
+
+  /** Whether the last answer of the service has this topic. */
+  def names(cluster: String, topic: String): Boolean =
+    clusters.get(cluster).exists(_.topics.contains(topic)) && !unconfirmed.get(cluster).exists(_(topic))
+
+  /** Without these topics, (cluster id, name), as if the metadata removed them explicitly. */
+  def without(topics: Set[(String, String)]): Topology =
+    topics.groupMap(_._1)(_._2).foldLeft(this) { case (all, (id, names)) =>
+      val removal = all.removals.getOrElse(id, Removal.none)
+      all.copy(
+        clusters = all.clusters.updatedWith(id)(
+          _.map(c => c.copy(topics = c.topics -- names)).filter(c => c.topics.nonEmpty || c.patterns.nonEmpty)
+        ),
+        removals = all.removals.updated(id, removal.copy(topics = removal.topics ++ names))
+      )
+    }
 
   /** Whether the metadata removes this topic explicitly, so that it is not drained. */
   def removes(cluster: String, topic: String): Boolean = removals.get(cluster).exists(_(topic))
@@ -47,6 +66,7 @@ private[dynamickafka] final case class Removal(
 }
 
 private[dynamickafka] object Removal {
+  val none: Removal = Removal(SortedSet.empty[String], Set.empty)
   val OfCluster: Removal = Removal(SortedSet.empty[String], Set.empty, all = true)
 }
 

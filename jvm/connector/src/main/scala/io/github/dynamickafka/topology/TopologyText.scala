@@ -9,6 +9,7 @@ private[dynamickafka] object TopologyText {
     val changes = Seq(
       "added" -> ids.filter(id => !old.contains(id)),
       "removed" -> ids.filter(id => !now.clusters.contains(id)),
+      "missing in the last answer" -> now.unconfirmed.keySet.toSeq,
       "topics changed" -> both(old.keySet, now).filter(id =>
         old(id).topics != now.clusters(id).topics || old(id).patterns != now.clusters(id).patterns
       ),

@@ -57,6 +57,14 @@ object Generators {
 
   val ends: Gen[StoppingOffsets.ByTopic] = Gen.mapOf(Gen.zip(topic, topicEnds)).map(SortedMap.from(_))
 
+  val earlier: Gen[EarlierEntries] = for {
+    batch <- Gen.identifier
+    entered <- byCluster(positions)
+    epochs <- Gen.sequence[Seq[(String, Positions)], (String, Positions)](entered.toSeq.map { case (id, of) =>
+      epochsOf(of).map(id -> _)
+    })
+  } yield EarlierEntries(batch, Entries(entered, SortedMap.from(epochs.filter(_._2.nonEmpty))))
+
   val compositeOffset: Gen[CompositeOffset] = for {
     clusters <- byCluster(positions)
     entered <- byCluster(positions)
@@ -67,5 +75,6 @@ object Generators {
     identities <- Gen.sequence[Seq[(String, ClusterIdentity)], (String, ClusterIdentity)](ids.toSeq.map(id =>
       identity(clusters.getOrElse(id, Positions.empty), entered.getOrElse(id, Positions.empty)).map(id -> _)
     )).map(SortedMap.from(_))
-  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities)
+    earlier <- Gen.choose(0, 2).flatMap(Gen.containerOfN[Vector, EarlierEntries](_, earlier))
+  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities, earlier)
 }

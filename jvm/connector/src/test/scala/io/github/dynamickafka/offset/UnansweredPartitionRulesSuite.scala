@@ -69,6 +69,16 @@ class UnansweredPartitionRulesSuite extends AnyFunSuite {
     assert(found.draining == SortedMap("a" -> targets) && found.position("a").get("t", 1).contains(7L))
   }
 
+  test(
+    "a topic is recreated while it drains: the end of the new one is no drain target until its loss is declared"
+  ) {
+    val targets = positions(("t", 0, 30L), ("t", 1, 15L))
+    val known = start.copy(identities = SortedMap("a" -> ClusterIdentity(None, SortedMap("t" -> "old"))))
+    val view = half.copy(ends = positions(("t", 0, 2L)), topicIds = Map("t" -> "new"))
+    val found = next(known, ClusterTransition(both, targets = targets), view)
+    assert(found.losses.isEmpty && read(found).draining == SortedMap("a" -> targets))
+  }
+
   test("a partition that returns stays retained until it has an answer") {
     val retained = SortedMap("a" -> Retained.at(5L, both))
     val away = CompositeOffset(SortedMap.empty[String, Positions], retained = retained)

@@ -9,11 +9,13 @@ package io.github.dynamickafka.metadata.watch
  * @param consecutiveFailures the number of failures since the last successful poll
  * @param fatal METADATA_UNAVAILABLE, if there are more consecutive failures than are tolerated; a successful poll
  *              resets it
+ * @param call the number of the call of the service that gave the topology; 0 before the first one
  */
 private[dynamickafka] final case class MetadataState[+T](
     topology: Option[T],
     version: Long,
     ageMs: Long,
     consecutiveFailures: Int,
-    fatal: Option[Throwable]
+    fatal: Option[Throwable],
+    call: Long
 )

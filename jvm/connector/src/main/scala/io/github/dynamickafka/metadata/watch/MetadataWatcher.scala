@@ -1,6 +1,6 @@
 package io.github.dynamickafka.metadata.watch
 
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicReference}
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong, AtomicReference}
 import java.util.concurrent.{CancellationException, CompletableFuture, ExecutionException, ThreadFactory}
 
 import scala.util.{Failure, Success, Try}
@@ -34,7 +34,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   import MetadataWatcher._
 
   private val log = LoggerFactory.getLogger(classOf[MetadataWatcher[_]])
-  private val known = new AtomicReference(Known[T](None, 0L, timing.clock.nanoTime(), 0, None))
+  private val known = new AtomicReference(Known[T](None, 0L, timing.clock.nanoTime(), 0, None, 0L))
 
   /** For a service that notices changes: ends that it runs the listener. */
   @volatile private var notices: Option[AutoCloseable] = None
@@ -48,8 +48,9 @@ private[dynamickafka] final class MetadataWatcher[T] private (
   private var confirming = true
 
   private val pollsOn = discovery.intervalMs > 0
-  private val polling = new PollLoop[T](
-    poll,
+  private val calls = new AtomicLong
+  private val polling = new PollLoop[(Long, T)](
+    next => (calls.incrementAndGet(), poll(next)),
     discovery.callTimeoutMs,
     daemon(s"dynamic-kafka-metadata-$name"),
     daemon(s"dynamic-kafka-metadata-$name-call"),
@@ -89,8 +90,20 @@ private[dynamickafka] final class MetadataWatcher[T] private (
       k.version,
       (timing.clock.nanoTime() - k.answeredAt) / 1000000L,
       k.failures,
-      k.fatal
+      k.fatal,
+      k.call
     )
+  }
+
+  /**
+   * Calls the service as soon as possible, if it is polled at all.
+   *
+   * @return the number of the last call that has begun: the answers to later calls have higher ones
+   */
+  def ask(): Option[Long] = Option.when(pollsOn) {
+    val before = calls.get
+    polling.hurry()
+    before
   }
 
   /** Stops all threads and closes the service after a running call. Waits at most one second. */
@@ -117,13 +130,15 @@ private[dynamickafka] final class MetadataWatcher[T] private (
       polling.start()
     }
 
-  private def ended(result: Try[T]): Option[Long] = result.flatMap(answer => Try(guard(answer))) match {
-    case Success(Guarded(_, true)) if confirming =>
+  private def ended(result: Try[(Long, T)]): Option[Long] = result.flatMap { case (call, answer) =>
+    Try(guard(answer)).map(call -> _)
+  } match {
+    case Success((_, Guarded(_, true))) if confirming =>
       answered()
       Some(confirmMs)
-    case Success(Guarded(topology, open)) =>
+    case Success((call, Guarded(topology, open))) =>
       confirming = false
-      succeeded(topology)
+      succeeded(call, topology)
       if (open && notices.isDefined) Some(confirmMs) else Option.when(pollsOn)(discovery.intervalMs)
     case Failure(cause) =>
       failed(cause)
@@ -137,14 +152,14 @@ private[dynamickafka] final class MetadataWatcher[T] private (
 
   private def retryMs = math.min(discovery.intervalMs, timing.retryCapMs)
 
-  private def succeeded(topology: T): Unit = {
+  private def succeeded(call: Long, topology: T): Unit = {
     answered()
     val before = known.get
     val changed = !before.topology.contains(topology)
     val version = if (changed) before.version + 1 else before.version
     // An equal topology is the same object, so that triggers recognize that nothing has changed.
     val kept = if (changed) Some(topology) else before.topology
-    known.set(Known(kept, version, timing.clock.nanoTime(), 0, None))
+    known.set(Known(kept, version, timing.clock.nanoTime(), 0, None, call))
     if (changed) log.info(change(version, before.topology, topology))
     firstAnswer.complete(topology)
     firstAttempt.complete(())
@@ -266,6 +281,7 @@ private[dynamickafka] object MetadataWatcher {
       answeredAt: Long,
       failures: Int,
       fatal: Option[Throwable],
+      call: Long,
       invalid: Option[String] = None
   )
 

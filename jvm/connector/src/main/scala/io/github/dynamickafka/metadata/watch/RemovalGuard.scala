@@ -1,10 +1,12 @@
 package io.github.dynamickafka.metadata.watch
 
+import scala.collection.immutable.SortedMap
+
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptionSpecs.MaxRemovedClusters
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.topology.{Topology, TopologyCluster}
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster}
 
 /**
  * Guards a query against incomplete answers: what an answer lacks is removed only if the next answers lack it too, and an
@@ -15,7 +17,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param confirmations the number of consecutive answers that have to lack a cluster or topic
  * @param subscribed whether the query subscribes to a stream: it may have subscribed to others before a restart
  */
-private[watch] final class RemovalGuard(
+private[dynamickafka] final class RemovalGuard(
     name: String,
     most: Option[Int],
     confirmations: Int,
@@ -53,8 +55,8 @@ private[watch] final class RemovalGuard(
       )
     }
     missing = open.toMap
-    val topology = open.foldLeft(answer) { case (all, (what, _)) => what.keep(before, all) }
-    used = Some(topology)
+    val topology = open.foldLeft(answer) { case (all, (what, _)) => what.unconfirmed(what.keep(before, all)) }
+    used = Some(topology.copy(unconfirmed = SortedMap.empty))
     Guarded(topology, open.nonEmpty)
   }
 
@@ -78,6 +80,14 @@ private object RemovalGuard {
     /** The topology with it, as it was before. */
     def keep(before: Topology, answer: Topology): Topology
 
+    /** The topology, in which it is marked as missing in the last answer. */
+    def unconfirmed(topology: Topology): Topology = {
+      val others = topology.unconfirmed.getOrElse(cluster, Removal.none)
+      topology.copy(unconfirmed = topology.unconfirmed.updated(cluster, marked(others)))
+    }
+
+    protected def marked(others: Removal): Removal
+
     protected def changed(answer: Topology)(change: TopologyCluster => TopologyCluster): Topology =
       answer.copy(clusters = answer.clusters.updatedWith(cluster)(_.map(change)))
   }
@@ -85,6 +95,7 @@ private object RemovalGuard {
   private final case class OfCluster(cluster: String) extends Missing {
     override def keep(before: Topology, answer: Topology): Topology =
       answer.copy(clusters = answer.clusters + (cluster -> before.clusters(cluster)))
+    override protected def marked(others: Removal): Removal = others.copy(all = true)
     override def toString: String = s"cluster '$cluster'"
   }
 
@@ -92,6 +103,7 @@ private object RemovalGuard {
     override def keep(before: Topology, answer: Topology): Topology = changed(answer)(c =>
       c.copy(topics = c.topics + (topic -> before.clusters(cluster).topics(topic)))
     )
+    override protected def marked(others: Removal): Removal = others.copy(topics = others.topics + topic)
     override def toString: String = s"topic '$topic' of cluster '$cluster'"
   }
 
@@ -103,6 +115,7 @@ private object RemovalGuard {
         )
       )
     )
+    override protected def marked(others: Removal): Removal = others.copy(patterns = others.patterns + regex)
     override def toString: String = s"pattern '$regex' of cluster '$cluster'"
   }
 

@@ -1,9 +1,5 @@
 package io.github.dynamickafka.offset.deferral
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-import java.util.HexFormat
-
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.offset.{
@@ -35,9 +31,9 @@ private[dynamickafka] final case class Deferral(
 ) {
 
   def isOf(from: CompositeOffset, until: CompositeOffset): Boolean =
-    endsAt(until) && Deferral.digest(from) == start
+    endsAt(until) && from.digest == start
 
-  def endsAt(offset: CompositeOffset): Boolean = Deferral.digest(offset) == end
+  def endsAt(offset: CompositeOffset): Boolean = offset.digest == end
 
   /** The ranges of the batch that are not deferred. */
   def rest(all: SortedMap[String, Seq[OffsetRange]]): SortedMap[String, Seq[OffsetRange]] =
@@ -128,10 +124,6 @@ private[dynamickafka] object Deferral {
     }.filterNot(_._2.isEmpty)
     // The identities have the topic ids, and the leader at that time means nothing when the ranges are read.
     val logged = ranges.map { case (id, of) => id -> of.map(_.copy(log = LogIdentity.unknown)) }
-    Deferral(digest(start), digest(end), logged, identities)
+    Deferral(start.digest, end.digest, logged, identities)
   }
-
-  /** Of the text, which is what Spark has logged. */
-  def digest(offset: CompositeOffset): String =
-    HexFormat.of.formatHex(MessageDigest.getInstance("SHA-256").digest(offset.json.getBytes(UTF_8)))
 }

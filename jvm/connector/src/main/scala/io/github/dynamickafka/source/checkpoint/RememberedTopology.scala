@@ -3,7 +3,6 @@ package io.github.dynamickafka.source.checkpoint
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.kafka.KafkaProperties
-import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.redaction.Redaction
 import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
@@ -20,34 +19,36 @@ private[source] object RememberedTopology {
   val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)
 
   /**
-   * The state after a batch with this topology and end offset, without clusters and topics that are in neither of them.
+   * The state after a batch with this topology, without clusters and topics that are neither in it nor in `named`.
+   *
+   * @param named the topics in offsets that Spark logs, by cluster
    */
   def next(
       before: Option[RememberedTopology],
       topology: Topology,
-      end: CompositeOffset
+      named: LoggedOffsets.Named
   ): RememberedTopology = {
-    val current = topology.copy(clusters = topology.clusters.map { case (id, cluster) =>
-      val kept = Redaction.storable(cluster.properties)
-      val left = cluster.properties.keySet -- kept.keySet
-      id -> cluster.copy(
-        properties = kept,
-        withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
-      )
-    })
+    val current = topology.copy(
+      unconfirmed = SortedMap.empty,
+      clusters = topology.clusters.map { case (id, cluster) =>
+        val kept = Redaction.storable(cluster.properties)
+        val left = cluster.properties.keySet -- kept.keySet
+        id -> cluster.copy(
+          properties = kept,
+          withheld = cluster.withheld ++ left.filter(KafkaProperties.isKnown)
+        )
+      }
+    )
     val old = before.toSeq.flatMap(b => Seq(b.former, b.current)).flatMap(_.clusters)
-    val named = end.clusters.keySet ++ end.retained.keySet ++ end.draining.keySet
     val former =
       old.groupMapReduce(_._1)(_._2)((older, newer) => newer.copy(topics = older.topics ++ newer.topics))
         .collect {
-          case (id, cluster) if named(id) => id -> without(cluster, current.clusters.get(id), topics(end, id))
+          case (id, cluster) if named.contains(id) =>
+            id -> without(cluster, current.clusters.get(id), named(id))
         }
         .filter(_._2.topics.nonEmpty)
     RememberedTopology(current, Topology(SortedMap.from(former)))
   }
-
-  private def topics(end: CompositeOffset, id: String): Set[String] =
-    end.position(id).topics ++ end.retained.get(id).fold(Set.empty[String])(_.positions.topics)
 
   private def without(cluster: TopologyCluster, current: Option[TopologyCluster], named: Set[String]) =
     cluster.copy(

@@ -129,7 +129,11 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
    * @param end the offset that will be logged
    */
   def remember(current: Topology, end: CompositeOffset): Unit =
-    remember(RememberedTopology.next(topology, current, end))
+    remember(current, LoggedOffsets.namedIn(end))
+
+  /** @param named the topics in offsets that may be logged, by cluster */
+  def remember(current: Topology, named: LoggedOffsets.Named): Unit =
+    remember(RememberedTopology.next(topology, current, named))
 
   /** A cluster of the last topology, or a former cluster that offsets still contain. */
   def cluster(id: String): Option[TopologyCluster] =

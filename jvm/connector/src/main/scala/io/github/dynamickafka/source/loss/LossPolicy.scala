@@ -9,10 +9,15 @@ import io.github.dynamickafka.offset.Loss
  * once in [[LossPolicy.LogAgainMs]], because a topic that is read too slowly may lose records in every trigger.
  *
  * @param graceMs how long a known topic or partition may be missing, as in [[LossGrace]]
+ * @param metadata is asked before something that is missing counts as lost
  */
-private[source] final class LossPolicy(failOnDataLoss: Boolean, graceMs: Long) {
+private[source] final class LossPolicy(
+    failOnDataLoss: Boolean,
+    graceMs: Long,
+    metadata: LossGrace.Metadata = LossGrace.Final
+) {
   private val log = LoggerFactory.getLogger(classOf[LossPolicy])
-  private val grace = new LossGrace(graceMs)
+  private val grace = new LossGrace(graceMs, metadata)
   private var lastLoggedMs = Map.empty[LossPolicy.Key, Long]
 
   /** Whether this counts as lost, if it is found at this time. */

@@ -56,9 +56,10 @@ private[source] final class DeferredRanges(checkpoint: SourceCheckpoint, withSta
     batch.left.toOption
   }
 
-  /** @param start the start offset of the next batch, which Spark has committed */
+  /** @param start the start offset of the next batch, which is read */
   def committed(start: CompositeOffset): Unit = if (all.all.nonEmpty) {
-    val entering = all.entering(start)
+    // With asynchronous progress tracking a later offset may not be logged yet: until it is, the deferral is all that remains.
+    val entering = all.entering(start).filter(batch => checkpoint.ofQuery.lastLogged.forall(_ > batch))
     // Durable before the next offset is computed, which can have the text of the end of the deferred batch.
     entering.foreach(checkpoint.deferrals.markEntered)
     read = Some(all.entered(entering))

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.loss.LostRecords
 
 /**
@@ -13,6 +13,7 @@ import io.github.dynamickafka.source.loss.LostRecords
  */
 private[source] final class PlannedBatches(
     checkpoint: SourceCheckpoint,
+    logged: LoggedOffsets,
     deferred: DeferredRanges,
     lost: LostRecords
 ) {
@@ -40,11 +41,11 @@ private[source] final class PlannedBatches(
     else {
       val granted =
         limits.grant(snapshot.next.spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
-      val next = deferred.resumed(start, snapshot.next.offset(granted))
+      val next = logged.next(start, deferred.resumed(start, snapshot.next.offset(granted)))
       // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
       val end = if (next.sameAs(start)) start else next
       val ranges = OffsetRange.beforeLogging(start, end)
-      checkpoint.remember(snapshot.topology, next)
+      checkpoint.remember(snapshot.topology, logged.named)
       if (end ne start) lost.add(snapshot.trigger.start, snapshot.next, known)
       last = Some(PlannedBatch(start, end, ranges, snapshot))
       end

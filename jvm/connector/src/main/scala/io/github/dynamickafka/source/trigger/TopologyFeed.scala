@@ -5,6 +5,7 @@ import scala.util.Try
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.source.loss.LossGrace
 import io.github.dynamickafka.topology.Topology
 
 /**
@@ -22,13 +23,15 @@ private[source] final class TopologyFeed(
     watcher: MetadataWatcher[Topology],
     remembered: () => Option[Topology],
     incomplete: Topology => Set[String] = _ => Set.empty
-) extends AutoCloseable {
+) extends AutoCloseable
+    with LossGrace.Metadata {
 
   private val log = LoggerFactory.getLogger(classOf[TopologyFeed])
   private var started = false
   private var fallback: Option[Topology] = None
   private var pinned: Option[Topology] = None
   private var followed: Option[(Topology, Topology)] = None
+  private var call = 0L
 
   /** For the first start of a query: waits for the first valid answer. */
   def first(): Topology = {
@@ -41,8 +44,15 @@ private[source] final class TopologyFeed(
     if (!started) resume()
     val state = watcher.current
     state.fatal.foreach(throw _)
+    call = state.call
     state.topology.orElse(fallback).getOrElse(watcher.awaitFirst())
   }
+
+  override def ask(): Option[Long] = if (pinned.isDefined) None else watcher.ask()
+
+  /** What drains has to be read although the metadata do not have it. */
+  override def reads(cluster: String, topic: String, asked: Long): Boolean =
+    call > asked && !newest.exists(_.unconfirmed.get(cluster).exists(_(topic)))
 
   /** The topology that [[current]] would return now. Never throws. */
   def newest: Option[Topology] = pinned.map(withProperties).orElse(watcher.current.topology).orElse(fallback)

@@ -40,6 +40,9 @@ private[source] final class TriggerPlanner(
   private var loggedWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
 
+  /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
+  private var yielding = Set.empty[(String, String)]
+
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
   def forStart(): TriggerSnapshot = {
     val _ = feed.first()
@@ -70,13 +73,13 @@ private[source] final class TriggerPlanner(
   @annotation.tailrec
   private def snapshot(trigger: Trigger): TriggerSnapshot = expand(trigger, listed = Set.empty) match {
     case Some(found) => found
-    // An unreachable cluster has moved or left meanwhile: another trigger begins, with the new topology.
+    // An unreachable cluster has moved or left meanwhile, or a topic yields to another cluster id: another trigger begins.
     case None => snapshot(begin(trigger.start, trigger.origin, trigger.complete, trigger.pinned))
   }
 
   /**
    * @param listed clusters whose topics are listed in this trigger in any case
-   * @return None if a cluster that did not respond has moved or left meanwhile
+   * @return None if a cluster that did not respond has moved or left meanwhile, or a topic yields to another cluster id
    */
   @annotation.tailrec
   private def expand(trigger: Trigger, listed: Set[String]): Option[TriggerSnapshot] = {
@@ -87,7 +90,10 @@ private[source] final class TriggerPlanner(
       trigger.pinned.isDefined,
       hasMoved(trigger, _),
       listed
-    ).flatMap { case (topology, unlisted) => ask(trigger, topology, unlisted) }
+    ).flatMap { case (topology, unlisted) =>
+      yielding = DuplicateClusters.stillYielding(yielding, topology, trigger.start)
+      ask(trigger, topology.without(yielding), unlisted)
+    }
     val outdated = found.filter(_ => trigger.pinned.isEmpty).fold(Set.empty[String])(snapshot =>
       patterns.outdated(snapshot.topology, TriggerPlanner.missing(snapshot.views)) -- listed
     )
@@ -113,7 +119,13 @@ private[source] final class TriggerPlanner(
         if (unlisted.isEmpty) answers
         else answers ++ unlisted.diff(answers.keySet).map(_ -> ClusterView.Unreachable)
       before.filter(_.isSettled(found)).map(l => Some(l.snapshot)).getOrElse {
-        confirmed(trigger, transition, questions, found).map { case (views, next) =>
+        val more =
+          if (options.allowDuplicateClusters) Set.empty[(String, String)]
+          else DuplicateClusters.yielding(topology, trigger.start, transition, found)
+        yielding ++= more
+        val decided =
+          if (more.isEmpty) confirmed(trigger, transition, questions, found) else None
+        decided.map { case (views, next) =>
           if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, views)
           refuseReplaced(trigger.start, next.replaced)
           logWaiting(next.waiting)

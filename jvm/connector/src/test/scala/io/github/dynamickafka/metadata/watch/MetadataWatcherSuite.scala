@@ -16,7 +16,7 @@ class MetadataWatcherSuite extends WatcherTest {
   test("no call before the start, and awaitFirst returns the first answer") {
     val service = new ScriptedService(() => Seq(one))
     watching(service) { watcher =>
-      assert(watcher.current.copy(ageMs = 0) == MetadataState(None, 0, 0, 0, None))
+      assert(watcher.current.copy(ageMs = 0) == MetadataState(None, 0, 0, 0, None, 0))
       assert(service.calls.get == 0)
       assert(ids(watcher.awaitFirst()) == Seq("blue"))
       assert(watcher.current.version == 1)
@@ -41,6 +41,18 @@ class MetadataWatcherSuite extends WatcherTest {
       service.answers(stream("orders", "green" -> cluster(Map("x" -> "1"), "a")))
       eventually(assert(watcher.current.version == 4))
     }
+  }
+
+  test("the service is asked between two polls, and the answer is recognized by its number") {
+    val service = new ScriptedService(() => Seq(one))
+    watching(service, intervalMs = Never) { watcher =>
+      watcher.awaitFirst()
+      service.answers(two)
+      val asked = watcher.ask().get
+      eventually(assert(watcher.current.call > asked))
+      assert(current(watcher) == Seq("blue", "green") && service.calls.get == 2)
+    }
+    watching(service, intervalMs = -1L)(watcher => assert(watcher.ask().isEmpty, "the metadata are final"))
   }
 
   test("an invalid answer is a failure, and its text is kept") {

@@ -31,6 +31,9 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private def guard(most: Option[Int] = None, confirmations: Int = 2) =
     new RemovalGuard("test", most, confirmations)
 
+  /** A topology with a cluster that the last answer lacks. */
+  private def lacking(all: Topology, id: String) = all.copy(unconfirmed = SortedMap(id -> Removal.OfCluster))
+
   private def refusal(guard: RemovalGuard, answer: Topology): String = {
     val e = intercept[DynamicKafkaIllegalArgumentException](guard(answer))
     assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
@@ -59,6 +62,7 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     g(of("a", "b"))
     val Guarded(kept, open) = g(topology(moved))
     assert(open && kept.clusters("a") == moved && kept.clusters("b") == cluster("b", "t"))
+    assert(kept.names("a", "t") && !kept.names("b", "t"))
     assert(g(topology(moved)) == Guarded(topology(moved), open = false))
   }
 
@@ -137,7 +141,7 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val expanded = matching.copy(topics = matching.topics + ("orders" -> pattern.topic))
     val g = guard()
     g.begin(topology(expanded, cluster("b", "t")))
-    assert(g(topology(matching)) == Guarded(topology(matching, cluster("b", "t")), open = true))
+    assert(g(topology(matching)) == Guarded(lacking(topology(matching, cluster("b", "t")), "b"), open = true))
     assert(g(topology(matching)) == Guarded(topology(matching), open = false))
     val h = guard()
     h.begin(of("a", "b", "c", "d"))
@@ -158,7 +162,7 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       of("e", "new")
     ))
     val answer = topology(of("d", "new"))
-    assert(g(answer) == Guarded(topology(of("d", "new"), of("e", "new")), open = true))
+    assert(g(answer) == Guarded(lacking(topology(of("d", "new"), of("e", "new")), "e"), open = true))
     assert(g(answer) == Guarded(answer, open = false))
   }
 

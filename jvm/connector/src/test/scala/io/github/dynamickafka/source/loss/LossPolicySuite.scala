@@ -80,4 +80,27 @@ class LossPolicySuite extends AnyFunSuite with TimeLimit {
     )
     assert(e.getMessage.contains("payments"))
   }
+
+  test("what is missing counts as lost only after an answer of the metadata service that has it") {
+    object Service extends LossGrace.Metadata {
+      var asked = Vector.empty[Long]
+      var answered = 0L
+      var names = true
+      override def ask(): Option[Long] = {
+        asked :+= answered
+        Some(answered)
+      }
+      override def reads(cluster: String, topic: String, asked: Long): Boolean = answered > asked && names
+    }
+    val gone = Loss.TopicGone("blue", "orders")
+    val policy = new LossPolicy(failOnDataLoss = true, graceMs = 5000L, Service)
+    def waits(now: Long) = policy.judge(Seq(gone), now, waitForTopics = true)
+    assert(waits(0L) && waits(5000L) && waits(60000L), "there is no answer")
+    Service.answered = 1L
+    Service.names = false
+    assert(waits(61000L) && waits(120000L), "the answer lacks it, and is not confirmed")
+    Service.names = true
+    assert(Service.asked == Vector(0L), "asked once for a topic that is missing")
+    intercept[DynamicKafkaRuntimeException](waits(121000L))
+  }
 }

@@ -32,6 +32,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def defersDecided: Boolean = false
   def endsAtLogEnd: Boolean = true
   def waitsForMissing: Boolean = true
+  def marksUnlogged: Boolean = false
+  def carried(end: CompositeOffset, start: CompositeOffset, logged: CompositeOffset): CompositeOffset =
+    end.carrying(start, logged)
 
   /** The number of records to read of each span, if it is not that of the product. */
   def granted: Option[Defect.Granting] = Option.empty
@@ -167,6 +170,25 @@ private[simulation] object Defect {
     override def marksDeferrals = false
   }
 
+  /** Only the offset of the batch in which a partition enters has the start position. */
+  case object EntriesAreForgotten extends Defect("a start position is lost if its batch is not logged") {
+    override def carried(end: CompositeOffset, start: CompositeOffset, logged: CompositeOffset) = end
+  }
+
+  /** A start position is applied again to a batch that starts after it. */
+  case object EntriesApplyAgain extends Defect("a start position applies to batches that follow") {
+    override def carried(end: CompositeOffset, start: CompositeOffset, logged: CompositeOffset) = {
+      val all = end.carrying(start, logged)
+      all.copy(entered = (all.earlier.map(_.entries).foldLeft(Entries.none)(_ ++ _) ++ all.entries).positions)
+    }
+  }
+
+  /** A deferral has no effect any more, and the offset that resumes its records is not logged. */
+  case object UnloggedIsEntered
+      extends Defect("deferred records count as entered before their offset is logged") {
+    override def marksUnlogged = true
+  }
+
   case object DeferredIsForgotten extends Defect("deferred records do not enter again") {
     override def resumesDeferred = false
   }
@@ -197,6 +219,9 @@ private[simulation] object Defect {
     TopologyIsReadAgain,
     DrainIsUnlimited,
     MissingIsDrained,
+    EntriesAreForgotten,
+    EntriesApplyAgain,
+    UnloggedIsEntered,
     VanishedIsCarried,
     ReplayByName,
     TasksReadByName,

@@ -16,6 +16,12 @@ private[simulation] final case class OwedDrains(topics: Map[(String, String), Ow
     else OwedDrains(topics.updated((id, name), Drain(topic.id, targets)))
   }
 
+  /** After a restart at an earlier offset: without drains that it does not know. */
+  def restored(offset: CompositeOffset): OwedDrains = OwedDrains(topics.filter { case ((id, name), drain) =>
+    offset.identity(id).topics.get(name).contains(drain.topicId) &&
+    drain.targets.toSet.subsetOf(offset.draining.get(id).fold(Map.empty[Int, Long])(_.of(name)).toSet)
+  })
+
   def declared(losses: Seq[Loss], replaced: Seq[ReplacedCluster]): OwedDrains = {
     val (lost, clusters) = (losses.map(l => (l.cluster, l.topic)).toSet, replaced.map(_.cluster).toSet)
     OwedDrains(topics.filterNot { case ((id, name), _) => lost((id, name)) || clusters(id) })

@@ -30,6 +30,8 @@ private[simulation] object Deferring extends Enumeration {
  * @param entry where clusters and topics enter
  * @param ownStart where cluster c enters instead, by an option of its own
  * @param limit the most records of cluster a in a batch
+ * @param logsSome whether some batches are not logged (asynchronous progress tracking): then the sink can get records again
+ *                 after a restart
  * @param deferring with a foreign sink, records that it had when their batch was deferred are delivered again
  * @param defect what is put back; [[Defect.None]] for the product
  */
@@ -40,19 +42,19 @@ private[simulation] final class SimulatedQuery(
     entry: OffsetsPolicy,
     ownStart: Option[OffsetsPolicy],
     limit: Option[Long],
+    logsSome: Boolean,
     deferring: Deferring.Value,
     defect: Defect
 ) {
-  private var offsets = Vector.empty[CompositeOffset]
-  private var committed = -1
-  private var batches = Map.empty[Int, Vector[Long]]
+  private val log = new OffsetLog(world, logsSome)
+  private val sink = new ModelSink(isIdempotent = !logsSome)
   private var limits = new Limits
   private var grace = newGrace()
   private val ahead = new ModelAgents(world)
   private var deferrals = Deferrals.none
 
-  /** Records that a sink had when they were deferred. */
-  var repeated = Set.empty[Long]
+  /** Records that a sink may get again. */
+  def repeated: Set[Long] = sink.repeated
 
   /** Records that the query need not deliver. */
   var excused = Set.empty[Long]
@@ -63,7 +65,7 @@ private[simulation] final class SimulatedQuery(
 
   /** Drains whose records have been deleted: the query has to declare the loss before it retires them. */
   private var owed = OwedDrains.none
-  world.onDelete = (id, name, topic) => owed = owed.deleted(id, name, topic, logged)
+  world.onDelete = (id, name, topic) => owed = owed.deleted(id, name, topic, reached)
 
   /** Batches with more records of cluster a than its limit. */
   var excessive = Vector.empty[String]
@@ -74,17 +76,20 @@ private[simulation] final class SimulatedQuery(
   /** Whether cluster a has a limit of its own. */
   def isLimited: Boolean = limit.isDefined
 
-  def delivered: Vector[Long] = batches.toVector.sortBy(_._1).flatMap(_._2)
+  def delivered: Vector[Long] = sink.delivered
 
-  def logged: CompositeOffset = offsets.lastOption.getOrElse(CompositeOffset.empty)
-
-  private def before(batch: Int): CompositeOffset =
-    if (batch == 0) CompositeOffset.empty else offsets(batch - 1)
+  /** The end of the last batch that was computed. */
+  def reached: CompositeOffset = log.reached
 
   def restart(): Unit = {
     limits = new Limits
     grace = newGrace()
     ahead.clear()
+    log.restart()
+    if (logsSome) {
+      owed = owed.restored(reached)
+      sink.getsAgainFrom(log.firstRead)
+    }
   }
 
   private def newGrace() = new LossGrace(graceMs = 1500L)
@@ -94,28 +99,27 @@ private[simulation] final class SimulatedQuery(
 
   /** @return whether there was anything to do */
   def trigger(most: ReadLimit, crash: Crash.Value): Boolean =
-    if (committed + 1 < offsets.size) {
-      run(crash, replay = true)
-      true
-    } else {
-      val start = logged
-      val end = next(start, most)
-      // To Spark, offsets with the same text are no batch.
-      if ((end eq start) || end.json == start.json) false
-      else {
-        if (crash != Crash.BeforeLogging) {
-          note(end)
-          // What a restart reads from the log is all that the query knows.
-          offsets :+= CompositeOffsetJson.read(end.json)
-          world.tell(s"logged ${end.json}")
-          run(crash, replay = false)
-        } else restart()
+    log.unfinished match {
+      case Some(batch) =>
+        run(batch, crash, replay = true)
         true
-      }
+      case None =>
+        val start = log.begin()
+        val end = next(start, most)
+        // To Spark, offsets with the same text are no batch.
+        if ((end eq start) || end.json == start.json) false
+        else {
+          if (crash != Crash.BeforeLogging) {
+            note(end)
+            run(log.add(start, end), crash, replay = false)
+          } else restart()
+          true
+        }
     }
 
   private def next(start: CompositeOffset, most: ReadLimit): CompositeOffset = {
-    if (defect.marksDeferrals) deferrals = deferrals.entered(deferrals.entering(start))
+    if (defect.marksDeferrals)
+      deferrals = deferrals.entered(deferrals.entering(start).filter(log.last > _ || defect.marksUnlogged))
     deferrals = deferrals.without(deferrals.over(start))
     val reached = if (defect.resumesDeferred) deferrals.reached(start) else start
     def begin() = Trigger.begin(reached, world.topology, configs, world.now, Trigger.Started(None))
@@ -142,11 +146,12 @@ private[simulation] final class SimulatedQuery(
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
     val granted =
       defect.granted.fold(limits.grant(advance.spans, most, ofCluster, world.now, wait = false))(
-        _(advance.spans, most, ofCluster, offsets.size)
+        _(advance.spans, most, ofCluster, log.next)
       )
     checkLimit(advance.spans, granted, most)
     val computed = advance.offset(granted)
-    val end = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
+    val resumed = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
+    val end = defect.carried(resumed, start, log.certain)
     if (end.sameAs(start)) start
     else {
       if (defect.validates) { val _ = OffsetRange.beforeLogging(start, end) }
@@ -226,30 +231,30 @@ private[simulation] final class SimulatedQuery(
     }
   }
 
-  private def run(crash: Crash.Value, replay: Boolean): Unit = {
-    val batch = committed + 1
-    val (start, end) = (before(batch), offsets(batch))
+  private def run(batch: ModelBatch, crash: Crash.Value, replay: Boolean): Unit = {
+    import batch.{end, start}
     val whole = if (replay) OffsetRange.between(start, end) else OffsetRange.beforeLogging(start, end)
     val decided = if (defect.readsDeferrals) deferrals.of(start, end) else None
     val ranges = decided.fold(whole)(_.rest(whole))
     val away = ranges.filter { case (id, _) => world.down(id) }
     if (crash == Crash.BeforeReading) restart()
-    else if (away.nonEmpty && !(replay && defers(batch, decided)))
-      world.tell(s"batch $batch waits for its clusters")
-    else {
+    else if (away.nonEmpty && !(replay && defers(batch.number, decided))) {
+      world.tell(s"batch ${batch.number} waits for its clusters")
+      if (logsSome) restart()
+    } else {
       if (away.nonEmpty) {
-        deferrals = deferrals.added(batch.toLong, Deferral(start, end, away))
-        if (deferring == Deferring.WithForeignSink) repeated ++= batches.getOrElse(batch, Nil)
-        world.tell(s"batch $batch defers $away")
+        deferrals = deferrals.added(batch.number.toLong, Deferral(start, end, away))
+        if (deferring == Deferring.WithForeignSink) sink.getsAgain(batch.number)
+        world.tell(s"batch ${batch.number} defers $away")
       }
       if (crash == Crash.AfterDeferring) restart()
       else if (!(ranges -- away.keySet).forall { case (id, of) => of.forall(readable(id, _)) }) {
         // The task waits, and fails.
-        world.tell(s"batch $batch waits for leaders, or for records")
+        world.tell(s"batch ${batch.number} waits for leaders, or for records")
         restart()
       } else {
-        read(batch, end, ranges -- away.keySet, replay)
-        if (crash == Crash.BeforeCommitting) restart() else committed = batch
+        read(batch.number, end, ranges -- away.keySet, replay)
+        if (crash == Crash.BeforeCommitting) restart() else log.finish(batch)
       }
     }
   }
@@ -261,7 +266,7 @@ private[simulation] final class SimulatedQuery(
   private def defers(batch: Int, decided: Option[Deferral]): Boolean = deferring match {
     case Deferring.Off => false
     case Deferring.WithForeignSink => decided.isEmpty
-    case _ => decided.isEmpty && (!batches.contains(batch) || defect.defersDecided)
+    case _ => decided.isEmpty && (!sink.has(batch) || defect.defersDecided)
   }
 
   private def read(
@@ -275,11 +280,9 @@ private[simulation] final class SimulatedQuery(
     }.foldLeft((Vector.empty[Long], Set.empty[Long])) { case ((all, others), (more, replaced)) =>
       (all ++ more, others ++ replaced)
     }
-    batches.get(batch) match {
-      case None => batches += batch -> rows
-      case Some(first) =>
-        val foreign = rows.filterNot(first.toSet).filterNot(excused).filterNot(replaced)
-        if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
+    sink.add(batch, rows).foreach { first =>
+      val foreign = rows.filterNot(first.toSet).filterNot(excused).filterNot(replaced)
+      if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
     }
   }
 

@@ -164,4 +164,30 @@ class SubscriptionSuite extends SourceTest {
     assert(results.start(frame, Trigger.AvailableNow()).awaitTermination(300000))
     assertSame(results.seen, stored("blue", blue, one, one) ++ stored("blue", blue, two, two))
   }
+
+  test("single-cluster with a pattern: a topic is deleted, and the query continues without it") {
+    val prefix = newTopic("pattern")
+    val (kept, deleted) = (s"$prefix-kept", s"$prefix-deleted")
+    Seq(kept, deleted).foreach(blue.createTopic(_, 1))
+    Seq(kept, deleted).foreach(produce(blue, _, 1, values("v", 3)))
+    val results = new Results(newFolder().resolve("checkpoint"))
+    val frame = spark.readStream.format("dynamic-kafka")
+      .option("metadataService", "single-cluster")
+      .option("metadataService.clusterId", "blue")
+      .option("metadataService.bootstrapServers", blue.bootstrapServers)
+      .option("streamPattern", s"$prefix-.*")
+      // Longer than a topic may be missing.
+      .option("streamMetadataDiscoveryIntervalMs", "6000")
+      .load()
+    val query = results.start(frame)
+    waitFor("all records")(results.seen.size == 6)
+    blue.deleteTopic(deleted)
+    waitFor("a batch without the topic") {
+      produce(blue, kept, 1, values("w", 1))
+      !query.isActive || !results.logged.position("blue").topics(deleted)
+    }
+    query.exception.foreach(throw _)
+    waitFor("the records of the other topic")(results.seen.count(_.topic == kept) == blue.dump(kept).size)
+    query.stop()
+  }
 }

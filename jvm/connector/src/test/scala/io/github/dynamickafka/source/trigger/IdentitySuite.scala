@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.source.{Entry, Results, Scene, Seen, SourceTest}
 
 /** Topics that are recreated and clusters that are replaced, under the names that the query knows. */
 class IdentitySuite extends SourceTest {
@@ -177,6 +177,31 @@ class IdentitySuite extends SourceTest {
       assert(s.results.logged.retained.isEmpty)
     }
   }
+
+  for (policy <- Seq("stop", "drain"))
+    test(s"cluster ids are renamed while the query runs, removedClusterPolicy=$policy") {
+      scene { s =>
+        val (one, two) = (newTopicOn(2, blue), newTopicOn(2, blue))
+        def more(prefix: String) = Seq(one, two).foreach(produce(blue, _, 2, values(prefix, 4)))
+        more("a")
+        s.orders(Entry("blue", blue, one, two))
+        val query = s.start("removedClusterPolicy" -> policy)
+        settle(query)
+        Seq(
+          Seq(Entry("azure", blue, one, two)),
+          Seq(Entry("azure", blue, one), Entry("navy", blue, two)),
+          Seq(Entry("navy", blue, one, two))
+        ).zipWithIndex.foreach { case (entries, i) =>
+          more(s"before $i ")
+          s.change(entries: _*)
+          more(s"after $i ")
+          settle(query)
+        }
+        def of(found: Seq[Seen]) = found.map(_.copy(cluster = "any"))
+        assertSame(of(s.seen), of(stored("blue", blue, one) ++ stored("blue", blue, two)))
+        assert(s.results.logged.clusters.keySet == Set("navy") && s.results.logged.retained.isEmpty)
+      }
+    }
 
   /** A batch of 40 offsets is logged and not finished, then its topic is recreated with ten records. */
   private def loggedBeyondEnd(body: (Scene, String) => Any): Unit = stopped { (s, topic) =>
