@@ -83,7 +83,8 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** Records of finished batches that are not visible. */
   def missing(): Option[String] = {
     val id = query()
-    val end = endOf(last("offsets")).getOrElse(0L)
+    // A batch that a later run has planned, and fails to write, is not finished.
+    val end = endOf(last("commits")).getOrElse(0L)
     val lost = (0L until end).map(World.record(Main, id, _)).filter(record =>
       world.visible(record) == 0 && !world.recreated(record)
     )
