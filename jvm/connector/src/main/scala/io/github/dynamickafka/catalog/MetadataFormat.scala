@@ -46,9 +46,9 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
     def options(document: Map[String, String])(ofQuery: CaseInsensitiveStringMap) =
       over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
     def parse(document: Map[String, String]) =
-      DynamicKafkaTable.parse(options(document)(own), ofTable = true, names(own))
+      DynamicKafkaTable.parse(options(document)(own), isCatalogTable = true, names(own))
     val document = common(plain.service, plain.subscription, plain.discovery, parse(_).format)
-    val read = DynamicKafkaTable.of(parse(document), user, ofTable = true)
+    val read = DynamicKafkaTable.of(parse(document), user, isCatalogTable = true)
     new ReadTable(read, options(document)) -> read.schema()
   }
 
@@ -59,10 +59,10 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
       s"set it to the stream whose format is meant, because '${FormatOptionSpecs.ValueFormat.name}' is '${Formats.OfMetadata}'."
     ))
     def parse(document: Map[String, String]) =
-      SinkOptionsParser.parse(over(document, own), ofTable = true).format
+      SinkOptionsParser.parse(over(document, own), isCatalogTable = true).format
     val document = common(plain.service, Subscription.Ids(Seq(stream)), plain.discovery, parse)
     val all = over(document, own)
-    val _ = DynamicKafkaSinkTable.check(all, schema, ofTable = true, names(own))
+    val _ = DynamicKafkaSinkTable.check(all, schema, isCatalogTable = true, names(own))
     new WriteTable(
       new DynamicKafkaSinkTable(schema, all.asCaseSensitiveMap, Some(stream)),
       over(document, _)

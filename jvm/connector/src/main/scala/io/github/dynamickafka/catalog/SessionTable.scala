@@ -75,7 +75,11 @@ private[dynamickafka] object SessionTable {
     new StreamTable(
       "dynamic-kafka",
       own,
-      DynamicKafkaTable.of(DynamicKafkaTable.parse(own.reading(none), ofTable = true), user, ofTable = true),
+      DynamicKafkaTable.of(
+        DynamicKafkaTable.parse(own.reading(none), isCatalogTable = true),
+        user,
+        isCatalogTable = true
+      ),
       all.filter { case (name, _) => name.startsWith(TableCatalog.OPTION_PREFIX) || SparksOwn(name) },
       () => None
     )

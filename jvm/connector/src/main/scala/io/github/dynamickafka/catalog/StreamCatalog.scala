@@ -23,7 +23,8 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
 
   private lazy val lookup = {
     own.check()
-    val options = DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), ofTable = true)
+    val options =
+      DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
     val service =
       MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
     new StreamLookup(service, options.service.name, options.discovery.callTimeoutMs)
@@ -38,13 +39,13 @@ private[dynamickafka] final class StreamCatalog(name: String, settings: Map[Stri
     val options =
       DynamicKafkaTable.parse(
         own.forReading(stream, CaseInsensitiveStringMap.empty, document),
-        ofTable = true
+        isCatalogTable = true
       )
     val answer = new AnswerOnce(found, Clock.System)
     new StreamTable(
       s"$name.$stream",
       ofStream(stream, document),
-      DynamicKafkaTable.of(options, None, answer, ofTable = true),
+      DynamicKafkaTable.of(options, None, answer, isCatalogTable = true),
       StreamProperties.of(found, options.format.value.format.name),
       answer
     )

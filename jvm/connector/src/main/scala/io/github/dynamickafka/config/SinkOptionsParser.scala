@@ -15,12 +15,12 @@ private[dynamickafka] object SinkOptionsParser {
   import SinkOptionSpecs._
 
   /**
-   * @param ofTable see [[SourceOptionsParser]]
+   * @param isCatalogTable see [[SourceOptionsParser]]
    * @param ofStatement see [[SourceOptionsParser]]
    */
   def parse(
       options: CaseInsensitiveStringMap,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
     val raw = RawOptions(withoutName(options), table)
@@ -61,8 +61,8 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(PartialCommitPolicy),
         raw.get(UnknownCommit)
       ),
-      format = WriteOptionsParser.parse(raw, ofTable),
-      clusterFormats = ClusterFormats(raw, table, ofTable, ofStatement)
+      format = WriteOptionsParser.parse(raw, isCatalogTable),
+      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
     )
   }
 

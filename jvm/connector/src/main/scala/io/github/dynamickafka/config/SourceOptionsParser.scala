@@ -19,12 +19,12 @@ private[dynamickafka] object SourceOptionsParser {
   import SourceOptionSpecs._
 
   /**
-   * @param ofTable whether the formats are those of a table of a catalog, over which the metadata of a cluster takes precedence
+   * @param isCatalogTable whether the formats are those of a table of a catalog, over which the metadata of a cluster takes precedence
    * @param ofStatement names of options over which it does not, because one query of the table sets them
    */
   def parse(
       options: CaseInsensitiveStringMap,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SourceOptions = {
     val raw = RawOptions(options, table)
@@ -62,8 +62,8 @@ private[dynamickafka] object SourceOptionsParser {
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
       replacedClusters = raw.get(ReplacedPolicy),
       deferWithState = deferWithState(raw),
-      format = FormatOptionsParser.parse(raw, ofTable),
-      clusterFormats = ClusterFormats(raw, table, ofTable, ofStatement)
+      format = FormatOptionsParser.parse(raw, isCatalogTable),
+      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
     )
   }
 

@@ -91,10 +91,10 @@ private[dynamickafka] object DynamicKafkaSinkTable {
   def check(
       options: CaseInsensitiveStringMap,
       schema: StructType,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SinkOptions = {
-    val parsed = SinkOptionsParser.parse(options, ofTable, ofStatement)
+    val parsed = SinkOptionsParser.parse(options, isCatalogTable, ofStatement)
     for (id <- parsed.transactions.jobId; name <- SessionDefaults.named(SinkOptionSpecs.JobId))
       throw Errors.invalidOption(
         name,

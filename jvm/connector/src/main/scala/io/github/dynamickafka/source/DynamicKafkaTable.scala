@@ -24,14 +24,14 @@ import io.github.dynamickafka.source.spark.SparkKafkaSource
  * @param user the schema that the user gave to Spark
  * @param declared the schema of the registry with `schema=registry`, which was asked for when the table was made
  * @param answer the stream, if the metadata service has been asked for it; for batch reads
- * @param ofTable whether it is a table of a catalog
+ * @param isCatalogTable whether it is a table of a catalog
  */
 private[dynamickafka] final class DynamicKafkaTable(
     tableSchema: StructType,
     user: Option[StructType],
     declared: Option[DeclaredSchema] = None,
     answer: () => Option[KafkaStream] = () => None,
-    ofTable: Boolean = false
+    isCatalogTable: Boolean = false
 ) extends Table
     with SupportsRead {
 
@@ -48,7 +48,7 @@ private[dynamickafka] final class DynamicKafkaTable(
   /** @param ofStatement names of options that one query of a table sets */
   def newScanBuilder(options: CaseInsensitiveStringMap, ofStatement: Set[String]): ScanBuilder = {
     val parsed = DynamicKafkaTable.loaded(
-      RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, ofTable, ofStatement), declared),
+      RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, isCatalogTable, ofStatement), declared),
       user
     )
     new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
@@ -59,12 +59,12 @@ private[dynamickafka] object DynamicKafkaTable {
 
   def parse(
       options: CaseInsensitiveStringMap,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       ofStatement: Set[String] = Set.empty
   ): SourceOptions =
     SourceOptionsParser.parse(
       SessionDefaults.without(options, SourceOptionSpecs.table, SinkOptionSpecs.table),
-      ofTable,
+      isCatalogTable,
       ofStatement
     )
 
@@ -80,13 +80,13 @@ private[dynamickafka] object DynamicKafkaTable {
    *
    * @param user the schema that the user gave to Spark
    * @param answer the stream, if the metadata service has been asked for it; for batch reads
-   * @param ofTable whether it is a table of a catalog
+   * @param isCatalogTable whether it is a table of a catalog
    */
   def of(
       options: SourceOptions,
       user: Option[StructType],
       answer: () => Option[KafkaStream] = () => None,
-      ofTable: Boolean = false
+      isCatalogTable: Boolean = false
   ): DynamicKafkaTable = {
     val declared = Option.when(options.format.schemaFromRegistry)(RegistrySchemas.newest(options, user))
     new DynamicKafkaTable(
@@ -94,7 +94,7 @@ private[dynamickafka] object DynamicKafkaTable {
       user,
       declared,
       answer,
-      ofTable
+      isCatalogTable
     )
   }
 

@@ -22,7 +22,7 @@ class ClusterDecodingSuite extends AnyFunSuite with TimeLimit {
   private def decoding(options: (String, String)*): ClusterDecoding = {
     val parsed = SourceOptionsParser.parse(
       new CaseInsensitiveStringMap((Options.minimal ++ options).asJava),
-      ofTable = true
+      isCatalogTable = true
     )
     def counter = new LongAccumulator
     val layout = Layouts.of(parsed.format, None, includeHeaders = false)

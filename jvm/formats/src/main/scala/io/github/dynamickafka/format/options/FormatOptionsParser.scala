@@ -19,20 +19,20 @@ private[dynamickafka] object FormatOptionsParser {
   import FormatOptionSpecs._
 
   /**
-   * @param ofTable whether the metadata of clusters may have formats and registries too
+   * @param isCatalogTable whether the metadata of clusters may have formats and registries too
    * @param formats those that the options can name
    */
   def parse(
       raw: RawOptions,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
   ): FormatOptions = {
     val valueFormat = raw.get(ValueFormat.copy(valueType = formats.valuesToRead))
     val keyFormat = raw.find(KeyFormat.copy(valueType = formats.toRead))
     val fields = keyFields(raw, keyFormat)
-    if (!ofTable) RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
-    val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors, ofTable)
-    val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors, ofTable)
+    if (!isCatalogTable) RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
+    val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors, isCatalogTable)
+    val key = side(raw, FormatKey.Key, keyFormat, OnKeyParseErrors, isCatalogTable)
     checkFormats(raw, valueFormat, keyFormat)
     checkUse(raw, valueFormat, keyFormat)
     FormatOptions(
@@ -164,7 +164,7 @@ private[dynamickafka] object FormatOptionsParser {
       name: String,
       format: Option[Format],
       own: OptionSpec[ParseErrors],
-      ofTable: Boolean
+      isCatalogTable: Boolean
   ): Option[SideFormat] = {
     val set = raw.formats.filter { case (key, _) => key.side.forall(_ == name) }
     format.map { found =>
@@ -203,7 +203,7 @@ private[dynamickafka] object FormatOptionsParser {
           raw,
           found,
           ofRegistry,
-          required = !ofTable &&
+          required = !isCatalogTable &&
             (found.registry.exists(_.isRequired) || RegistryOptions.givesSchema(raw, found))
         )
       )

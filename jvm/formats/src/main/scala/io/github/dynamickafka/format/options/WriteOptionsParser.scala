@@ -9,20 +9,20 @@ private[dynamickafka] object WriteOptionsParser {
   import WriteOptionSpecs._
 
   /**
-   * @param ofTable whether the metadata of clusters may have formats and registries too
+   * @param isCatalogTable whether the metadata of clusters may have formats and registries too
    * @param formats those that the options can name
    */
   def parse(
       raw: RawOptions,
-      ofTable: Boolean = false,
+      isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
   ): FormatOptions = {
     val value = raw.get(ValueFormat.copy(valueType = formats.valuesToWrite))
     val key = raw.find(KeyFormat.copy(valueType = formats.toWrite))
     val fields = FormatOptionsParser.keyFields(raw, key)
-    if (!ofTable) RegistryOptions.checkUse(raw, value +: key.toSeq)
-    val ofValue = side(raw, FormatKey.Value, value, ofTable)
-    val ofKey = key.map(side(raw, FormatKey.Key, _, ofTable))
+    if (!isCatalogTable) RegistryOptions.checkUse(raw, value +: key.toSeq)
+    val ofValue = side(raw, FormatKey.Value, value, isCatalogTable)
+    val ofKey = key.map(side(raw, FormatKey.Key, _, isCatalogTable))
     FormatOptionsParser.checkFormats(raw, value, key)
     ofKey.foreach(RegistryOptions.checkSubjects(ofValue, _))
     val fromRegistry = RegistryOptions.givesSchema(raw, value)
@@ -40,7 +40,7 @@ private[dynamickafka] object WriteOptionsParser {
     )
   }
 
-  private def side(raw: RawOptions, name: String, format: Format, ofTable: Boolean): SideFormat = {
+  private def side(raw: RawOptions, name: String, format: Format, isCatalogTable: Boolean): SideFormat = {
     val own = raw.formats.filter { case (key, _) => key.side.forall(_ == name) && key.format == format.name }
     // The options of the side come after those of both, so that they win.
     val (ofRegistry, ofFormat) = own.sortBy(_._1.side.isDefined)
@@ -59,7 +59,8 @@ private[dynamickafka] object WriteOptionsParser {
     SideFormat(
       format,
       writer.forEncoder(set),
-      registries = RegistryOptions.of(raw, format, ofRegistry, required = !ofTable && format.hasRegistry)
+      registries =
+        RegistryOptions.of(raw, format, ofRegistry, required = !isCatalogTable && format.hasRegistry)
     )
   }
 }
