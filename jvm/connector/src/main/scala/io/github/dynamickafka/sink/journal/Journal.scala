@@ -101,8 +101,25 @@ private[sink] final class Journal(
         path,
         "it has version 1, of a development version of the connector, which this version cannot continue"
       )
-    newest().filter(_._1.queryId != queryId).foreach(_ => numbers().foreach(remove))
-    claims.take(queryId, run)
+    val mine = claims.take(queryId, run)
+    removeOthers(mine)
+    mine
+  }
+
+  /**
+   * The newest last, so that a run that is interrupted leaves it to the next one. Looks before each deletion: another run may have
+   * claimed the journal meanwhile, and decided batches with the same numbers.
+   */
+  private def removeOthers(mine: Claim): Unit = {
+    def isOther(entry: JournalEntry) = entry.queryId != mine.queryId
+    if (newest().exists { case (entry, _) => isOther(entry) })
+      for {
+        number <- numbers()
+        text <- files.read(decision(number)) if isOther(JournalJson.read(text, decision(number).toString))
+      } {
+        claims.check(mine)
+        remove(number)
+      }
   }
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if another run is the owner */
