@@ -67,6 +67,13 @@ private[dynamickafka] final case class CompositeOffset(
     identities.collect { case (id, known) if known.entered.nonEmpty => id -> known.entered }
   )
 
+  /** These positions, as those of a query before its first batch. */
+  def withoutEntries: CompositeOffset = copy(
+    entered = SortedMap.empty,
+    identities = identities.map { case (id, known) => id -> known.copy(entered = Positions.empty) }
+      .filterNot(_._2.isEmpty)
+  )
+
   /** What enters in the batches from `start` to this offset. */
   def entriesSince(start: CompositeOffset): Entries =
     earlier.filterNot(start.follows).foldLeft(Entries.none)(_ ++ _.entries) ++ entries

@@ -53,8 +53,9 @@ private[dynamickafka] final case class NextOffset(
     val at = byCluster(spans.iterator.zip(granted.iterator).flatMap { case (s, n) =>
       s.epochAfter(n).map((s.cluster, s.topic, s.partition, _))
     })
+    // Of a first position, the epoch of the leader that had it: the batch may be read again after the log was truncated.
     val entered = byCluster(spans.iterator.filter(_.enters).flatMap(s =>
-      s.known.map((s.cluster, s.topic, s.partition, _))
+      s.known.orElse(s.newest).map((s.cluster, s.topic, s.partition, _))
     ))
     (at.keySet ++ entered.keySet).foldLeft(identities) { (all, id) =>
       val known = all.getOrElse(id, ClusterIdentity.unknown)

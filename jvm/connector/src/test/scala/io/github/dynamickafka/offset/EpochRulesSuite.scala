@@ -104,6 +104,17 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
   }
 
   test(
+    "a first position has the epoch of the response, so that its log is compared when the batch is read again"
+  ) {
+    val start = reading(0 -> 5L)(0 -> 3L)
+    val end = logged(next(start, view(0 -> 9L, 1 -> 2L)(0 -> 3L, 1 -> 1L)))
+    assert(end.identity("a").entered == positions(1 -> 1L))
+    assert(compared(start, end).isEmpty)
+    assert(replayed(start, end) == Seq(0 -> 3L, 1 -> 1L))
+    assert(end.withoutEntries.identity("a").entered.isEmpty && end.withoutEntries.entries.positions.isEmpty)
+  }
+
+  test(
     "an epoch stays with a retained position, and with a topic that returns, also under another cluster id"
   ) {
     val start = reading(0 -> 5L)(0 -> 3L)

@@ -1,7 +1,5 @@
 package io.github.dynamickafka.source.trigger
 
-import scala.collection.immutable.SortedMap
-
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, Transition}
 import io.github.dynamickafka.topology.Topology
 
@@ -20,7 +18,7 @@ private[source] final case class TriggerSnapshot(
 ) {
 
   /** The offset before the first record that the trigger can read. */
-  def position: CompositeOffset = next.offset(next.spans.map(_ => 0L)).copy(entered = SortedMap.empty)
+  def position: CompositeOffset = next.offset(next.spans.map(_ => 0L)).withoutEntries
 
   /** The topics, by cluster, that have partitions without an answer. */
   def unansweredTopics: Map[String, Set[String]] = views.collect {
