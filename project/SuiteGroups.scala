@@ -11,7 +11,8 @@ object SuiteGroups {
    * as many histories per second of CPU.
    */
   private val Simulations =
-    Set("CommitSimulationSuite", "TriggerLoopSimulationSuite", "ExplorationSuite", "ReconcilePropertySuite")
+    Set("CommitSimulationSuite", "TriggerLoopSimulationSuite", "ExplorationSuite") ++
+      Set("ReconcilePropertySuite", "RenamedClustersPropertySuite")
 
   /** A suite that has never been measured counts as a short one. */
   private val Unknown = 5.0
