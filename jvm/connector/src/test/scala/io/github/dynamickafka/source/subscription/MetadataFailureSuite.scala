@@ -65,7 +65,9 @@ class MetadataFailureSuite extends SourceTest {
       s.service.behave = () => down()
       val e = refused(s.start(threshold(3)))
       assert(condition(e) == "METADATA_UNAVAILABLE" && text(e).contains("the service is down"))
-      assert(s.service.callCount == 4)
+      // The service is polled until the query has ended, which may be later on a busy machine.
+      val failures = """failed (\d+) consecutive times""".r.findFirstMatchIn(text(e)).map(_.group(1).toInt)
+      assert(failures.exists(n => n >= 4 && n <= s.service.callCount), text(e))
     }
     scene { s =>
       val topic = newTopicOn(1, blue)
