@@ -32,6 +32,7 @@ private[source] final class TopologyFeed(
   private var pinned: Option[Topology] = None
   private var followed: Option[(Topology, Topology)] = None
   private var call = 0L
+  private var used: Option[Topology] = None
 
   /** For the first start of a query: waits for the first valid answer. */
   def first(): Topology = {
@@ -45,14 +46,19 @@ private[source] final class TopologyFeed(
     val state = watcher.current
     state.fatal.foreach(throw _)
     call = state.call
-    state.topology.orElse(fallback).getOrElse(watcher.awaitFirst())
+    val topology = state.topology.orElse(fallback).getOrElse(watcher.awaitFirst())
+    used = Some(topology)
+    topology
   }
 
   override def ask(): Option[Long] = if (pinned.isDefined) None else watcher.ask()
 
-  /** What drains has to be read although the metadata do not have it. */
+  /**
+   * By the topology of the trigger: the newest one may have neither the topic nor the mark that it is not confirmed. What drains has to
+   * be read although the metadata do not have it.
+   */
   override def reads(cluster: String, topic: String, asked: Long): Boolean =
-    call > asked && !newest.exists(_.unconfirmed.get(cluster).exists(_(topic)))
+    call > asked && !used.exists(_.unconfirmed.get(cluster).exists(_(topic)))
 
   /** The topology that [[current]] would return now. Never throws. */
   def newest: Option[Topology] = pinned.map(withProperties).orElse(watcher.current.topology).orElse(fallback)

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
+import java.util.concurrent.Semaphore
+
 import scala.collection.immutable.SortedMap
 
 import org.scalatest.concurrent.Eventually
@@ -44,6 +46,24 @@ class TopologyFeedSuite extends AnyFunSuite with TimeLimit with Eventually {
     Map("bootstrap.servers" -> "b:1"),
     withheld = Set("sasl.jaas.config")
   )))
+
+  test("whether a missing topic has to be read depends on the topology of the trigger, not on a later one") {
+    val s = service(Entry.at("blue", "b:1", "t", "u"))
+    feed(s) { feed =>
+      val _ = (feed.first(), feed.current())
+      val asked = feed.ask().get
+      val permits = new Semaphore(0)
+      s.behave = () => permits.acquire()
+      eventually(assert(permits.hasQueuedThreads, "no other call is open"))
+      s.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "u")))
+      permits.release()
+      eventually(assert(feed.current().unconfirmed.get("blue").exists(_("t"))))
+      permits.release(1000)
+      eventually(assert(!feed.newest.exists(_.clusters("blue").topics.contains("t"))))
+      assert(!feed.reads("blue", "t", asked))
+      assert(!feed.current().clusters("blue").topics.contains("t"))
+    }
+  }
 
   test("a pinned topology keeps its clusters and topics, and follows their addresses and properties") {
     val s = service(Entry.at("blue", "b:1", "t"), Entry.at("green", "g:1", "t"))
