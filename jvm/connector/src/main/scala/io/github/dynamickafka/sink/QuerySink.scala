@@ -103,7 +103,7 @@ private[sink] final class QuerySink(
       ofFormat,
       named.getOrElse(queryId),
       kept.map(at => named.fold(Journal.ofJob(at, queryId, hadoop))(Journal.ofNamedJob(at, _, hadoop))),
-      kept.map(FreeSlots.ofJobs(_, hadoop)),
+      None,
       Some(batch.filter(_ => named.isDefined && isExactlyOnce).fold(JobOrigin(None, BatchInput.Empty))(
         _.origin(SparkSession.active, hadoop)
       )),

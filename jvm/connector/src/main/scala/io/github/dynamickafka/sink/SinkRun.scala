@@ -47,7 +47,7 @@ import io.github.dynamickafka.topology.WriteTopology
  *
  * @param ofFormat the columns for clusters with another format
  * @param journal the journal of decisions; None: there is no journal
- * @param freeSlots the transactional ids of runs that have ended; None: without exactly-once
+ * @param freeSlots the transactional ids of runs of the query that have ended; None: for jobs, and without exactly-once
  * @param job None: a streaming query
  * @param earlier journals of earlier jobs
  * @param probe called at the steps of commits
@@ -97,8 +97,7 @@ private[sink] final class SinkRun(
         options.transactions.idPrefix,
         queryId,
         claim.instance,
-        claim.generation,
-        isJob = !isStreaming
+        claim.generation
       ),
       claim,
       journal,

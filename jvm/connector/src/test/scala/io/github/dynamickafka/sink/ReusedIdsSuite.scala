@@ -3,7 +3,6 @@ package io.github.dynamickafka.sink
 import java.util.UUID
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.Entry
 
@@ -55,40 +54,6 @@ class ReusedIdsSuite extends SinkTest {
       }
       assert(out.all.forall(_ == (0 until Starts * 10)))
       assert(out.slots.nonEmpty && out.slots.size <= MostSlots, out.slots)
-    }
-  }
-
-  test("jobs of ten batches in 'foreachBatch' use the ids of a few, and all rows are written once") {
-    query { (t, out, input, frame) =>
-      (0 until Starts).foreach { batch =>
-        input(batch * 10 until (batch + 1) * 10)
-        val query = frame().writeStream.foreachBatch { (rows: DataFrame, number: Long) =>
-          t.save(rows, out.options :+ ("jobId" -> s"shipments-$number"): _*)
-        }.option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
-        waitFor("the end of the query")(!query.isActive)
-        assert(query.exception.isEmpty, query.exception)
-      }
-      assert(out.all.forall(_ == (0 until Starts * 10)))
-      assert(out.slots.size == 1, out.slots)
-    }
-  }
-
-  test("jobs at the same time have ids of their own, which later jobs use") {
-    target { t =>
-      val out = new Written(t)
-      (0 until 4).foreach { round =>
-        val jobs = (0 until 3).map { job =>
-          val thread = new Thread(() => {
-            val from = (round * 3 + job) * 10
-            t.save(rows(from, from + 10), out.options :+ ("jobId" -> s"job-$round-$job"): _*)
-          })
-          thread.start()
-          thread
-        }
-        jobs.foreach(_.join())
-      }
-      assert(out.all.forall(_ == (0 until 120)))
-      assert(out.slots.size <= 3, out.slots)
     }
   }
 

@@ -191,6 +191,6 @@ private[commit] object Clusters {
     Executors.newCachedThreadPool(daemon)
   }
 
-  // Not sent to the brokers, because these producers begin no transaction.
+  // These producers begin no transaction but those of guards (`Slots`), in which nothing is written.
   private val CommitterTimeoutMs = "10000"
 }

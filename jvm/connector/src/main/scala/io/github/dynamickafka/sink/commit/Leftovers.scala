@@ -28,17 +28,10 @@ private[commit] final class Leftovers(
   private val ofEarlier = new Sweeps(Sweeps.Most)
   private val own = new Sweeps(0)
 
-  // Of a job that has ended without giving it up.
-  private var formerSlot: Option[String] = None
-
   // Clusters that have not answered: each search would wait for them. They are searched when they have committed a batch.
   private var silent = Set.empty[String]
 
-  /** Called before this run uses a slot. */
-  def ofEarlierRuns(): Unit = {
-    formerSlot = journal.filter(_ => names().isJob).flatMap(_.formerSlot())
-    abortEarlier(asked)
-  }
+  def ofEarlierRuns(): Unit = abortEarlier(asked)
 
   def ofThisRun(): Unit = abortOwn(asked)
 
@@ -71,7 +64,7 @@ private[commit] final class Leftovers(
   private def abortEarlier(ids: Seq[String]): Unit =
     abort(
       ids,
-      id => !names().isOwn(id) && (names().isOfEarlier(id) || formerSlot.exists(TransactionName.isOf(_, id))),
+      id => names().isOfEarlier(id) && !names().isOwn(id),
       () => journal.foreach(_.checkClaim(claim))
     )
 

@@ -39,21 +39,26 @@ private[sink] final class Slots(
   private var isRunning = false
   private var isDoubtful = false
   private var current = own
+  private var silent = Set.empty[String]
 
   def name: TransactionName = current
 
   /** Called before the first batch, after everything that is decided is ended. */
   def take(): Unit = for (f <- free) guarded("No transactional ids of earlier runs are used") {
     held = f.all().iterator
-      .filter(slot => TransactionName.isOf(own.prefix, slot.slot) && clusters.isKnown(slot.cluster))
+      // Of this journal, so that its next run finds what is left open, and on clusters that have responded.
+      .filter(slot =>
+        own.isOfEarlier(s"${slot.slot}-") && clusters.isKnown(slot.cluster) && !silent(slot.cluster)
+      )
       .flatMap(inherited(f, _)).nextOption()
     current = own.copy(inherited = held.map(_.slot))
-    if (own.isJob) journal.foreach(_.uses(current.slot))
   }
 
   private def inherited(free: FreeSlots, slot: FreeSlot): Option[FreeSlot] =
     guarded(s"Whether the transactional ids of '${slot.slot}' are free cannot be determined") {
+      silent += slot.cluster
       val guard = initialized(slot.cluster, slot.slot)
+      silent -= slot.cluster
       // Whoever has got it, this file is outdated.
       free.remove(slot)
       Option.when(follows(slot, guard))(slot.copy(epoch = guard.epoch))
@@ -87,13 +92,7 @@ private[sink] final class Slots(
       guarded(s"The transactional ids of '${slot.slot}' are not used again") {
         j.checkClaim(claim)
         if (j.newest().forall(_._2)) {
-          if (own.isJob) {
-            // Jobs that started at the same time may have asked for the same slot, and have not got it.
-            val guard = initialized(slot.cluster, slot.slot)
-            // Before it is free: the next run of this journal must not abort what others have open by then.
-            j.usesNone()
-            f.add(slot.copy(producerId = guard.producerId, epoch = guard.epoch))
-          } else f.add(slot)
+          f.add(slot)
         }
       }
     }

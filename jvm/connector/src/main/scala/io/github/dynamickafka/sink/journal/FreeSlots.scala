@@ -18,7 +18,7 @@ import io.github.dynamickafka.storage.AtomicFiles
 private[sink] final case class FreeSlot(slot: String, cluster: String, producerId: Long, epoch: Short)
 
 /**
- * The free slots of a query, or of all jobs with the same location of journals, each in a file `slot-<digest>.json`. A file may be
+ * The free slots of a query, each in a file `slot-<digest>.json`. A file may be
  * older than what it is about, and several runs may read it: only the id that guards the slot decides who gets it.
  *
  * @param location the folder. The slots of a copy belong to the original
@@ -68,8 +68,4 @@ private[sink] object FreeSlots {
   /** Of a streaming query, in its checkpoint. */
   def ofQuery(checkpoint: String, hadoop: Configuration): FreeSlots =
     new FreeSlots(new Path(checkpoint, Journal.Folder).toString, hadoop)
-
-  /** Of all jobs with this location of journals. */
-  def ofJobs(location: String, hadoop: Configuration): FreeSlots =
-    new FreeSlots(Journal.jobs(location).toString, hadoop)
 }

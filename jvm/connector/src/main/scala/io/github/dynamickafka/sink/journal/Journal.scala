@@ -140,15 +140,6 @@ private[sink] final class Journal(
   /** Changes while the owner of this claim ends transactions. */
   def beat(claim: Claim): Option[String] = claims.beat(claim)
 
-  /** The run that has claimed the journal uses this slot of transactional ids, which do not name the journal. */
-  def uses(slot: String): Unit = files.replace(slotFile, slot)
-
-  /** The run has given up its slot. */
-  def usesNone(): Unit = files.delete(slotFile)
-
-  /** The slot of an earlier run that has not given it up. */
-  def formerSlot(): Option[String] = files.read(slotFile)
-
   /** Deletes the journal. Only if no decision is open. */
   def delete(): Unit = files.delete(new Path(location))
 
@@ -177,7 +168,6 @@ private[sink] final class Journal(
     (batch.toLong, round.toInt)
   }.sorted
 
-  private def slotFile = new Path(folder, "slot")
   private def decision(number: Number) = new Path(folder, s"${number._1}-${number._2}.json")
   private def done(number: Number) = new Path(folder, s"${number._1}-${number._2}.done")
 }

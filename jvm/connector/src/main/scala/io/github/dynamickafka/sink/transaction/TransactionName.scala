@@ -15,8 +15,6 @@ package io.github.dynamickafka.sink.transaction
  * @param prefix `transactionalIdPrefix`
  * @param instance identifies the journal
  * @param generation grows with each start
- * @param isJob whether other jobs, which have journals of their own, may get the slot: then its ids do not name this journal, whose
- *              next run aborts what is open with the ids of earlier runs
  * @param inherited the slot of a run that had ended; None: one of its own
  */
 private[sink] final case class TransactionName(
@@ -24,14 +22,15 @@ private[sink] final case class TransactionName(
     queryId: String,
     instance: String,
     generation: Long,
-    isJob: Boolean = false,
     inherited: Option[String] = None
 ) {
+  import TransactionName._
+
   private def ofJournal: String = s"$prefix-$queryId-$instance-"
   private def ofRun: String = s"$ofJournal$generation"
 
   /** What the ids of first attempts begin with. */
-  def slot: String = inherited.getOrElse(if (isJob) s"$prefix-job-$instance-$generation" else ofRun)
+  def slot: String = inherited.getOrElse(ofRun)
 
   /** @param set the number of the set of ids */
   def id(cluster: String, set: Int, epoch: Long, partition: Int, stageAttempt: Int, attempt: Int): String = {
@@ -40,9 +39,10 @@ private[sink] final case class TransactionName(
   }
 
   /** Whether only this run uses the id. */
-  def isOwn(id: String): Boolean = TransactionName.isOf(slot, id) || TransactionName.isOf(ofRun, id)
+  def isOwn(id: String): Boolean =
+    isOf(ofRun, id) || inherited.exists(isOf(_, id)) && id.endsWith(FirstAttempt)
 
-  /** Whether an earlier run of this journal has made the id, which may be one of the slot. */
+  /** Whether an earlier run of this journal has made the id, which may be one of the slot that this run has inherited. */
   def isOfEarlier(id: String): Boolean = generationOf(id).exists(_ < generation)
 
   /** The generation of the run that has made this id; None if it is not an id of this query with this journal. */
@@ -54,6 +54,9 @@ private[sink] final case class TransactionName(
 
 private[sink] object TransactionName {
 
+  /** What ids of first attempts end with. */
+  private val FirstAttempt = "-0.0"
+
   /** Whether the id is one of a slot. */
-  def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
+  private def isOf(slot: String, id: String): Boolean = id.startsWith(s"$slot-")
 }

@@ -19,19 +19,19 @@ import io.github.dynamickafka.time.ManualClock
 class SlotsSuite extends AnyFunSuite with TimeLimit {
   import SlotsSuite._
 
-  private final class Scene(isJob: Boolean = false) {
+  private final class Scene {
     val kafka = new Epochs
     val folder: Path = Files.createTempDirectory("dynamic-kafka-slots-")
     private var runs = 0
 
-    /** A run of the query, or of another job. */
+    /** A run of the query. */
     def run(place: Path = folder, prefix: String = "p"): Run = {
       runs += 1
-      val journal = new Journal(folder.resolve(if (isJob) s"job-$runs" else "").toString, hadoop)
+      val journal = new Journal(folder.toString, hadoop)
       val claim = journal.claim("q", s"run$runs")
       new Run(
         new Slots(
-          TransactionName(prefix, "q", claim.instance, claim.generation, isJob),
+          TransactionName(prefix, "q", claim.instance, claim.generation),
           claim,
           Some(journal),
           Some(new FreeSlots(place.toString, hadoop)),
@@ -62,11 +62,9 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a run gets the slot of one that has ended, again and again") {
-    Seq(false, true).foreach { isJob =>
-      val scene = new Scene(isJob)
-      val first = scene.run().batch().ends()
-      assert((1 to 5).forall(_ => scene.run().batch().ends() == first))
-    }
+    val scene = new Scene
+    val first = scene.run().batch().ends()
+    assert((1 to 5).forall(_ => scene.run().batch().ends() == first))
   }
 
   test("the slot of a run that has not ended, has died, or may have left an attempt running is not used") {
@@ -85,7 +83,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("of two runs that read the same file, one gets the slot; an older file is of no use") {
-    val scene = new Scene(isJob = true)
+    val scene = new Scene
     val slot = scene.run().batch().ends()
     val file = Files.list(scene.folder).filter(_.getFileName.toString.startsWith("slot-")).findFirst.get
     val restored = Files.readAllBytes(file)
@@ -99,7 +97,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("if the answer of Kafka is lost, or its ids have expired, the slot is not used") {
-    val scene = new Scene(isJob = true)
+    val scene = new Scene
     val slot = scene.run().batch().ends()
     scene.kafka.losesAnswers = true
     assert(scene.run().slot != slot)
@@ -111,7 +109,7 @@ class SlotsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a copy, and a run with another prefix, do not use a slot") {
-    val scene = new Scene(isJob = true)
+    val scene = new Scene
     val slot = scene.run().batch().ends()
     val copy = Files.createTempDirectory("dynamic-kafka-slots-")
     Files.list(scene.folder).filter(Files.isRegularFile(_)).forEach { file =>

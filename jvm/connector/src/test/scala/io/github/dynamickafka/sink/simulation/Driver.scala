@@ -88,10 +88,8 @@ private[simulation] final class Driver(
       () => world.leastGeneration
     )
 
-  /** Those of the query, or of its jobs. */
-  private val slots = new FreeSlots(
-    s"file:/${world.name}/${if (isForeachBatch) s"jobs-of-$checkpoint" else s"$checkpoint/${Journal.Folder}"}",
-    SimulatedFileManager.hadoop
+  private val slots = Option.when(!isForeachBatch)(
+    FreeSlots.ofQuery(s"file:/${world.name}/$checkpoint", SimulatedFileManager.hadoop)
   )
   private val guard = new WriteRemovalGuard("simulated", if (world.defect.believesAnswers) 1 else 2)
   private var isLacking = true
@@ -137,14 +135,14 @@ private[simulation] final class Driver(
           val claim = journal.claim(of, run)
           generation = claim.generation
           val name =
-            world.defect.name(TransactionName("p", of, claim.instance, claim.generation, isForeachBatch))
+            world.defect.name(TransactionName("p", of, claim.instance, claim.generation))
           ids = Some(name)
           new TwoPhaseCommit(
             new Slots(
               name,
               claim,
               Some(journal),
-              Some(slots),
+              slots,
               clusters,
               pool,
               if (world.defect.takesAnySlot) (_, _) => true else Slots.follows
