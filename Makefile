@@ -7,7 +7,7 @@ RUN := $(VENV)/bin/python
 IVY := target/ivy/.ready
 JARS := jvm/connector/target/jars/.ready
 BUILD_JARS := connector/localJars testkit/testkitClasspath testkit/brokerArchives benchmark/package
-SOURCES := $(shell git ls-files 'jvm/*/src/main' build.sbt version.sbt project 2>/dev/null)
+SOURCES := $(shell git ls-files 'jvm/*/src/main/**' build.sbt version.sbt project 2>/dev/null)
 
 # The home directory for published artifacts of tests, so that ~/.m2 is not changed.
 HOME_OF_TESTS := target/home
