@@ -44,7 +44,8 @@ def test_between_offset_log_and_commit_log(scene: Scene) -> None:
         scene.await_exact(query, ("blue", topic), ("green", topic))
         assert query.sink.replayed() == [stuck_at[name]]
         first, second = query.sink.tries(stuck_at[name])
-        assert len(first) == 15
+        # At most, because a cluster that responds late is left out of a batch.
+        assert 0 < len(first) <= 15
         assert first == second
 
 
