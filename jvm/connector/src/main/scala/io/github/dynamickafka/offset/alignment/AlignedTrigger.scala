@@ -18,8 +18,8 @@ private[dynamickafka] final case class AlignedTrigger(
     failed: Set[LogKey] = Set.empty,
     asked: Option[Long] = None
 ) {
-  import Alignment._
   import AlignedTrigger._
+  import Alignment._
 
   private def times: EventTimes = alignment.times
 

@@ -21,7 +21,9 @@ private[dynamickafka] object TimeSearch {
   ): Map[LogKey, Long] = {
     val level = math.max(0L, now - driftMs + 1)
     val precision = math.max(1L, driftMs / 16)
-    val least = others.iterator.filterNot(p => p.isAhead(now) || p.isTimeless).map(_.below).minOption.getOrElse(Long.MaxValue)
+    val least = others.iterator.filterNot(p => p.isAhead(now) || p.isTimeless).map(
+      _.below
+    ).minOption.getOrElse(Long.MaxValue)
     def isOpen(p: PartitionTimes) = !p.isTimeless && !p.isAhead(now) &&
       p.least.forall(time => time < level && time < least && p.below - time > precision)
     searched.collect { case (key, p) if isOpen(p) => key -> next(p, level) }

@@ -67,7 +67,11 @@ final class AlignmentRun(random: Random) {
       if (isNew || decided.from.alignment.times.partitions.exists(p => p._1.cluster == id && p._2.isUnread))
         unread += id -> now
     }
-    check(decided, here.filter { case (key, log) => !failed(key.cluster) && at(key) < log.end }, failed ++ down)
+    check(
+      decided,
+      here.filter { case (key, log) => !failed(key.cluster) && at(key) < log.end },
+      failed ++ down
+    )
     val most = if (random.nextInt(3) == 0) 1 + random.nextInt(5) else Int.MaxValue
     val read = decided.ends.map { case (key, end) => key -> math.min(end, at(key) + most) }
     at ++= read

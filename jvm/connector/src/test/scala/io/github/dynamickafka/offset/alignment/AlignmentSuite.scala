@@ -76,7 +76,9 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     assert(bound(0, waits = false).contains(1150L))
   }
 
-  test("a cluster that has never responded, or not to this question, holds the others for the time-out only") {
+  test(
+    "a cluster that has never responded, or not to this question, holds the others for the time-out only"
+  ) {
     val logs = Map("a" -> log(1000, 1050, 1200, 1300), "b" -> log(1000, 1010))
     val silent = both.updated("b", Alignment.Cluster(responds = false))
     def begin(monotonicMs: Long, kept: Alignment = Alignment.none, clusters: Map[String, Alignment.Cluster]) =
@@ -126,7 +128,9 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     val first = decided(Alignment.none.begin(rules(), spans(Map.empty), both, Now, 0L), logs)
     assert(first.ends == Map(key("a") -> 2L, key("b") -> 2L))
     val ahead = first.from.ahead(first.ends)
-    val answers = ahead.map { case (key, time) => key -> logs(key.cluster).answer(time, Now, logs(key.cluster).end) }
+    val answers = ahead.map { case (key, time) =>
+      key -> logs(key.cluster).answer(time, Now, logs(key.cluster).end)
+    }
     val next = first.from.ended(first.ends).begin(rules(), spans(first.ends), both, Now, 1L)
       .answered(Map.empty, answers).next
     assert(next.isInstanceOf[Alignment.Aligned])

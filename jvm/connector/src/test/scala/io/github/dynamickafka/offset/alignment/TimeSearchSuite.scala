@@ -68,8 +68,13 @@ class TimeSearchSuite extends AnyFunSuite with TimeLimit {
   test("only the oldest positions are searched") {
     val known = Map(
       key -> PartitionTimes(5, 9, 5, passed = Some(500000)),
-      LogKey("b", "t", 0) -> PartitionTimes(5, 9, 5, passed = Some(100), answers =
-        Vector(TimeAnswer(99, 5, Some(101), Now))
+      LogKey("b", "t", 0) -> PartitionTimes(
+        5,
+        9,
+        5,
+        passed = Some(100),
+        answers =
+          Vector(TimeAnswer(99, 5, Some(101), Now))
       )
     )
     assert(TimeSearch.questions(known, known.values, Now, 10) == Map.empty)
