@@ -14,7 +14,8 @@ private[dynamickafka] final case class LogKey(cluster: String, topic: String, pa
 private[dynamickafka] final case class TimeAnswer(asked: Long, offset: Long, found: Option[Long], at: Long) {
 
   /** Whether both can be about the same log: neither question would have had the answer to the other one. */
-  def agreesWith(that: TimeAnswer): Boolean = !precludes(that) && !that.precludes(this)
+  def agreesWith(that: TimeAnswer): Boolean =
+    !precludes(that) && !that.precludes(this) && (!isOfSame(that) || found == that.found)
 
   private def precludes(that: TimeAnswer): Boolean = found.exists(_ >= that.asked) && offset < that.offset
 

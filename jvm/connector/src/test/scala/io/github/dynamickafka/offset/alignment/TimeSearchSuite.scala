@@ -86,5 +86,7 @@ class TimeSearchSuite extends AnyFunSuite with TimeLimit {
     // The log was truncated: there is an earlier record of this time now.
     val other = known.answered(TimeAnswer(120, 4, Some(170), Now))
     assert(other.answers.isEmpty && other.time(Now).contains(170L))
+    // There is another record at this offset.
+    assert(known.answered(TimeAnswer(120, 5, Some(170), Now)).time(Now).contains(170L))
   }
 }
