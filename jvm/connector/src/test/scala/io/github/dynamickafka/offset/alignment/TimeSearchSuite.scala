@@ -63,6 +63,8 @@ class TimeSearchSuite extends AnyFunSuite with TimeLimit {
     val (passed, _) = search(TimedLog().append(Now + 50).append(500), 1, 10)
     assert(passed.isAhead(Now) && passed.time(Now).isEmpty)
     assert(passed.reported(ReadTime(0, 400, 400)).time(Now).contains(400L))
+    val timeless = PartitionTimes(1, 2, 0).reported(ReadTime(0, -1, -1))
+    assert(timeless.least.isEmpty && timeless.moved(2, 2).least.isEmpty)
   }
 
   test("only the oldest positions are searched") {
