@@ -12,6 +12,7 @@ import java.util.concurrent.{
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
@@ -222,6 +223,12 @@ private[source] final class ClusterStreams(
       ids: Set[String],
       superseded: Set[String] => Boolean
   ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
+
+  /** The first records of these times or later, without waiting. A failure changes nothing. */
+  def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
+    val stream = streams(id)
+    limited(stream)(stream.times(asked, nonBlockingThreads))
+  }
 
   /** Whether clusters are asked ahead of the triggers. */
   def asksAhead: Boolean = maxAgeMs > 0
