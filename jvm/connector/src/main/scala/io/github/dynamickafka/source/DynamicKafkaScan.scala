@@ -20,7 +20,7 @@ import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{DecodeCounts, Decoding, RecordTimes}
-import io.github.dynamickafka.source.report.{EventTimes, QueryReporter}
+import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.storage.SessionConfiguration
@@ -60,7 +60,7 @@ private[source] final class DynamicKafkaScan(
       streams,
       feed,
       clock,
-      EventTimes(times, streams, clock),
+      TimeLags(times, streams, clock),
       () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
     )
     new DynamicMicroBatchStream(

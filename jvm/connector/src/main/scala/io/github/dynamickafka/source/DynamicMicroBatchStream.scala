@@ -138,14 +138,18 @@ private[source] final class DynamicMicroBatchStream(
     finished(end.asInstanceOf[CompositeOffset])
   }
 
+  private def finished(end: CompositeOffset): Unit =
+    reporter.finished(end, deferred.reached(end), counts(end))
+
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
     val consumed = Try(latestConsumedOffset.map[CompositeOffset](offset => offsets(offset.json)))
     // Spark reports a batch when it is complete.
     val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
-    end.foreach(finished)
     val at = end.getOrElse(CompositeOffset.empty)
     val reached = deferred.reached(at)
+    val countsAt = counts(at)
+    end.foreach(reporter.finished(_, reached, countsAt))
     SourceMetrics(
       reached,
       lags.of(reached, latestOffsets.current),
@@ -154,14 +158,11 @@ private[source] final class DynamicMicroBatchStream(
       feed.ageMs,
       feed.failures,
       reporter.commitCounts,
-      counts(at),
+      countsAt,
       streams.times.ages,
       reporter.lagAndDriftMs
     )
   }
-
-  private def finished(end: CompositeOffset): Unit =
-    reporter.finished(end, deferred.reached(end), counts(end))
 
   private def counts(at: CompositeOffset): RecordCounts = RecordCounts(
     deferred.records(at),

@@ -12,7 +12,7 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.RecordTimes
-import io.github.dynamickafka.source.report.{EventTimes, QueryReporter}
+import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.time.Clock
@@ -61,7 +61,7 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
       streams,
       feed,
       Clock.System,
-      EventTimes(new RecordTimes, streams, Clock.System)
+      TimeLags(new RecordTimes, streams, Clock.System)
     ),
     Clock.System
   )

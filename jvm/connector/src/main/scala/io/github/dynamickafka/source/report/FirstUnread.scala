@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.report
 
-import io.github.dynamickafka.source.read.PartitionTimes
+import io.github.dynamickafka.source.read.ReportedTimes
 
 /**
  * What is known of the time of the first unread record of a partition, in milliseconds since the epoch.
@@ -16,7 +16,7 @@ private[report] final case class FirstUnread(time: Long, isCertain: Boolean)
  * @param from the time that was asked for
  * @param found offset and time of the record; None: there was none
  */
-private[report] final case class TimeAnswer(position: Long, from: Long, found: Option[(Long, Long)])
+private[report] final case class TimeResponse(position: Long, from: Long, found: Option[(Long, Long)])
 
 private[report] object FirstUnread {
 
@@ -29,18 +29,21 @@ private[report] object FirstUnread {
    */
   def apply(
       position: Long,
-      read: Option[PartitionTimes],
-      answer: Option[TimeAnswer],
+      read: Option[ReportedTimes],
+      answer: Option[TimeResponse],
       levelAt: Option[Long]
   ): Option[FirstUnread] = {
     val tasks = read.filter(_.last.offset < position)
     val next = tasks.flatMap(_.next).filter(n => position <= n.offset && n.time >= 0)
     next.map(n => FirstUnread(n.time, isCertain = true))
-      .orElse(answer.flatMap(told(position, _)))
-      .orElse((tasks.map(_.greatest).filter(_ >= 0) ++ levelAt).maxOption.map(FirstUnread(_, isCertain = false)))
+      .orElse(answer.flatMap(ofAnswer(position, _)))
+      .orElse((tasks.map(_.greatest).filter(_ >= 0) ++ levelAt).maxOption.map(FirstUnread(
+        _,
+        isCertain = false
+      )))
   }
 
-  private def told(position: Long, answer: TimeAnswer): Option[FirstUnread] = answer.found match {
+  private def ofAnswer(position: Long, answer: TimeResponse): Option[FirstUnread] = answer.found match {
     // The first record of the log.
     case Some((offset, time)) if offset == position || (answer.from == 0L && offset >= position) =>
       Some(FirstUnread(time, isCertain = true))
@@ -51,10 +54,10 @@ private[report] object FirstUnread {
     case _ => None
   }
 
-  private def older(answer: TimeAnswer): Option[FirstUnread] =
+  private def older(answer: TimeResponse): Option[FirstUnread] =
     Option.when(answer.from > 0L)(FirstUnread(answer.from - 1, isCertain = true))
 
   /** The time to ask for. */
-  def asked(position: Long, read: Option[PartitionTimes]): Long =
+  def asked(position: Long, read: Option[ReportedTimes]): Long =
     read.filter(_.last.offset < position).fold(0L)(_.greatest + 1)
 }

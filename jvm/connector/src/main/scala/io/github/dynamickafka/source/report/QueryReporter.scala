@@ -22,7 +22,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param commits whether to commit offsets to a consumer group
  * @param checkpoint the directory of the source in the checkpoint
- * @param eventTimes the record times at the position of the query
+ * @param timeLags the record times at the position of the query
  * @param watermark the watermark of the query, in milliseconds since the epoch, if it has one
  */
 private[source] final class QueryReporter(
@@ -31,7 +31,7 @@ private[source] final class QueryReporter(
     streams: ClusterStreams,
     feed: TopologyFeed,
     clock: Clock,
-    eventTimes: EventTimes,
+    timeLags: TimeLags,
     watermark: () => Option[Long] = () => None
 ) {
   import QueryReporter._
@@ -50,6 +50,8 @@ private[source] final class QueryReporter(
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
   private var consumed: Option[CompositeOffset] = None
+  // Also of a batch 0 that is not complete.
+  private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
   private var answeredAt = Map.empty[String, Long]
@@ -86,17 +88,17 @@ private[source] final class QueryReporter(
       last = Some(snapshot)
       latestOffsets = known
       if (!beginning.contains(start)) reached(start)
-      eventTimes.retain(start)
+      timeLags.retain(start)
       updateTimes(start)
-      lateClusters.check(eventTimes.clusters)
+      lateClusters.check(timeLags.clusters)
       show()
     }
 
   /** Sets the ranges of the batch that ends here. */
   def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit = safely {
     planned = Some(end -> ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.size).sum })
-    // What clusters have told meanwhile is shown while the batch runs.
-    consumed.foreach(updateTimes)
+    // Responses of clusters have arrived meanwhile, and are shown while the batch runs.
+    updateTimes(position)
     show()
   }
 
@@ -126,27 +128,29 @@ private[source] final class QueryReporter(
     }
   }
 
-  private def updateTimes(at: CompositeOffset): Unit =
-    last.foreach(snapshot => eventTimes.update(at, ends(snapshot), streams.times.requestedAt))
+  private def updateTimes(at: CompositeOffset): Unit = {
+    position = at
+    last.foreach(snapshot => timeLags.update(at, ends(snapshot), streams.times.requestedAt))
+  }
 
   private def ends(snapshot: TriggerSnapshot): SortedMap[String, Positions] =
     readable.collect { case (of, known, ends) if (of eq snapshot) && (known eq latestOffsets) => ends }
       .getOrElse {
-        val ends = EventTimes.ends(latestOffsets, snapshot.next.spans)
+        val ends = TimeLags.ends(latestOffsets, snapshot.next.spans)
         readable = Some((snapshot, latestOffsets, ends))
         ends
       }
 
   /** Nothing is read yet of a cluster whose topics do not exist, and nothing is known of one that has not responded yet. */
   private def timesOf(ids: Set[String]): Map[String, ClusterTimes] =
-    eventTimes.clusters ++ (ids -- eventTimes.clusters.keySet).map(id =>
+    timeLags.clusters ++ (ids -- timeLags.clusters.keySet).map(id =>
       id -> ClusterTimes(isLevel = streams.times.requestedAt.contains(id))
     )
 
   private def show(): Unit = last.foreach { snapshot =>
     val at = consumed.getOrElse(CompositeOffset.empty)
     val next =
-      Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable, eventTimes.clusters, counts)
+      Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable, timeLags.clusters, counts)
     if (!shown.exists(_.isSame(next))) {
       shown = Some(next)
       show(snapshot, at)

@@ -55,10 +55,10 @@ private[source] object SourceMetrics {
     )
     val byCluster = clusters.map(id => s"pendingRecords.$id" -> lags.getOrElse(id, Nil).sum.toString)
     val ages = clusters.map(id => s"snapshotAgeMs.$id" -> responseAgesMs.getOrElse(id, -1L).toString)
-    val eventTimes = clusters.flatMap { id =>
+    val timeLags = clusters.flatMap { id =>
       val (lag, drift) = lagAndDriftMs.getOrElse(id, (ClusterTimes.Unknown, ClusterTimes.Unknown))
       Seq(s"eventTimeLagMs.$id" -> lag.toString, s"eventTimeDriftMs.$id" -> drift.toString)
     }
-    (general ++ byCluster ++ ages ++ eventTimes).asJava
+    (general ++ byCluster ++ ages ++ timeLags).asJava
   }
 }

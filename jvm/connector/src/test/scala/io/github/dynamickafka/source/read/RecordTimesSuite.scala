@@ -21,7 +21,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
   import RecordTimesSuite._
 
-  private def read(now: Long, slices: Slice*): Option[PartitionTimes] = {
+  private def read(now: Long, slices: Slice*): Option[ReportedTimes] = {
     val times = new RangeTimes(of)
     slices.foreach(times.read(_, now))
     times.found.map(_._2)
@@ -30,34 +30,38 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   test("the last record, the greatest time, and the next record if it was fetched") {
     assert(read(100L).isEmpty)
     assert(
-      read(100L, slice(2, 5L -> 70L, 6L -> 60L)).contains(PartitionTimes(TimedOffset(6L, 60L), 70L))
+      read(100L, slice(2, 5L -> 70L, 6L -> 60L)).contains(ReportedTimes(TimedOffset(6L, 60L), 70L))
     )
     val next = Some(TimedOffset(9L, 65L))
     assert(
       read(100L, slice(2, 5L -> 70L, 6L -> 60L), slice(1, 7L -> 61L, 9L -> 65L, 10L -> 99L))
-        .contains(PartitionTimes(TimedOffset(7L, 61L), 70L, next))
+        .contains(ReportedTimes(TimedOffset(7L, 61L), 70L, next))
     )
   }
 
-  test("a time in the future counts as now, and a record without a time as unknown") {
+  test("a time in the future counts as now, and is not the greatest; a record may have no time") {
     assert(
       read(100L, slice(1, 5L -> 500L, 6L -> 900L))
-        .contains(PartitionTimes(TimedOffset(5L, 100L), 100L, Some(TimedOffset(6L, 100L))))
+        .contains(ReportedTimes(TimedOffset(5L, 100L), -1L, Some(TimedOffset(6L, 100L))))
     )
-    assert(read(100L, slice(1, 5L -> -1L)).contains(PartitionTimes(TimedOffset(5L, -1L), -1L)))
+    assert(
+      read(100L, slice(2, 5L -> 500L, 6L -> 70L), slice(1, 7L -> 900L))
+        .contains(ReportedTimes(TimedOffset(7L, 100L), 70L))
+    )
+    assert(read(100L, slice(1, 5L -> -1L)).contains(ReportedTimes(TimedOffset(5L, -1L), -1L)))
   }
 
-  private val times: Gen[PartitionTimes] = for {
+  private val times: Gen[ReportedTimes] = for {
     offset <- Gen.choose(0L, 5L)
     time <- Gen.choose(0L, 5L)
     more <- Gen.choose(0L, 5L)
     next <- Gen.option(Gen.choose(1L, 3L).map(n => TimedOffset(offset + n, n)))
-  } yield PartitionTimes(TimedOffset(offset, time), time + more, next)
+  } yield ReportedTimes(TimedOffset(offset, time), time + more, next)
 
-  private val reports: Gen[List[(ClusterPartition, PartitionTimes)]] =
+  private val reports: Gen[List[(ClusterPartition, ReportedTimes)]] =
     Gen.listOf(Gen.zip(Gen.choose(0, 2).map(p => of.copy(partition = p)), times))
 
-  private def merged(all: Seq[(ClusterPartition, PartitionTimes)]): Map[ClusterPartition, PartitionTimes] = {
+  private def merged(all: Seq[(ClusterPartition, ReportedTimes)]): Map[ClusterPartition, ReportedTimes] = {
     val driver = new RecordTimes
     all.foreach { report =>
       val task = new RecordTimes
@@ -68,8 +72,8 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   }
 
   /** The accumulator of a task with this result. */
-  private def reported(report: (ClusterPartition, PartitionTimes)): RecordTimes = {
-    val (of, PartitionTimes(last, greatest, next)) = report
+  private def reported(report: (ClusterPartition, ReportedTimes)): RecordTimes = {
+    val (of, ReportedTimes(last, greatest, next)) = report
     val range = new RangeTimes(of)
     // Of several records, the first one has the greatest time.
     val records = Seq(last.offset -> greatest, last.offset -> last.time) ++ next.map(n => n.offset -> n.time)
@@ -114,7 +118,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   test("what is known stays the same object until a task has ended") {
     val driver = new RecordTimes
-    driver.merge(reported(of -> PartitionTimes(TimedOffset(5L, 50L), 60L)))
+    driver.merge(reported(of -> ReportedTimes(TimedOffset(5L, 50L), 60L)))
     val before = driver.value
     driver.retain(SortedMap("blue" -> Positions.from(Seq(("t", 0, 6L)))))
     assert(driver.value eq before)
@@ -136,7 +140,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
       isEmpty
     }.collect().forall(identity))
     assert(driver.value == (1 to 4).map(p =>
-      of.copy(partition = p) -> PartitionTimes(TimedOffset(7L, 20L * p), 20L * p)
+      of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p)
     ).toMap)
   }
 }

@@ -84,7 +84,7 @@ class EventTimeMetricsSuite extends SourceTest {
     }
   }
 
-  test("records that no task has seen: their cluster tells how old they are") {
+  test("records that no task has seen: their cluster is asked how old they are") {
     scene { s =>
       val topic = newTopicOn(1, blue)
       val now = System.currentTimeMillis()
@@ -118,7 +118,9 @@ class EventTimeMetricsSuite extends SourceTest {
   private def windows(frame: DataFrame): DataFrame =
     frame.withWatermark("timestamp", "10 seconds").groupBy(window(col("timestamp"), "10 seconds")).count()
 
-  test("a watermark that passes a cluster is told once; not without a watermark, nor if clusters are level") {
+  test(
+    "a watermark that passes a cluster is logged once; not without a watermark, nor if clusters are level"
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
       val level = newTopicOn(1, blue, green)

@@ -140,7 +140,9 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  test("every query of the dashboard and of the alerts matches an exported gauge, and every gauge is on the dashboard") {
+  test(
+    "every query of the dashboard and of the alerts matches an exported gauge, and every gauge is on the dashboard"
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))

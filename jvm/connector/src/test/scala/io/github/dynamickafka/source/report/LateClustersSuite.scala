@@ -59,6 +59,11 @@ class LateClustersSuite extends AnyFunSuite with TimeLimit {
     val late = fresh
     val unsure = times(read = 400000L, first = 401000L, isCertain = false)
     def step(green: ClusterTimes) = Map("blue" -> ahead, "green" -> green)
-    assert(warnings(late, step(unsure), step(behind), step(unsure), step(behind)).map(_.size) == Seq(0, 1, 0, 0))
+    assert(warnings(late, step(unsure), step(behind), step(unsure), step(behind)).map(_.size) == Seq(
+      0,
+      1,
+      0,
+      0
+    ))
   }
 }

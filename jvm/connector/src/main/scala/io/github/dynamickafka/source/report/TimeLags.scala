@@ -9,26 +9,28 @@ import org.apache.kafka.common.TopicPartition
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
-import io.github.dynamickafka.source.read.{ClusterPartition, PartitionTimes, RecordTimes}
+import io.github.dynamickafka.source.read.{ClusterPartition, RecordTimes, ReportedTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
- * The record times of the clusters of a query at its position: those that tasks report and, for unread records that no task has seen,
- * those that clusters tell: asked without waiting, with one request a second and cluster for all of its partitions, and only where the
- * position stays. Costs nothing while nothing changes. Used by the thread of the query only.
+ * The record times of the clusters of a query at its position. Tasks report most of them. If no task has seen the first unread record of
+ * a partition, and the position stays, its cluster is asked: without waiting, in one request per second at most for all partitions of the
+ * cluster. Nothing is computed while nothing changes. Used by the thread of the query only.
  *
  * @param records what the tasks report
  * @param ask requests the first record of each partition that has this time or a later one; None: it cannot be asked now
  */
-private[source] final class EventTimes(
+private[source] final class TimeLags(
     records: RecordTimes,
-    ask: (String, Map[TopicPartition, Long]) => Option[EventTimes.Response],
+    ask: (String, Map[TopicPartition, Long]) => Option[TimeLags.Response],
     clock: Clock
 ) {
-  import EventTimes._
+  import TimeLags._
 
   private var last = Seen(CompositeOffset.empty, SortedMap.empty, Map.empty, Map.empty)
   private var found = Map.empty[String, ClusterTimes]
+  // By cluster, of the reports that it is computed from.
+  private var lastRead = (last.read, Map.empty[String, Long])
   // Of partitions with unread records.
   private var unread = Map.empty[ClusterPartition, Unread]
   private var requests = Map.empty[String, Request]
@@ -83,14 +85,11 @@ private[source] final class EventTimes(
 
   private def timesOf(now: Seen): Map[String, ClusterTimes] = {
     val firsts = unread.groupMap(_._1.cluster) { case (of, u) => first(of, u) }
-    // Of partitions with a position only: others may be those of a cluster that has left.
-    val read = now.read.toSeq.collect {
-      case (of, times) if times.last.time >= 0 => of.cluster -> times.last.time
-    }.groupMapReduce(_._1)(_._2)(math.max)
+    if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
     now.reached.clusters.map { case (id, _) =>
       val ofCluster = firsts.getOrElse(id, Nil)
       id -> ClusterTimes(
-        read.get(id),
+        lastRead._2.get(id),
         isLevel = ofCluster.isEmpty && now.ends.contains(id),
         ofCluster.flatten.map(_.time).minOption,
         ofCluster.flatten.filter(_.isCertain).map(_.time).minOption
@@ -131,7 +130,7 @@ private[source] final class EventTimes(
         val of = ClusterPartition(id, tp.topic, tp.partition)
         val found = answer.timestamp.filter(_ => answer.offset >= 0).map(answer.offset -> _)
         unread = unread.updatedWith(of)(
-          _.map(_.copy(answer = Some(TimeAnswer(question.position, question.from, found))))
+          _.map(_.copy(answer = Some(TimeResponse(question.position, question.from, found))))
         )
       }
     }
@@ -139,10 +138,10 @@ private[source] final class EventTimes(
   }
 }
 
-private[source] object EventTimes {
+private[source] object TimeLags {
   type Response = CompletableFuture[Map[TopicPartition, ListedOffset]]
 
-  def apply(records: RecordTimes, streams: ClusterStreams, clock: Clock): EventTimes = new EventTimes(
+  def apply(records: RecordTimes, streams: ClusterStreams, clock: Clock): TimeLags = new TimeLags(
     records,
     (id, times) =>
       Option.when(streams.ids(id) && !streams.unreachable(id))(streams.timesAhead(id, times)),
@@ -161,19 +160,25 @@ private[source] object EventTimes {
       )
     }
 
+  private def lastRead(read: Map[ClusterPartition, ReportedTimes]): Map[String, Long] =
+    read.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) { case (all, (of, times)) =>
+      all.updated(of.cluster, math.max(times.last.time, all.getOrElse(of.cluster, 0L)))
+    }
+
   private final case class Seen(
       reached: CompositeOffset,
       ends: SortedMap[String, Positions],
-      read: Map[ClusterPartition, PartitionTimes],
+      read: Map[ClusterPartition, ReportedTimes],
       answeredAt: Map[String, Long]
   ) {
 
     /** Whether these are the same objects, as in most triggers of an idle query. */
-    def isSame(other: Seen): Boolean = (reached eq other.reached) && (ends eq other.ends) && (read eq other.read)
+    def isSame(other: Seen): Boolean =
+      (reached eq other.reached) && (ends eq other.ends) && (read eq other.read)
   }
 
   /** @param levelAt when the partition was last read to its end at this position, in milliseconds since the epoch */
-  private final case class Unread(position: Long, levelAt: Option[Long], answer: Option[TimeAnswer])
+  private final case class Unread(position: Long, levelAt: Option[Long], answer: Option[TimeResponse])
 
   private final case class Question(position: Long, from: Long)
 

@@ -18,15 +18,15 @@ import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
 /** Lag and drift in time, and what clusters are asked for them. */
-class EventTimesSuite extends AnyFunSuite with TimeLimit {
+class TimeLagsSuite extends AnyFunSuite with TimeLimit {
 
   private final class Run {
     val clock = new ManualClock
     clock.advanceMs(1000000L)
     val records = new RecordTimes
     var asked = Vector.empty[(String, Map[TopicPartition, Long])]
-    var answers = Map.empty[String, EventTimes.Response]
-    val times = new EventTimes(
+    var answers = Map.empty[String, TimeLags.Response]
+    val times = new TimeLags(
       records,
       (id, times) => {
         asked :+= id -> times
@@ -74,7 +74,7 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
     })
   private def reached(all: (String, Seq[Long])*) = CompositeOffset(at(all: _*))
   private def tp(p: Int) = new TopicPartition("t", p)
-  private def told(all: (Int, ListedOffset)*): EventTimes.Response =
+  private def responds(all: (Int, ListedOffset)*): TimeLags.Response =
     CompletableFuture.completedFuture(all.map { case (p, found) => tp(p) -> found }.toMap)
 
   test("from what tasks report alone: the slowest partition decides, and no cluster is asked") {
@@ -105,12 +105,14 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
     assert(run.lagMs == Map("blue" -> 0L, "green" -> 0L) && run.driftMs == Map("blue" -> 0L, "green" -> 0L))
   }
 
-  test("what is not known is -1, and absent from the minimum, until a task or the cluster tells it") {
+  test(
+    "what is not known is -1, and absent from the minimum, until a task has read it or the cluster responds"
+  ) {
     val run = new Run
     run.read("blue", 0, last = 9L, time = 990000L, next = Some(991000L))
     val start = reached("blue" -> Seq(10L), "green" -> Seq(0L, 0L), "new" -> Seq(3L))
     val ends = at("blue" -> Seq(20L), "green" -> Seq(5L, 5L))
-    run.answers += "green" -> told(0 -> ListedOffset(0L, None, Some(300000L)), 1 -> ListedOffset(-1L))
+    run.answers += "green" -> responds(0 -> ListedOffset(0L, None, Some(300000L)), 1 -> ListedOffset(-1L))
     run.update(start, ends)
     assert(run.lagMs == Map("blue" -> 9000L, "green" -> -1L, "new" -> -1L))
     assert(run.driftMs == Map("blue" -> 0L, "green" -> -1L, "new" -> -1L))
@@ -128,7 +130,7 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
       Seq(0, 1).foreach(p => run.read("blue", p, last = 10 * n - 1, time = 900000L + n))
       run.update(reached("blue" -> Seq(10 * n, 10 * n)), at("blue" -> Seq(1000L, 1000L)))
     }
-    run.answers += "blue" -> told(0 -> ListedOffset(10L, None, Some(900500L)))
+    run.answers += "blue" -> responds(0 -> ListedOffset(10L, None, Some(900500L)))
     (1L to 20L).foreach { n =>
       batch(n)
       run.clock.advanceMs(100L)
@@ -161,7 +163,7 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
     val ends = at("blue" -> Seq(12L))
     run.update(start, ends)
     assert(run.lagMs == Map("blue" -> 200L) && run.asked.isEmpty, "not since the last record that was read")
-    run.answers += "blue" -> told(0 -> ListedOffset(11L, None, Some(1000100L)))
+    run.answers += "blue" -> responds(0 -> ListedOffset(11L, None, Some(1000100L)))
     run.clock.advanceMs(1000L)
     run.update(start, ends)
     assert(run.asked == Seq("blue" -> Map(tp(0) -> 500001L)))
@@ -176,7 +178,7 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
     run.update(start, ends)
     run.update(start, ends)
     assert(run.lagMs == Map("blue" -> -1L) && run.asked.size == 1)
-    run.answers += "blue" -> told(0 -> ListedOffset(0L, None, Some(999000L)))
+    run.answers += "blue" -> responds(0 -> ListedOffset(0L, None, Some(999000L)))
     run.clock.advanceMs(1500L)
     run.update(start, ends)
     run.update(start, ends)
@@ -186,7 +188,7 @@ class EventTimesSuite extends AnyFunSuite with TimeLimit {
   test("records after a stopping offset or a drain target are not unread") {
     def span(end: Long) = Span("blue", "t", 0, 5L, end, enters = false)
     val latest = at("blue" -> Seq(9L, 9L), "green" -> Seq(3L))
-    assert(EventTimes.ends(latest, Seq(span(9L))) eq latest)
-    assert(EventTimes.ends(latest, Seq(span(7L))) == at("blue" -> Seq(7L, 9L), "green" -> Seq(3L)))
+    assert(TimeLags.ends(latest, Seq(span(9L))) eq latest)
+    assert(TimeLags.ends(latest, Seq(span(7L))) == at("blue" -> Seq(7L, 9L), "green" -> Seq(3L)))
   }
 }
