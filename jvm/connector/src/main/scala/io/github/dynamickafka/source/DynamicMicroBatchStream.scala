@@ -23,8 +23,14 @@ import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.Decoding
-import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
+import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.report.{
+  Lags,
+  OffsetChangeText,
+  QueryReporter,
+  RecordCounts,
+  SourceMetrics
+}
 import io.github.dynamickafka.source.trigger.{
   Aligner,
   DeferredRanges,
@@ -53,7 +59,8 @@ private[source] final class DynamicMicroBatchStream(
     batchPlanner: BatchPlanner,
     reporter: QueryReporter,
     clock: Clock,
-    decoding: Option[Decoding] = None
+    decoding: Option[Decoding] = None,
+    recordTimes: Option[RecordTimes] = None
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream
@@ -124,7 +131,7 @@ private[source] final class DynamicMicroBatchStream(
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
-    new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)))
+    new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)), recordTimes)
   }
 
   override def deserializeOffset(json: String): Offset = offsets(json)
@@ -150,16 +157,22 @@ private[source] final class DynamicMicroBatchStream(
       feed.ageMs,
       feed.failures,
       reporter.commitCounts,
-      deferred.records(at),
-      lost.total,
+      counts(at),
       streams.times.ages,
-      decoding.fold(0L)(_.counts.errors.sum),
-      decoding.fold(0L)(_.counts.dropped.sum),
-      decoding.fold(0L)(_.counts.deadLetters.sum)
+      reporter.lagAndDriftMs
     )
   }
 
-  private def finished(end: CompositeOffset): Unit = reporter.finished(end, deferred.reached(end))
+  private def finished(end: CompositeOffset): Unit =
+    reporter.finished(end, deferred.reached(end), counts(end))
+
+  private def counts(at: CompositeOffset): RecordCounts = RecordCounts(
+    deferred.records(at),
+    lost.total,
+    decoding.fold(0L)(_.counts.errors.sum),
+    decoding.fold(0L)(_.counts.dropped.sum),
+    decoding.fold(0L)(_.counts.deadLetters.sum)
+  )
 
   /** Called by other threads than that of the query, perhaps when a later batch runs. */
   override def datasets(end: Offset): Seq[TopicDataset] = {
