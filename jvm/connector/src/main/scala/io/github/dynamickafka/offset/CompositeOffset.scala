@@ -102,7 +102,7 @@ private[dynamickafka] final case class CompositeOffset(
 
   /** Without leader epochs: an election changes no position, so it starts no batch. */
   private def hasNamesOf(other: CompositeOffset): Boolean =
-    identities.forall { case (id, of) => of.hasNamesOf(other.identity(id)) }
+    identities.forall { case (id, identity) => identity.hasNamesOf(other.identity(id)) }
 
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
@@ -169,20 +169,20 @@ private[dynamickafka] final case class Retained(
     topics: SortedMap[String, RetainedTopic],
     drained: Set[String] = Set.empty
 ) {
-  def positions: Positions = Positions(topics.map { case (topic, of) => topic -> of.offsets })
+  def positions: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.offsets })
 
   /** The leader epochs of these positions. */
-  def epochs: Positions = Positions(topics.map { case (topic, of) => topic -> of.epochs })
+  def epochs: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.epochs })
 
   def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
 
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
-    copy(topics = topics.map { case (topic, of) => topic -> f(topic, of) }.filter(_._2.offsets.nonEmpty))
+    copy(topics = topics.map { case (topic, kept) => topic -> f(topic, kept) }.filter(_._2.offsets.nonEmpty))
 
   /** With the positions of `that`, whose time and topic id apply where both have a topic. */
   def ++(that: Retained): Retained = Retained(
-    that.topics.foldLeft(topics) { case (all, (topic, of)) =>
-      all.updated(topic, all.get(topic).fold(of)(_ ++ of))
+    that.topics.foldLeft(topics) { case (all, (topic, kept)) =>
+      all.updated(topic, all.get(topic).fold(kept)(_ ++ kept))
     },
     drained ++ that.drained
   )
@@ -220,7 +220,7 @@ private[dynamickafka] final case class RetainedTopic(
 ) {
 
   def only(keep: Int => Boolean): RetainedTopic =
-    copy(offsets = offsets.filter(of => keep(of._1)), epochs = epochs.filter(of => keep(of._1)))
+    copy(offsets = offsets.filter(entry => keep(entry._1)), epochs = epochs.filter(entry => keep(entry._1)))
 
   /**
    * With later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a

@@ -31,14 +31,14 @@ private[offset] final class ReachableCluster(
   private val kept = start.retained.get(id)
   private val replaced = NextOffset.replaced(id, start, view)
 
-  private val returning = work.returning ++ Positions(continued.map { case (topic, of) =>
-    topic -> of.offsets
+  private val returning = work.returning ++ Positions(continued.map { case (topic, positions) =>
+    topic -> positions.offsets
   })
   private val positions = work.staying ++ returning
 
   /** The leader epochs of the known positions. Retained positions of a former topic can have the same names. */
   private val epochs = kept.fold(identity.epochs)(_.epochs ++ identity.epochs) ++
-    Positions(continued.map { case (topic, of) => topic -> of.epochs })
+    Positions(continued.map { case (topic, positions) => topic -> positions.epochs })
   private val gone = positions.topics.intersect(view.missing)
   private val halfAnswered = view.unanswered.keySet.map(_._1)
 
@@ -243,7 +243,9 @@ private[offset] object RenamedTopics {
         former.toSeq.flatMap { case (other, kept) =>
           kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _)
         }
-          .filterNot { case (_, of) => ClusterIdentity.differ(of.id, found.topicIds.get(topic)) }
+          .filterNot { case (_, positions) =>
+            ClusterIdentity.differ(positions.id, found.topicIds.get(topic))
+          }
           .maxByOption(_._2.since)
       }
     case _ => Nil

@@ -28,14 +28,14 @@ private[metadata] object DocumentParts {
     val found = new ju.LinkedHashMap[String, ju.Collection[Integer]]
     node.items("topic").foreach { case (topic, numbers) =>
       if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is not a valid topic name: ${Names.TopicRule}")
-      val of = new ju.LinkedHashSet[Integer]
+      val distinct = new ju.LinkedHashSet[Integer]
       numbers.elements.foreach { element =>
         val number = element.scalar.toIntOption.filter(_ >= 0)
           .getOrElse(element.fail("must be a partition number of at least 0"))
-        if (!of.add(number)) element.fail(s"partition $number is duplicate")
+        if (!distinct.add(number)) element.fail(s"partition $number is duplicate")
       }
-      if (of.isEmpty) numbers.fail("must contain at least one partition")
-      found.put(topic, of)
+      if (distinct.isEmpty) numbers.fail("must contain at least one partition")
+      found.put(topic, distinct)
     }
     if (found.isEmpty) node.fail("must contain partitions of at least one topic")
     found

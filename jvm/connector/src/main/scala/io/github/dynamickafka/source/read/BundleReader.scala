@@ -42,8 +42,8 @@ private[source] final class BundleReader(
 
   private val rows: Map[TopicPartition, RecordRows] =
     bundle.ranges.map { case StreamRange(stream, range) =>
-      val of = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
-      new TopicPartition(range.topic, range.partition) -> of
+      val rows = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
+      new TopicPartition(range.topic, range.partition) -> rows
     }.toMap
 
   private val times: Map[TopicPartition, RangeTimes] =
