@@ -112,6 +112,7 @@ def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
     retained = retained_of_version_1 if version == 1 else retained_since_version_2
     found: dict[str, Any] = {
         "version": version,
+        "history": dict(offset.history),
         "clusters": by_cluster(offset.clusters),
         "entered": by_cluster(offset.entered),
         "retained": {

@@ -68,7 +68,12 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
   }
 
   private def historyOf(history: StreamHistory, clusters: String*) =
-    Resolution.resolve(Subscription.Ids(Seq("a")), false, archived(history, clusters: _*), _ => true).histories("a")
+    Resolution.resolve(
+      Subscription.Ids(Seq("a")),
+      false,
+      archived(history, clusters: _*),
+      _ => true
+    ).histories("a")
 
   test("a history belongs to the cluster of the metadata, or to the only cluster of the stream") {
     val plain = new StreamHistory("parquet", "/archive")
@@ -87,10 +92,17 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
       assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID" && !e.getMessage.contains("hunter2"))
       e.getMessage
     }
-    assert(refusal(null, "/archive").contains("stream 'a', key 'history', key 'format': it is missing or blank"))
+    assert(refusal(
+      null,
+      "/archive"
+    ).contains("stream 'a', key 'history', key 'format': it is missing or blank"))
     assert(refusal("json", " ").contains("key 'path': it is missing or blank"))
     Seq("fs.s3a.access.key", "fs.azure.x", "myPassword", "apiToken").foreach { name =>
-      assert(refusal("json", "/archive", option = name).contains(s"key 'options': '$name' is or may be a secret"))
+      assert(refusal(
+        "json",
+        "/archive",
+        option = name
+      ).contains(s"key 'options': '$name' is or may be a secret"))
     }
     assert(refusal("json", "ftp://me:hunter2@host/archive").contains("key 'path': the part before '@'"))
     assert(refusal("json", "/archive", cluster = "no id").contains("key 'cluster'"))
