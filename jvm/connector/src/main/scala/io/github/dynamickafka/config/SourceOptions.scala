@@ -145,5 +145,6 @@ private[dynamickafka] final case class LimitOptions(
     minOffsetsPerTrigger: Option[Long],
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
-    maxRecordsPerPartition: Option[Long]
+    maxRecordsPerPartition: Option[Long],
+    historyFilesPerTrigger: Int = 100
 )

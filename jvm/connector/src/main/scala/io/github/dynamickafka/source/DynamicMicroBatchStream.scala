@@ -20,6 +20,7 @@ import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.Decoding
@@ -66,14 +67,17 @@ private[source] final class DynamicMicroBatchStream(
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
     new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
-  private val startOffset = new StartOffset(options, snapshots, checkpoint)
+  private val layout = decoding.map(_.layout)
+  private val histories = new HistoryBatches(options, layout, checkpoint)
+  private val startOffset =
+    new StartOffset(options, feed, snapshots, checkpoint, new HistoryListing(layout)(_))
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
   private val logged = new LoggedOffsets
   private val batches = new PlannedBatches(checkpoint, logged, deferred, lost)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
-    new BatchPartitions(batches, replay, batchPlanner, streams, checkpoint, reporter)
+    new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
   private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
@@ -96,9 +100,14 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     logged.starts(start)
+    histories.next(start).fold(ofKafka(start, limit))(logged.next(start, _))
+  }
+
+  private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
     deferred.committed(start)
     val reached = deferred.reached(start)
     val snapshot = snapshots.next(reached)
+    histories.logIgnored(snapshot.topology)
     val knownBefore = latestOffsets.update(snapshot)
     reporter.triggered(reached, snapshot, latestOffsets.current)
     snapshots.judgeUnanswered(snapshot)
@@ -152,7 +161,8 @@ private[source] final class DynamicMicroBatchStream(
       streams.times.ages,
       decoding.fold(0L)(_.counts.errors.sum),
       decoding.fold(0L)(_.counts.dropped.sum),
-      decoding.fold(0L)(_.counts.deadLetters.sum)
+      decoding.fold(0L)(_.counts.deadLetters.sum),
+      Try(histories.pending(at)).getOrElse(0L)
     )
   }
 

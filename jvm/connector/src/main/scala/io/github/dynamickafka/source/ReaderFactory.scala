@@ -7,6 +7,8 @@ import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   Decoding,
+  HistoryPartition,
+  HistoryReader,
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
@@ -16,7 +18,7 @@ import io.github.dynamickafka.source.read.{
 }
 
 /**
- * Creates the readers, on executors, for the partitions of a [[BatchPlanner]].
+ * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
  *
  * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
  */
@@ -26,6 +28,7 @@ private[source] final class ReaderFactory(decoding: Option[Decoding]) extends Pa
     partition match {
       case bundle: RangeBundle =>
         new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder)
+      case history: HistoryPartition => new HistoryReader(history, decoder)
       case task: SharedTask =>
         new SharedTaskReader(task, ConsumerPool.shared, ReadAhead.shared, SharedTaskReader.threads, decoder)
       case other =>

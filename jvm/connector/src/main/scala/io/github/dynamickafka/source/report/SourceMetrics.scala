@@ -22,6 +22,7 @@ private[source] object SourceMetrics {
    * @param decodeErrors records since the start of the query of which a key or value could not be decoded
    * @param droppedRecords those of them that yielded no row, without dead letters
    * @param deadLetterRecords those of them that are dead letters
+   * @param pendingHistoryFiles files of histories that are not read
    */
   def apply(
       consumed: CompositeOffset,
@@ -36,7 +37,8 @@ private[source] object SourceMetrics {
       responseAgesMs: Map[String, Long] = Map.empty,
       decodeErrors: Long = 0L,
       droppedRecords: Long = 0L,
-      deadLetterRecords: Long = 0L
+      deadLetterRecords: Long = 0L,
+      pendingHistoryFiles: Long = 0L
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -48,6 +50,7 @@ private[source] object SourceMetrics {
       "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
       "drainingClusters" -> consumed.draining.size.toString,
       "unreachableClusters" -> unreachable.size.toString,
+      "pendingHistoryFiles" -> pendingHistoryFiles.toString,
       "deferredRecords" -> deferredRecords.toString,
       "lostRecords" -> lostRecords.toString,
       "decodeErrors" -> decodeErrors.toString,
