@@ -30,14 +30,21 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
   /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID`, `INVALID_SCHEMA` */
   def apply(topology: Topology): HistoryPlan = {
     val found = topology.histories.map { case (stream, history) => stream -> list(stream, history, topology) }
-    val plan = HistoryPlan(found.map { case (stream, (table, _)) => stream -> table }, HandOver.of(found.values.flatMap(_._2)))
+    val plan = HistoryPlan(
+      found.map { case (stream, (table, _)) => stream -> table },
+      HandOver.of(found.values.flatMap(_._2))
+    )
     found.foreach { case (stream, (table, _)) =>
       log.info("The history of stream '{}' has {} files at '{}'", stream, table.files.size, table.path)
     }
     plan
   }
 
-  private def list(stream: String, history: TopologyHistory, topology: Topology): (HistoryTable, Seq[HistoryEnd]) = {
+  private def list(
+      stream: String,
+      history: TopologyHistory,
+      topology: Topology
+  ): (HistoryTable, Seq[HistoryEnd]) = {
     val source = new HistorySource(stream, history.format, history.path, layout)
     val _ = source.format
     reading(source) {
@@ -73,7 +80,10 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
     val path = new Path(history.path)
     val status =
       try path.getFileSystem(SessionConfiguration.of(session)).getFileStatus(path)
-      catch { case e: FileNotFoundException => throw Errors.metadataInvalid(source.where, "the path does not exist", e) }
+      catch {
+        case e: FileNotFoundException =>
+          throw Errors.metadataInvalid(source.where, "the path does not exist", e)
+      }
     def isSet(name: String) = history.options.keys.exists(_.equalsIgnoreCase(name))
     // Columns in the names of folders, also for single files.
     val base = Option.when(status.isDirectory && !isSet("basePath"))("basePath" -> status.getPath.toString)
@@ -103,7 +113,8 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
 
     private def find(column: MetadataColumn) = source.recordColumn(column, columns, schema)
     def has(column: MetadataColumn): Boolean = find(column).isDefined
-    private def named(column: MetadataColumn): Option[Column] = find(column).map(n => col(s"`${n.replace("`", "``")}`"))
+    private def named(column: MetadataColumn): Option[Column] =
+      find(column).map(n => col(s"`${n.replace("`", "``")}`"))
 
     private val time: Column = named(Timestamp).fold(
       throw Errors.invalidSchema(s"${source.where}: the files have no column 'timestamp'")
@@ -127,7 +138,8 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       for (row <- found; name <- Seq("least", "greatest"); other = row.getAs[String](name) if other != stream)
         throw Errors.metadataInvalid(source.where, s"rows belong to stream '$other' by their column 'stream'")
       found.toSeq.map { row =>
-        def number[A](name: String): Option[A] = Option.when(!row.isNullAt(row.fieldIndex(name)))(row.getAs[A](name))
+        def number[A](name: String): Option[A] =
+          Option.when(!row.isNullAt(row.fieldIndex(name)))(row.getAs[A](name))
         HistoryEnd(
           row.getAs[String]("cluster"),
           row.getAs[String]("topic"),
@@ -142,7 +154,9 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
     def files(frame: DataFrame): Vector[String] =
       frame.groupBy(frame.metadataColumn("_metadata").getField("file_path").as("file"))
         .agg(max(time).as("time")).collect().toVector
-        .map(row => (row.getAs[Long]("time"), new Path(new URI(row.getAs[String]("file"))).toString)).sorted.map(_._2)
+        .map(row =>
+          (row.getAs[Long]("time"), new Path(new URI(row.getAs[String]("file"))).toString)
+        ).sorted.map(_._2)
   }
 
   /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for any error of Spark */
@@ -150,6 +164,8 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
     try body
     catch {
       case e: DynamicKafkaError => throw e
+      // The query is stopped.
+      case e: SparkThrowable if e.getCondition == "SPARK_JOB_CANCELLED" => throw e
       case NonFatal(e) =>
         val reason = e match {
           case known: AnalysisException => known.getMessage.linesIterator.next()
