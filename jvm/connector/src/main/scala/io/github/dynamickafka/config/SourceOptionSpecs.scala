@@ -242,6 +242,33 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "With `minOffsetsPerTrigger`: the maximum time to wait for this number of records."
   )
 
+  val Alignment: OptionSpec[Boolean] = OptionSpec(
+    "alignment",
+    oneOf("none" -> false, "timestamp" -> true),
+    Some(false),
+    "`none`",
+    "`timestamp`: the clusters of a streaming query advance together in record time, so that a watermark drops no records of " +
+      "a cluster that lags behind the others. A batch reads only records whose time is less than that of the oldest " +
+      "cluster with unread records, plus `alignmentMaxDrift`."
+  )
+
+  val AlignmentMaxDrift: OptionSpec[Long] = OptionSpec(
+    "alignmentMaxDrift",
+    duration(min = 1),
+    None,
+    "required with `alignment=timestamp`",
+    "How far a cluster may be read ahead of the oldest one, in record time. At most the delay of the watermark."
+  )
+
+  val AlignmentIdleTimeout: OptionSpec[Long] = OptionSpec(
+    "alignmentIdleTimeout",
+    duration(min = 0),
+    Some(30000L),
+    "`30s`",
+    "With `alignment=timestamp`: how long the other clusters wait for a cluster that has no unread records, or that does not " +
+      "respond."
+  )
+
   val MinPartitions: OptionSpec[Int] = OptionSpec(
     "minPartitions",
     int(min = 1),
@@ -337,6 +364,9 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     MaxOffsetsPerTrigger,
     MinOffsetsPerTrigger,
     MaxTriggerDelay,
+    Alignment,
+    AlignmentMaxDrift,
+    AlignmentIdleTimeout,
     MinPartitions,
     MaxRecordsPerPartition,
     IncludeHeaders,

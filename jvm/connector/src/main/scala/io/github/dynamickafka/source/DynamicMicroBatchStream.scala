@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
+import io.github.dynamickafka.offset.alignment.ReadTimes
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
@@ -25,6 +26,7 @@ import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.Decoding
 import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
 import io.github.dynamickafka.source.trigger.{
+  Aligner,
   DeferredRanges,
   KnownLatestOffsets,
   Limits,
@@ -70,7 +72,8 @@ private[source] final class DynamicMicroBatchStream(
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
   private val logged = new LoggedOffsets
-  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost)
+  private val aligner = new Aligner(options.alignment, streams, ReadTimes.none, clock)
+  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(batches, replay, batchPlanner, streams, checkpoint, reporter)

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CompletionException, TimeUnit, TimeoutException}
 
 import scala.collection.immutable.SortedMap
 
@@ -154,6 +154,24 @@ private[source] final class ClusterAdmin(
           ))
         }
       }
+    }
+  }
+
+  /**
+   * The first record of each of these times or later. A partition that does not exist, or does not respond in time, is absent;
+   * fails if none responds.
+   */
+  def times(asked: Map[TopicPartition, Long]): CompletableFuture[Map[TopicPartition, ListedOffset]] = {
+    val specs = asked.map { case (tp, ms) => tp -> OffsetSpec.forTimestamp(ms) }
+    val late: Option[ListedOffset] = None
+    val answers = client.offsets(specs, config.isolation).map { case (tp, answer) =>
+      tp -> answer.thenApply[Option[ListedOffset]](Some(_))
+        .completeOnTimeout(late, config.attemptMs, TimeUnit.MILLISECONDS)
+    }
+    allPresent(answers).thenApply[Map[TopicPartition, ListedOffset]] { found =>
+      if (found.nonEmpty && found.valuesIterator.forall(_.isEmpty))
+        throw new CompletionException(new TimeoutException(s"no response within ${config.attemptMs} ms"))
+      found.collect { case (tp, Some(listed)) => tp -> listed }
     }
   }
 

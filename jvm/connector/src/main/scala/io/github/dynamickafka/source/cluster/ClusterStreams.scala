@@ -12,6 +12,7 @@ import java.util.concurrent.{
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
@@ -222,6 +223,18 @@ private[source] final class ClusterStreams(
       ids: Set[String],
       superseded: Set[String] => Boolean
   ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
+
+  /** The first records of these times or later, by cluster; None for one that does not respond. Waits for all of them. */
+  def timesNow(asked: Map[String, Map[TopicPartition, Long]]): Map[String, Option[ClusterStream.Times]] =
+    gather(Outage.Request.Times, asked.keySet, _ => false)(stream =>
+      stream.times(asked(stream.id), nonBlockingThreads)
+    ).getOrElse(Map.empty)
+
+  /** Same of one cluster, without waiting. A failure changes nothing. */
+  def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
+    val stream = streams(id)
+    limited(stream)(stream.times(asked, nonBlockingThreads))
+  }
 
   /** Whether clusters are asked ahead of the triggers. */
   def asksAhead: Boolean = maxAgeMs > 0
