@@ -40,6 +40,12 @@ def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Pa
         assert stream["rows"] == orders.expected
         assert stream["metrics"]["kafkaClustersCount"] == "2"
         assert stream["metrics"]["pendingRecords"] == "0"
+        for cluster in ("blue", "green"):
+            assert stream["metrics"][f"eventTimeLagMs.{cluster}"] == "0"
+            assert stream["metrics"][f"eventTimeDriftMs.{cluster}"] == "0"
+    # The first batch is limited.
+    first = seen["stream"]["first"]
+    assert max(int(first[f"eventTimeLagMs.{cluster}"]) for cluster in ("blue", "green")) > 0
 
 
 def test_the_whole_write_path(

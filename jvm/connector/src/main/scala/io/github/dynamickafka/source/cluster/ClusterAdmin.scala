@@ -149,7 +149,9 @@ private[source] final class ClusterAdmin(
       then2(readable, log) { (readable, log) =>
         listed.ends ++ beyond.map { case (tp, at) =>
           val end = readable.getOrElse(tp, listed.ends(tp))
-          tp -> log.get(tp).filter(of => end.offset < at && of.offset >= at).fold(end)(_.copy(offset = at))
+          tp -> log.get(tp).filter(logEnd => end.offset < at && logEnd.offset >= at).fold(end)(_.copy(offset =
+            at
+          ))
         }
       }
     }
@@ -176,8 +178,9 @@ private[source] final class ClusterAdmin(
   }
 
   private def positions(offsets: Offsets, keep: TopicPartition => Boolean): Positions =
-    Positions(offsets.toSeq.filter { case (tp, _) => keep(tp) }.groupBy(_._1.topic).map { case (topic, of) =>
-      topic -> SortedMap.from(of.map { case (tp, offset) => tp.partition -> offset })
+    Positions(offsets.toSeq.filter { case (tp, _) => keep(tp) }.groupBy(_._1.topic).map {
+      case (topic, entries) =>
+        topic -> SortedMap.from(entries.map { case (tp, offset) => tp.partition -> offset })
     })
 
   /** Commits offsets to a consumer group. Partitions that do not exist are omitted. */

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
-import io.github.dynamickafka.source.ahead.{Agents, Answer, Calm, ResponseTimes}
+import io.github.dynamickafka.source.ahead.{Agents, Answer, IdleTriggers, ResponseTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -45,8 +45,8 @@ private[source] final class ClusterStreams(
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
-  private val calm = new Calm[Map[String, ClusterQuestion], Map[String, ClusterView]](
-    () => if (outages.ids.isEmpty) agents.calmUntil else Long.MinValue,
+  private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
+    () => if (outages.ids.isEmpty) agents.unchangedUntil else Long.MinValue,
     clock
   )
   private var loggedLate = Set.empty[String]
@@ -95,10 +95,10 @@ private[source] final class ClusterStreams(
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] = {
     times.begin()
-    calm.answers(questions).orElse {
+    idleTriggers.answers(questions).orElse {
       outages.retainOffsets(questions.keySet)
       val views = askAll(questions, superseded)
-      views.foreach(calm.asked(questions, _))
+      views.foreach(idleTriggers.asked(questions, _))
       views
     }
   }
