@@ -90,6 +90,15 @@ def test_positions_with_lag(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     ]
 
 
+def test_files_of_a_history_that_are_read(checkpoint: Path) -> None:
+    offset = '{"version":4,"clusters":{"blue":{"t":{"0":7}}},"history":{"orders":250}}'
+    log(checkpoint, 7, offset)
+    lines = run(checkpoint, "--no-lag").stdout.splitlines()
+    assert "stream orders: 250 files of the history are read, and Kafka follows on the last one" in lines
+    (source,) = json.loads(run(checkpoint, "--no-lag", "--json").stdout)["sources"]
+    assert source["history_files"] == {"orders": 250}
+
+
 def test_json(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     brokers["red:9092"] = Ends({("golden-old", 0): 2})
     result = run(checkpoint, "--json", "--timeout", "2.5")
@@ -205,7 +214,7 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":4,"clusters":{}}', "composite offset of version 4, but this release supports versions up to"),
+        ('{"version":5,"clusters":{}}', "composite offset of version 5, but this release supports versions up to"),
         ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
         ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),

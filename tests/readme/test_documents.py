@@ -106,6 +106,16 @@ def test_the_upserts_of_changes_are_those_of_the_example_which_is_tested() -> No
     assert any(text.endswith(code) for text in found)
 
 
+def test_the_query_that_makes_a_history_is_that_of_the_example_which_is_tested() -> None:
+    example = (docs.ROOT / "examples" / "history.py").read_text()
+    _, begin, rest = example.partition("# The code of docs/history.md begins.\n")
+    code, end, _ = rest.partition("\n\n\n# The code of docs/history.md ends.")
+    assert begin
+    assert end
+    found = [block.text.rstrip() for block in docs.blocks("python") if block.document == "docs/history.md"]
+    assert any(text.endswith(code) for text in found)
+
+
 def test_every_error_is_documented_and_no_other() -> None:
     conditions = json.loads((FORMATS / "resources/error/dynamic-kafka-error-conditions.json").read_text())
     text = (docs.ROOT / "docs" / "errors.md").read_text()

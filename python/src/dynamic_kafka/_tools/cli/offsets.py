@@ -28,6 +28,7 @@ class _Source:
     number: int
     positions: list[Position]
     unknown: dict[str, str]
+    history: dict[str, int]
 
 
 @click.command()
@@ -74,12 +75,14 @@ def _sources(checkpoint: Path, batch: LoggedBatch, timeout: float | None) -> lis
 
 
 def _source(checkpoint: Path, number: int, text: str, timeout: float | None) -> _Source:
-    positions = positions_of(composite.read(text))
+    offset = composite.read(text)
+    positions = positions_of(offset)
     if timeout is None:
-        return _Source(number, positions, {})
+        return _Source(number, positions, {}, offset.history)
     ends = ends_of(positions, remembered_clusters(checkpoint, number), timeout)
     known = [p.with_end(ends.get(p.cluster, Ends()).by_partition.get((p.topic, p.partition))) for p in positions]
-    return _Source(number, known, {id: answer.missing for id, answer in ends.items() if answer.missing})
+    unknown = {id: answer.missing for id, answer in ends.items() if answer.missing}
+    return _Source(number, known, unknown, offset.history)
 
 
 def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
@@ -93,6 +96,7 @@ def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
                 "positions": [position.to_json() for position in source.positions],
                 "lag_unknown": source.unknown,
             }
+            | ({"history_files": source.history} if source.history else {})
             for source in sources
         ],
     }
@@ -100,6 +104,8 @@ def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
 
 def _print(source: _Source) -> None:
     click.echo(f"\nsource {source.number}\n")
+    for stream, files in source.history.items():
+        click.echo(f"stream {stream}: {files} files of the history are read, and Kafka follows on the last one")
     rows = [(p.cluster, p.topic, p.partition, p.position, p.end, p.lag, _state(p)) for p in source.positions]
     print_table(_COLUMNS, rows, right=_NUMBERS)
     reading = [p.lag for p in source.positions if p.since_ms is None]

@@ -286,6 +286,15 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "The maximum number of records of one task. Larger offset ranges are split."
   )
 
+  val HistoryFilesPerTrigger: OptionSpec[Int] = OptionSpec(
+    "historyFilesPerTrigger",
+    int(min = 1),
+    Some(100),
+    "`100`",
+    "The maximum number of files of the `history` of streams in a batch, over all streams. A new query reads these files " +
+      "before Kafka. Batch reads do not read them."
+  )
+
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
     "includeHeaders",
     boolean,
@@ -369,6 +378,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     AlignmentIdleTimeout,
     MinPartitions,
     MaxRecordsPerPartition,
+    HistoryFilesPerTrigger,
     IncludeHeaders,
     ClientIdPrefix,
     GroupIdPrefix,

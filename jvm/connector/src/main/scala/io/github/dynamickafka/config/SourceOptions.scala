@@ -146,7 +146,8 @@ private[dynamickafka] final case class LimitOptions(
     minOffsetsPerTrigger: Option[Long],
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
-    maxRecordsPerPartition: Option[Long]
+    maxRecordsPerPartition: Option[Long],
+    historyFilesPerTrigger: Int = 100
 )
 
 /**

@@ -118,7 +118,8 @@ private[dynamickafka] object SourceOptionsParser {
       minOffsetsPerTrigger = least,
       maxTriggerDelayMs = raw.get(MaxTriggerDelay),
       minPartitions = raw.find(MinPartitions),
-      maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
+      maxRecordsPerPartition = raw.find(MaxRecordsPerPartition),
+      historyFilesPerTrigger = raw.get(HistoryFilesPerTrigger)
     )
   }
 

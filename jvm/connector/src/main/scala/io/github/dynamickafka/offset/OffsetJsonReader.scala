@@ -17,7 +17,8 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
 
   private val sections =
     Set("version", "clusters", "entered", "retained", "draining", "ends") ++
-      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier")
+      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier") ++
+      Option.when(version > 3)("history")
 
   def read(root: JsonNode): CompositeOffset = {
     fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
@@ -38,7 +39,8 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
         id -> identity(entry, where, of(clusters), of(entered))
       },
       earlier = Option.when(root.has("earlier"))(array(root.get("earlier"), "earlier"))
-        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) })
+        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) }),
+      history = section(root, "history")(number)
     )
   }
 

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import com.fasterxml.jackson.core.JsonGenerator
 
 /**
- * Writes composite offsets of versions 2 and 3. The order of sections is part of the format, because packed offsets have their
+ * Writes composite offsets of versions 2 to 4. The order of sections is part of the format, because packed offsets have their
  * numbers in this order.
  */
 private[offset] object OffsetJsonWriter {
@@ -54,6 +54,7 @@ private[offset] object OffsetJsonWriter {
       offset.earlier.foreach(earlier(json, _, numbers))
       json.writeEndArray()
     }
+    optional("history", offset.history)(json.writeNumber(_))
     json.writeEndObject()
   }
 

@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * What a trigger reads of a cluster that has responded. Pure.
@@ -163,7 +163,11 @@ private[offset] final class ReachableCluster(
       case Some(asked) if asked < first || asked > end =>
         (
           span(topic, partition, first, enters = true),
-          Some(Loss.OutOfRange(id, topic, partition, asked, first, end))
+          Some(work.entering.get(topic) match {
+            case Some(after: OffsetsPolicy.After) if after.offsets.contains(partition) =>
+              Loss.AfterHistory(id, topic, partition, asked, first, end)
+            case _ => Loss.OutOfRange(id, topic, partition, asked, first, end)
+          })
         )
       case asked => (span(topic, partition, asked.getOrElse(first), enters = true), None)
     }

@@ -17,13 +17,14 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
-import io.github.dynamickafka.offset.alignment.ReadTimes
+import io.github.dynamickafka.offset.alignment.{ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.read.{ClusterPartition, Decoding, RecordTimes}
 import io.github.dynamickafka.source.report.{
   Lags,
   OffsetChangeText,
@@ -75,15 +76,23 @@ private[source] final class DynamicMicroBatchStream(
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
     new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
-  private val startOffset = new StartOffset(options, snapshots, checkpoint)
+  private val layout = decoding.map(_.layout)
+  private val histories = new HistoryBatches(options, layout, checkpoint)
+  private val startOffset =
+    new StartOffset(options, feed, snapshots, checkpoint, new HistoryListing(layout)(_))
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
   private val logged = new LoggedOffsets
-  private val aligner = new Aligner(options.alignment, streams, ReadTimes.none, clock)
+  private val aligner = new Aligner(
+    options.alignment,
+    streams,
+    DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
+    clock
+  )
   private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
-    new BatchPartitions(batches, replay, batchPlanner, streams, checkpoint, reporter)
+    new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
   private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
@@ -106,9 +115,14 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     logged.starts(start)
+    histories.next(start).fold(ofKafka(start, limit))(logged.next(start, _))
+  }
+
+  private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
     deferred.committed(start)
     val reached = deferred.reached(start)
     val snapshot = snapshots.next(reached)
+    histories.logIgnored(snapshot.topology)
     val knownBefore = latestOffsets.update(snapshot)
     reporter.triggered(reached, snapshot, latestOffsets.current)
     snapshots.judgeUnanswered(snapshot)
@@ -163,7 +177,8 @@ private[source] final class DynamicMicroBatchStream(
       reporter.commitCounts,
       countsAt,
       streams.times.ages,
-      reporter.lagAndDriftMs
+      reporter.lagAndDriftMs,
+      Try(histories.pending(at)).getOrElse(0L)
     )
   }
 
@@ -204,4 +219,12 @@ private[source] final class DynamicMicroBatchStream(
 
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
+
+  /** What tasks have reported, for alignment. */
+  private def readTimes(reported: Option[RecordTimes]): ReadTimes =
+    reported.fold(ReadTimes.none)(times =>
+      key =>
+        times.value.get(ClusterPartition(key.cluster, key.topic, key.partition))
+          .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
+    )
 }

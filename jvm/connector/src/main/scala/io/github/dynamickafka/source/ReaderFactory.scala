@@ -7,6 +7,8 @@ import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   Decoding,
+  HistoryPartition,
+  HistoryReader,
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
@@ -17,7 +19,7 @@ import io.github.dynamickafka.source.read.{
 }
 
 /**
- * Creates the readers, on executors, for the partitions of a [[BatchPlanner]].
+ * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
  *
  * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
  * @param times gets the times of the records
@@ -29,6 +31,7 @@ private[source] final class ReaderFactory(decoding: Option[Decoding], times: Opt
     partition match {
       case bundle: RangeBundle =>
         new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder, times)
+      case history: HistoryPartition => new HistoryReader(history, decoder)
       case task: SharedTask =>
         new SharedTaskReader(
           task,

@@ -13,6 +13,12 @@ private[metadata] object DocumentParts {
   def clusterId(id: String, node: DocumentNode): String =
     if (Names.isClusterId(id)) id else node.fail(s"'$id' is not a valid cluster id: ${Names.ClusterIdRule}")
 
+  def notBlank(node: DocumentNode): String = {
+    val text = node.text
+    if (text.isBlank) node.fail("must not be blank")
+    text
+  }
+
   def topics(node: DocumentNode): ju.Collection[String] = {
     val found = new ju.LinkedHashSet[String]
     node.elements.foreach { element =>

@@ -20,6 +20,7 @@ private[source] object SourceMetrics {
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
    * @param lagAndDriftMs the event-time lag and drift of the clusters
+   * @param pendingHistoryFiles files of histories that are not read
    */
   def apply(
       consumed: CompositeOffset,
@@ -31,7 +32,8 @@ private[source] object SourceMetrics {
       commits: CommitCounts,
       counts: RecordCounts,
       responseAgesMs: Map[String, Long] = Map.empty,
-      lagAndDriftMs: Map[String, (Long, Long)] = Map.empty
+      lagAndDriftMs: Map[String, (Long, Long)] = Map.empty,
+      pendingHistoryFiles: Long = 0L
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -43,6 +45,7 @@ private[source] object SourceMetrics {
       "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
       "drainingClusters" -> consumed.draining.size.toString,
       "unreachableClusters" -> unreachable.size.toString,
+      "pendingHistoryFiles" -> pendingHistoryFiles.toString,
       "deferredRecords" -> counts.deferred.toString,
       "lostRecords" -> counts.lost.toString,
       "decodeErrors" -> counts.decodeErrors.toString,

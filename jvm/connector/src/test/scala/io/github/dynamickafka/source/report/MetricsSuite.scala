@@ -16,6 +16,7 @@ class MetricsSuite extends SourceTest {
     "maxOffsetsBehindLatest",
     "avgOffsetsBehindLatest",
     "kafkaClustersCount",
+    "pendingHistoryFiles",
     "pendingRecords",
     "retainedClusters",
     "drainingClusters",
