@@ -171,7 +171,7 @@ def test_addresses_are_those_of_the_newest_topology(checkpoint: Path, brokers: d
     [
         (
             {"security_protocol": "SASL_SSL"},
-            "needs credentials (SASL_SSL), which checkpoints do not contain",
+            "needs credentials (SASL_SSL), which checkpoints do not contain: use --metadata",
         ),
         ({}, "no answer within 10 s"),
     ],

@@ -40,8 +40,9 @@ def _ends(properties: Mapping[str, str] | None, partitions: list[Partition], tim
             missing="the checkpoint has no address of this cluster, because the metadata has a reference instead"
         )
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
-    if protocol.startswith("SASL"):
-        return Ends(missing=f"the cluster needs credentials ({protocol}), which checkpoints do not contain")
+    if protocol.startswith("SASL") and "sasl.jaas.config" not in properties:
+        reason = f"the cluster needs credentials ({protocol}), which checkpoints do not contain"
+        return Ends(missing=f"{reason}: use --metadata")
     try:
         import confluent_kafka  # noqa: F401
     except ImportError:

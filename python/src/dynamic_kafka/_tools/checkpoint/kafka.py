@@ -11,9 +11,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin import OffsetSpec as _OffsetSpec  # type: ignore[attr-defined]
 
 from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
+from dynamic_kafka._tools.kafka.error import KafkaSettingsError
+from dynamic_kafka._tools.kafka.settings import librdkafka
 
-# Properties of Kafka's Java clients that librdkafka has with the same name and meaning.
-_SHARED = ("bootstrap.servers", "client.dns.lookup", "security.protocol", "ssl.endpoint.identification.algorithm")
 _LATEST = _OffsetSpec.latest()  # type: ignore[no-untyped-call]
 
 
@@ -25,9 +25,10 @@ def end_offsets(properties: Mapping[str, str], partitions: list[Partition], time
         partitions: Topics and partition numbers.
         timeout_s: Limit in seconds.
     """
-    config: dict[str, str | int | float | bool] = {
-        name: properties[name] for name in _SHARED if name in properties
-    }
+    try:
+        config: dict[str, str | int | float | bool] = {**librdkafka(properties)}
+    except KafkaSettingsError as e:
+        return Ends(missing=str(e))
     # Connection errors are raised below; librdkafka would also print each attempt.
     config |= {"client.id": "dynamic-kafka-cli", "log_level": 0}
     committed = properties.get("isolation.level", "").lower() == "read_committed"

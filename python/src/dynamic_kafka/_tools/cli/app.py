@@ -6,6 +6,8 @@ import click
 
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
+from dynamic_kafka._tools.cli.edit import activate, drain, move
+from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.offsets import offsets
 from dynamic_kafka._tools.cli.resolve import resolve
 from dynamic_kafka._tools.cli.schema import schema
@@ -18,12 +20,13 @@ from dynamic_kafka._version import __version__
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="dynamic-kafka")
 def app() -> None:
-    """Inspects metadata files and checkpoints of Dynamic Kafka for Spark.
+    """Inspects and changes metadata files, and inspects checkpoints, of Dynamic Kafka for Spark.
 
-    No command prints a secret. Only `resolve` changes something. Only `transactions` and `resolve` need Java and
-    PySpark.
+    No command prints a secret. Only `drain`, `activate`, `move` and `resolve` change something. Only
+    `transactions` and `resolve` need Java and PySpark.
     """
 
 
-for _command in (validate, streams, describe, diff, offsets, transactions, resolve, schema):
+_COMMANDS = (validate, streams, describe, diff, drain, activate, move, lag, offsets, transactions, resolve, schema)
+for _command in _COMMANDS:
     app.add_command(_command)

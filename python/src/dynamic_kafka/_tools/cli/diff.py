@@ -31,7 +31,7 @@ def diff(old: Path, new: Path, as_json: bool) -> None:
         print_json({"same": not found, "changes": [change.to_json() for change in found]})
     else:
         for change in found:
-            click.echo(_line(change))
+            click.echo(line(change))
     raise SystemExit(1 if found else 0)
 
 
@@ -43,7 +43,8 @@ def _redacted(change: Change) -> Change:
     return replace(change, old=old, new=new)
 
 
-def _line(change: Change) -> str:
+def line(change: Change) -> str:
+    """Returns one change as text."""
     place = [
         f"{kind} {name}"
         for kind, name in (("stream", change.stream), ("cluster", change.cluster))
@@ -51,8 +52,8 @@ def _line(change: Change) -> str:
     ]
     if change.name is not None:
         place.append(change.name if change.what in _KEYS else f"{change.what} {change.name}")
-    line = f"{_SIGNS.get(change.how, '~')} {', '.join(place)} {change.how}"
+    text = f"{_SIGNS.get(change.how, '~')} {', '.join(place)} {change.how}"
     if change.what not in ("property", "partitions", *_KEYS):
-        return line
+        return text
     values = [("none" if value is None else value) for value in (change.old, change.new)]
-    return f"{line}: {' -> '.join(values if change.how == 'changes' else filter(None, (change.old, change.new)))}"
+    return f"{text}: {' -> '.join(values if change.how == 'changes' else filter(None, (change.old, change.new)))}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -16,19 +17,37 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
 from dynamic_kafka._tools.checkpoint.positions import Position, positions_of
-from dynamic_kafka._tools.cli.arguments import as_json
+from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
 from dynamic_kafka._tools.cli.output import print_json, print_table
+from dynamic_kafka._tools.cli.watching import as_watch, check, repeat
 
 _COLUMNS = ("cluster", "topic", "partition", "position", "end", "lag", "state")
 _NUMBERS = frozenset(("partition", "position", "end", "lag"))
 
 
 @dataclass(frozen=True)
-class _Source:
+class Source:
+    """A source of the query, with its positions, and why the lag of a cluster is not known."""
+
     number: int
     positions: list[Position]
     unknown: dict[str, str]
     history: dict[str, int]
+
+
+with_metadata = click.option(
+    "--metadata",
+    metavar="FILE",
+    type=metadata_file,
+    help="A metadata file, with addresses of the clusters and what is needed to log in.",
+)
+with_timeout = click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10,
+    show_default=True,
+    help="Limit per cluster for its end offsets, in seconds.",
+)
 
 
 @click.command()
@@ -36,56 +55,96 @@ class _Source:
 @click.option(
     "--lag/--no-lag", default=True, help="Ask the brokers for end offsets and print the lag.  [default: lag]"
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="Limit per cluster for its end offsets, in seconds.",
-)
+@with_metadata
+@with_timeout
+@as_watch
 @as_json
-def offsets(checkpoint: Path, lag: bool, timeout: float, as_json: bool) -> None:
+def offsets(
+    checkpoint: Path, lag: bool, metadata: Path | None, timeout: float, watch: bool, as_json: bool
+) -> None:
     """Prints the positions of a query: the newest offset in CHECKPOINT, a folder on this machine.
 
-    To compute the lag, end offsets are requested from the brokers, at the addresses in the checkpoint. A
-    checkpoint does not contain credentials: the lag of clusters that need them, and of unreachable clusters, is
-    not known.
+    To compute the lag, end offsets are requested from the brokers, with the properties in FILE, a metadata file,
+    and otherwise at the addresses in the checkpoint. A checkpoint does not contain credentials: without FILE, the
+    lag of clusters that need them is not known.
     The exit code is 0, or 1 if CHECKPOINT is not a checkpoint of a dynamic-kafka query.
     """
-    try:
+    check(watch, as_json)
+    given = properties_of(metadata)
+
+    def found() -> tuple[LoggedBatch, list[Source]]:
         batch = newest_batch(checkpoint)
-        sources = _sources(checkpoint, batch, timeout if lag else None)
-    except (CheckpointError, OSError, UnicodeDecodeError) as e:
+        return batch, sources_of(checkpoint, batch, timeout if lag else None, given)
+
+    errors = (CheckpointError, OSError, UnicodeDecodeError)
+    try:
+        batch, sources = found()
+    except errors as e:
         click.echo(str(e), err=True)
         raise SystemExit(1) from None
-    if as_json:
+    if watch:
+        repeat(lambda: _print_all(*found()), errors)
+    elif as_json:
         print_json(_json(batch, sources))
-        return
+    else:
+        _print_all(batch, sources)
+
+
+def properties_of(metadata: Path | None) -> dict[str, Mapping[str, str]]:
+    """The properties of the clusters in a metadata file. Exits if the file is not valid."""
+    streams = streams_of(metadata) if metadata is not None else {}
+    return {id: entry.properties for stream in streams.values() for id, entry in stream.clusters.items()}
+
+
+def batch_line(batch: LoggedBatch) -> str:
+    """The first line of the output."""
     end = "finished" if batch.finished else "logged, not finished: it will be read again"
-    click.echo(f"batch {batch.number} of {_time(batch.timestamp_ms)}, {end}")
-    for source in sources:
-        _print(source)
+    return f"batch {batch.number} of {_time(batch.timestamp_ms)}, {end}"
 
 
-def _sources(checkpoint: Path, batch: LoggedBatch, timeout: float | None) -> list[_Source]:
+def sources_of(
+    checkpoint: Path,
+    batch: LoggedBatch,
+    timeout: float | None,
+    properties: Mapping[str, Mapping[str, str]],
+    only_read: bool = False,
+) -> list[Source]:
+    """The sources of a batch.
+
+    Args:
+        checkpoint: Folder of the query's checkpoint.
+        batch: The batch.
+        timeout: Limit per cluster in seconds. None: no broker is asked.
+        properties: Properties of clusters that take precedence over those in the checkpoint.
+        only_read: Whether to leave out what has left.
+    """
     numbers = [n for n, text in enumerate(batch.offsets) if text is not None and composite.is_composite(text)]
     if not numbers:
         raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
-    return [_source(checkpoint, number, batch.offsets[number] or "", timeout) for number in numbers]
+    found = []
+    for number in numbers:
+        offset = composite.read(batch.offsets[number] or "")
+        reads = [position for position in positions_of(offset) if position.since_ms is None or not only_read]
+        clusters = {} if timeout is None else {**remembered_clusters(checkpoint, number), **properties}
+        found.append(_source(number, reads, offset.history, clusters, timeout))
+    return found
 
 
-def _source(checkpoint: Path, number: int, text: str, timeout: float | None) -> _Source:
-    offset = composite.read(text)
-    positions = positions_of(offset)
+def _source(
+    number: int,
+    positions: list[Position],
+    history: dict[str, int],
+    clusters: Mapping[str, Mapping[str, str]],
+    timeout: float | None,
+) -> Source:
     if timeout is None:
-        return _Source(number, positions, {}, offset.history)
-    ends = ends_of(positions, remembered_clusters(checkpoint, number), timeout)
+        return Source(number, positions, {}, history)
+    ends = ends_of(positions, clusters, timeout)
     known = [p.with_end(ends.get(p.cluster, Ends()).by_partition.get((p.topic, p.partition))) for p in positions]
-    unknown = {id: answer.missing for id, answer in ends.items() if answer.missing}
-    return _Source(number, known, unknown, offset.history)
+    return Source(number, known, {id: answer.missing for id, answer in ends.items() if answer.missing}, history)
 
 
-def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
+def _json(batch: LoggedBatch, sources: list[Source]) -> dict[str, Any]:
     return {
         "batch": batch.number,
         "finished": batch.finished,
@@ -102,7 +161,13 @@ def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
     }
 
 
-def _print(source: _Source) -> None:
+def _print_all(batch: LoggedBatch, sources: list[Source]) -> None:
+    click.echo(batch_line(batch))
+    for source in sources:
+        _print(source)
+
+
+def _print(source: Source) -> None:
     click.echo(f"\nsource {source.number}\n")
     for stream, files in source.history.items():
         click.echo(f"stream {stream}: {files} files of the history are read, and Kafka follows on the last one")

@@ -168,12 +168,12 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
 
   val MaxRemovedClusters: OptionSpec[Int] = OptionSpec(
     "maxRemovedClustersPerChange",
-    int(min = 0),
+    int(min = -1).map(n => if (n < 0) Int.MaxValue else n),
     None,
     "half of the clusters that the query reads, rounded down, at least 1",
     "The maximum number of clusters that the answer of the metadata service may lack, compared to the clusters that the " +
-      "query reads. An answer that lacks more counts as a failure of the service, and nothing is removed. Clusters with " +
-      "`state: removed` in the metadata, and clusters that the service reports as inactive, do not count."
+      "query reads. An answer that lacks more counts as a failure of the service, and nothing is removed. `-1`: no limit. " +
+      "Clusters with `state: removed` in the metadata, and clusters that the service reports as inactive, do not count."
   )
 
   val RemovalConfirmations: OptionSpec[Int] = OptionSpec(

@@ -146,6 +146,12 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.service.arguments == Map("basePath-X" -> "p"))
   }
 
+  test("maxRemovedClustersPerChange=-1 turns the limit off") {
+    def most(value: String) = parse("maxRemovedClustersPerChange" -> value).discovery.maxRemovedClusters
+    assert(most("-1").contains(Int.MaxValue) && most("0").contains(0) && most("3").contains(3))
+    assert(intercept[Exception](most("-2")).getMessage.contains("maxRemovedClustersPerChange"))
+  }
+
   test("streams are separated by ; or , and duplicates are ignored") {
     assert(parse("streamIds" -> " a; b,a ,, c;").subscription == Subscription.Ids(Seq("a", "b", "c")))
   }

@@ -49,6 +49,11 @@ class RemovalGuardSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       Seq("ab", "ab", "ab", "ab", "a"))
   }
 
+  test("without a limit, an answer may lack almost all clusters, and is confirmed as any other") {
+    val none = guard(most = Some(Int.MaxValue))
+    assert(ids(none, of("a", "b", "c", "d"), of("a"), of("a")) == Seq("abcd", "abcd", "a"))
+  }
+
   test("clusters that are missing by turns are never removed, and each has a count of its own") {
     val turns = Seq.fill(4)(Seq(of("b", "c", "d"), of("a", "c", "d"))).flatten
     assert(ids(guard(), of("a", "b", "c", "d") +: turns: _*).forall(_ == "abcd"))

@@ -1,0 +1,1 @@
+"""Kafka clients with the properties of Kafka's Java clients."""
