@@ -13,7 +13,7 @@ from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.clusters import ends_of
 from dynamic_kafka._tools.checkpoint.ends import Ends
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
-from dynamic_kafka._tools.checkpoint.log import LoggedBatch, newest_batch
+from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
 from dynamic_kafka._tools.checkpoint.positions import Position, positions_of
 from dynamic_kafka._tools.cli.arguments import as_json
@@ -25,7 +25,7 @@ _NUMBERS = frozenset(("partition", "position", "end", "lag"))
 
 @dataclass(frozen=True)
 class _Source:
-    number: int
+    id: SourceId
     positions: list[Position]
     unknown: dict[str, str]
 
@@ -67,19 +67,19 @@ def offsets(checkpoint: Path, lag: bool, timeout: float, as_json: bool) -> None:
 
 
 def _sources(checkpoint: Path, batch: LoggedBatch, timeout: float | None) -> list[_Source]:
-    numbers = [n for n, text in enumerate(batch.offsets) if text is not None and composite.is_composite(text)]
-    if not numbers:
+    found = {id: text for id, text in batch.offsets.items() if text is not None and composite.is_composite(text)}
+    if not found:
         raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
-    return [_source(checkpoint, number, batch.offsets[number] or "", timeout) for number in numbers]
+    return [_source(checkpoint, id, text, timeout) for id, text in found.items()]
 
 
-def _source(checkpoint: Path, number: int, text: str, timeout: float | None) -> _Source:
+def _source(checkpoint: Path, id: SourceId, text: str, timeout: float | None) -> _Source:
     positions = positions_of(composite.read(text))
     if timeout is None:
-        return _Source(number, positions, {})
-    ends = ends_of(positions, remembered_clusters(checkpoint, number), timeout)
+        return _Source(id, positions, {})
+    ends = ends_of(positions, remembered_clusters(checkpoint, id), timeout)
     known = [p.with_end(ends.get(p.cluster, Ends()).by_partition.get((p.topic, p.partition))) for p in positions]
-    return _Source(number, known, {id: answer.missing for id, answer in ends.items() if answer.missing})
+    return _Source(id, known, {cluster: answer.missing for cluster, answer in ends.items() if answer.missing})
 
 
 def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
         "timestamp_ms": batch.timestamp_ms,
         "sources": [
             {
-                "source": source.number,
+                "source": source.id,
                 "positions": [position.to_json() for position in source.positions],
                 "lag_unknown": source.unknown,
             }
@@ -99,7 +99,7 @@ def _json(batch: LoggedBatch, sources: list[_Source]) -> dict[str, Any]:
 
 
 def _print(source: _Source) -> None:
-    click.echo(f"\nsource {source.number}\n")
+    click.echo(f"\nsource {source.id}\n")
     rows = [(p.cluster, p.topic, p.partition, p.position, p.end, p.lag, _state(p)) for p in source.positions]
     print_table(_COLUMNS, rows, right=_NUMBERS)
     reading = [p.lag for p in source.positions if p.since_ms is None]
