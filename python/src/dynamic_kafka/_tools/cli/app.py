@@ -6,8 +6,12 @@ import click
 
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
+from dynamic_kafka._tools.cli.migrate import migrate
 from dynamic_kafka._tools.cli.offsets import offsets
+from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
+from dynamic_kafka._tools.cli.reset import reset
 from dynamic_kafka._tools.cli.resolve import resolve
+from dynamic_kafka._tools.cli.restore import restore
 from dynamic_kafka._tools.cli.schema import schema
 from dynamic_kafka._tools.cli.streams import streams
 from dynamic_kafka._tools.cli.transactions import transactions
@@ -20,10 +24,12 @@ from dynamic_kafka._version import __version__
 def app() -> None:
     """Inspects metadata files and checkpoints of Dynamic Kafka for Spark.
 
-    No command prints a secret. Only `resolve` changes something. Only `transactions` and `resolve` need Java and
-    PySpark.
+    No command prints a secret. `migrate` writes a new checkpoint; `rename-cluster`, `reset`, `restore` and
+    `resolve` change one. Only `transactions` and `resolve` need Java and PySpark.
     """
 
 
 for _command in (validate, streams, describe, diff, offsets, transactions, resolve, schema):
+    app.add_command(_command)
+for _command in (migrate, rename_cluster, reset, restore):
     app.add_command(_command)
