@@ -14,6 +14,8 @@ from conftest import REPOSITORY
 from dynamic_kafka._tools.checkpoint import kafka
 from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
 from dynamic_kafka._tools.cli.app import app
+from dynamic_kafka._tools.doctor.check import Result as Found
+from dynamic_kafka._tools.doctor.check import run
 from dynamic_kafka._tools.operator import connector
 
 DOCS = REPOSITORY / "docs"
@@ -59,6 +61,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         reason = "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
         return connector.Reply(1, {"decisions": [decision]}, [reason])
 
+    down = Found(
+        "failed",
+        "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
+        "start the broker, correct the port, or open the firewall",
+    )
+    blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
+    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run("blue", blue)))
     (tmp_path / "shipments").mkdir()
     monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)

@@ -6,6 +6,7 @@ import click
 
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
+from dynamic_kafka._tools.cli.doctor import doctor
 from dynamic_kafka._tools.cli.edit import activate, drain, move
 from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.offsets import offsets
@@ -27,6 +28,20 @@ def app() -> None:
     """
 
 
-_COMMANDS = (validate, streams, describe, diff, drain, activate, move, lag, offsets, transactions, resolve, schema)
+_COMMANDS = (
+    validate,
+    streams,
+    describe,
+    diff,
+    doctor,
+    drain,
+    activate,
+    move,
+    lag,
+    offsets,
+    transactions,
+    resolve,
+    schema,
+)
 for _command in _COMMANDS:
     app.add_command(_command)
