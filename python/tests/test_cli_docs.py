@@ -15,6 +15,8 @@ from conftest import REPOSITORY
 from dynamic_kafka._tools.checkpoint import kafka
 from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partition
 from dynamic_kafka._tools.cli.app import app
+from dynamic_kafka._tools.doctor.check import Result as Found
+from dynamic_kafka._tools.doctor.check import run
 from dynamic_kafka._tools.operator import connector
 
 DOCS = REPOSITORY / "docs"
@@ -71,6 +73,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         reason = "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
         return connector.Reply(1, {"decisions": [decision]}, [reason])
 
+    down = Found(
+        "failed",
+        "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
+        "start the broker, correct the port, or open the firewall",
+    )
+    blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
+    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run("blue", blue)))
     (tmp_path / "shipments").mkdir()
     monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)
@@ -97,3 +106,23 @@ def test_output_is_real(here: Path, arguments: str, output: str) -> None:
 
 def test_every_command_has_an_example() -> None:
     assert {arguments.split()[0] for arguments, _ in EXAMPLES} | {"schema"} == set(app.commands)
+
+
+def test_the_example_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/changing.md, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "changing.md").read_text()
+    first, changed_lines = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    file = Path("streams.yaml")
+    file.write_text(first)
+    steps = re.findall(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", text, re.M)
+    assert len(steps) == 6
+    for command, output in steps:
+        program, *arguments = command.split()
+        if program == "cp":
+            shutil.copy(*arguments)
+            continue
+        result = CliRunner().invoke(app, arguments[2:])
+        assert result.output == output, command
+        if arguments[2] == "move":
+            assert file.read_text() == first.replace("      blue: {topics: [orders]}\n", changed_lines)

@@ -6,6 +6,7 @@ import click
 
 from dynamic_kafka._tools.cli.describe import describe
 from dynamic_kafka._tools.cli.diff import diff
+from dynamic_kafka._tools.cli.doctor import doctor
 from dynamic_kafka._tools.cli.edit import activate, drain, move
 from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.migrate import migrate
@@ -32,7 +33,7 @@ def app() -> None:
     """
 
 
-_METADATA = (validate, streams, describe, diff, drain, activate, move, schema)
+_METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, schema)
 _CHECKPOINTS = (lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
 for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)
