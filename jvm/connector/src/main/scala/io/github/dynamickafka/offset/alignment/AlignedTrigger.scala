@@ -43,36 +43,35 @@ private[dynamickafka] final case class AlignedTrigger(
   }
 
   private def align: Step = clusters.keysIterator.flatMap(hold).minByOption(_.time) match {
-    case Some(Hold(Unknown, _)) => Aligned(Some(Unknown), open.map { case (key, p) => key -> p.at }, this)
+    case Some(Hold(Unknown, _)) => aligned(Some(Unknown), _.at)
     case Some(oldest) if oldest.time + rules.driftMs <= now =>
       val read = TimeSearch.questions(oldest.idle, Nil, now, rules.driftMs)
       if (read.nonEmpty) Ask(read, this) else upTo(oldest.time + rules.driftMs)
-    case _ => Aligned(None, open.map { case (key, p) => key -> p.end }, this)
+    case _ => aligned(None, _.end)
   }
 
   private def upTo(bound: Long): Step = {
-    // A position of which only a lower limit was known: it is looked for, instead of being approached drift by drift.
+    def endBefore(time: Long)(p: PartitionTimes) = p.endAt(time, now).getOrElse(p.at)
+    // Positions of which only a lower limit was known: they are searched, instead of being approached drift by drift.
     lazy val inexact = open.collect {
       case (key, p) if !searched(key) && p.least.exists(p.below - _ > rules.driftMs) => key
     }.toSet
     asked match {
-      case Some(before) if before < bound && advances(ends(before)) => aligned(before)
+      case Some(before) if before < bound && open.valuesIterator.exists(p => p.at < endBefore(before)(p)) =>
+        aligned(Some(before), endBefore(before))
       case Some(before) if before < bound && inexact.nonEmpty =>
         copy(searched = searched ++ inexact, asked = None).next
       case _ =>
         val missing = open.collect { case (key, p) if p.endAt(bound, now).isEmpty => key -> bound }
         if (missing.nonEmpty) Ask(missing, copy(asked = Some(bound)))
-        else aligned(bound)
+        else aligned(Some(bound), endBefore(bound))
     }
   }
 
-  private def aligned(bound: Long): Step = Aligned(Some(bound), ends(bound), this)
-
-  private def ends(bound: Long): Map[LogKey, Long] =
-    open.map { case (key, p) => key -> p.endAt(bound, now).getOrElse(p.at) }
-
-  private def advances(ends: Map[LogKey, Long]): Boolean = ends.exists { case (key, end) =>
-    open.get(key).exists(_.at < end)
+  /** Partitions whose times were asked for without a response are not read. */
+  private def aligned(bound: Option[Long], endOf: PartitionTimes => Long): Step = {
+    val unknown = failed.iterator.flatMap(key => times(key).map(key -> _.at))
+    Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
   }
 
   /** Until when the others are read because of this cluster. */
@@ -104,7 +103,7 @@ private[dynamickafka] final case class AlignedTrigger(
   )
 
   /** The latest offset of a partition. */
-  def endOf(key: LogKey): Option[Long] = times(key).map(_.end)
+  def endOf(key: LogKey): Option[Long] = times.endOf(key)
 
   /** What is asked for the trigger after a batch that ends at these positions. */
   def ahead(positions: Map[LogKey, Long]): Map[LogKey, Long] = {

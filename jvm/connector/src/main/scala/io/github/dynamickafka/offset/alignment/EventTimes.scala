@@ -7,6 +7,9 @@ private[dynamickafka] final case class EventTimes(partitions: Map[LogKey, Partit
 
   def apply(partition: LogKey): Option[PartitionTimes] = partitions.get(partition)
 
+  /** The latest offset of a partition. */
+  def endOf(partition: LogKey): Option[Long] = apply(partition).map(_.end)
+
   /**
    * With the positions of a trigger. Nothing is known of partitions that enter.
    *

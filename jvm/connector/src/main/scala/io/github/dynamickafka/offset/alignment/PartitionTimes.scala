@@ -14,7 +14,8 @@ private[dynamickafka] final case class LogKey(cluster: String, topic: String, pa
 private[dynamickafka] final case class TimeAnswer(asked: Long, offset: Long, found: Option[Long], at: Long) {
 
   /** Whether both can be about the same log: neither question would have had the answer to the other one. */
-  def agreesWith(that: TimeAnswer): Boolean = !precludes(that) && !that.precludes(this)
+  def agreesWith(that: TimeAnswer): Boolean =
+    !precludes(that) && !that.precludes(this) && (!isOfSame(that) || found == that.found)
 
   private def precludes(that: TimeAnswer): Boolean = found.exists(_ >= that.asked) && offset < that.offset
 
@@ -22,7 +23,7 @@ private[dynamickafka] final case class TimeAnswer(asked: Long, offset: Long, fou
 }
 
 /**
- * The times of the records that tasks have read of a partition.
+ * The times of the records that tasks have read of a partition. Negative: there is none.
  *
  * @param offset the offset of the last record that was read
  * @param time its time
@@ -31,7 +32,7 @@ private[dynamickafka] final case class TimeAnswer(asked: Long, offset: Long, fou
 private[dynamickafka] final case class ReadTime(offset: Long, time: Long, greatest: Long) {
 
   /** The greatest time that is known not to be one of the future. */
-  def until(now: Long): Option[Long] = Some(greatest).filter(_ <= now).orElse(Some(time).filter(_ <= now))
+  def until(now: Long): Option[Long] = Seq(greatest, time).find(found => 0L <= found && found <= now)
 }
 
 /** What tasks have reported of the records that they have read. */
@@ -121,7 +122,7 @@ private[dynamickafka] final case class PartitionTimes(
     else if (to == at) if (newEnd == end) this else copy(end = newEnd)
     else {
       val (behind, kept) = answers.partition(_.offset < to)
-      val reported = read.filter(_.offset < to).map(_.greatest)
+      val reported = read.filter(_.offset < to).map(_.greatest).filter(_ >= 0L)
       copy(
         at = to,
         end = newEnd,
@@ -146,7 +147,7 @@ private[dynamickafka] final case class PartitionTimes(
 
   def reported(found: ReadTime): PartitionTimes =
     if (read.contains(found)) this
-    else if (found.offset >= at) copy(read = Some(found))
+    else if (found.offset >= at || found.greatest < 0L) copy(read = Some(found))
     else copy(read = Some(found), passed = later(found.greatest))
 
   private def later(time: Long): Option[Long] = Some(passed.fold(time)(math.max(_, time)))

@@ -164,13 +164,15 @@ private[source] final class ClusterAdmin(
   def times(asked: Map[TopicPartition, Long]): CompletableFuture[Map[TopicPartition, ListedOffset]] = {
     val specs = asked.map { case (tp, ms) => tp -> OffsetSpec.forTimestamp(ms) }
     val late: Option[ListedOffset] = None
+    // An incomplete response has to arrive before the timeout of the cluster.
+    val limitMs = config.attemptMs - config.attemptMs / 10
     val answers = client.offsets(specs, config.isolation).map { case (tp, answer) =>
       tp -> answer.thenApply[Option[ListedOffset]](Some(_))
-        .completeOnTimeout(late, config.attemptMs, TimeUnit.MILLISECONDS)
+        .completeOnTimeout(late, limitMs, TimeUnit.MILLISECONDS)
     }
     allPresent(answers).thenApply[Map[TopicPartition, ListedOffset]] { found =>
       if (found.nonEmpty && found.valuesIterator.forall(_.isEmpty))
-        throw new CompletionException(new TimeoutException(s"no response within ${config.attemptMs} ms"))
+        throw new CompletionException(new TimeoutException(s"no response within $limitMs ms"))
       found.collect { case (tp, Some(listed)) => tp -> listed }
     }
   }

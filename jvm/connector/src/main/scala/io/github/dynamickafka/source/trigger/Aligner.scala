@@ -42,7 +42,7 @@ private[source] final class Aligner(
   private var pending = Map.empty[String, Pending]
 
   /** What is known of record times. */
-  def times: EventTimes = alignment.times
+  def times: EventTimes = alignment.times.reported(read)
 
   /** The spans that the trigger can read. `Trigger.Once` reads all in one batch, which has one watermark. */
   def align(snapshot: TriggerSnapshot, limit: ReadLimit, waits: Boolean): IndexedSeq[Span] = {
@@ -68,8 +68,8 @@ private[source] final class Aligner(
     }
   }
 
-  /** The trigger has found nothing to read. */
-  def idle(): Unit = current.foreach { trigger =>
+  /** The trigger has found the same as the one before, which was nothing to read. */
+  def idle(): Unit = if (options.isDefined) current.foreach { trigger =>
     alignment = trigger.copy(monotonicMs = clock.monotonicMs()).ended(Map.empty)
   }
 
@@ -82,20 +82,23 @@ private[source] final class Aligner(
   }
 
   @annotation.tailrec
-  private def decide(trigger: AlignedTrigger): Alignment.Aligned = trigger.next match {
+  private def decide(trigger: AlignedTrigger, rounds: Int = 0): Alignment.Aligned = trigger.next match {
     case decided: Alignment.Aligned => decided
+    // Logs that change while they are asked for could be asked without an end.
+    case Alignment.Ask(questions, from) if rounds >= MostRounds =>
+      decide(from.answered(questions, Map.empty), rounds)
     case Alignment.Ask(questions, from) =>
       val asked = questions.keySet.map(_.cluster)
       val late = pending.filter { case (id, _) => asked(id) }
       if (late.nonEmpty) {
         val _ = Futures.await(late.map { case (id, request) => id -> request.answer }, _ => false)
-        decide(collected(from, late.keySet))
+        decide(collected(from, late.keySet), rounds + 1)
       } else {
         val answers = streams.timesNow(byCluster(questions))
         val found = answers.collect { case (id, Some(times)) =>
           answersOf(id, questions, from.endOf, times)
         }
-        decide(from.answered(questions, found.flatten.toMap))
+        decide(from.answered(questions, found.flatten.toMap), rounds + 1)
       }
   }
 
@@ -113,7 +116,7 @@ private[source] final class Aligner(
     byCluster(questions).foreach { case (id, asked) =>
       if (!pending.contains(id)) {
         val ofCluster = questions.filter { case (key, _) => key.cluster == id }
-        val ends = ofCluster.keysIterator.flatMap(key => times(key).map(key -> _.end)).toMap
+        val ends = ofCluster.keysIterator.flatMap(key => alignment.times.endOf(key).map(key -> _)).toMap
         pending += id -> Pending(ofCluster, ends, streams.timesAhead(id, asked))
       }
     }
@@ -151,6 +154,9 @@ private[source] final class Aligner(
 }
 
 private[source] object Aligner {
+
+  /** More than any search needs. */
+  private val MostRounds = 100
 
   /**
    * A request ahead of a trigger.

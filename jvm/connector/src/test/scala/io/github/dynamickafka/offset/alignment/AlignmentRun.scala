@@ -67,11 +67,7 @@ final class AlignmentRun(random: Random) {
       if (isNew || decided.from.alignment.times.partitions.exists(p => p._1.cluster == id && p._2.isUnread))
         unread += id -> now
     }
-    check(
-      decided,
-      here.filter { case (key, log) => !failed(key.cluster) && at(key) < log.end },
-      failed ++ down
-    )
+    check(decided, here.filter { case (key, log) => at(key) < log.end }, failed, down)
     val most = if (random.nextInt(3) == 0) 1 + random.nextInt(5) else Int.MaxValue
     val read = decided.ends.map { case (key, end) => key -> math.min(end, at(key) + most) }
     at ++= read
@@ -95,17 +91,24 @@ final class AlignmentRun(random: Random) {
       decide(from.answered(questions, answers), silent, failed ++ more, rounds + 1)
   }
 
-  private def check(decided: Alignment.Aligned, open: Map[LogKey, TimedLog], away: Set[String]): Unit = {
+  private def check(
+      decided: Alignment.Aligned,
+      here: Map[LogKey, TimedLog],
+      failed: Set[String],
+      down: Set[String]
+  ): Unit = {
+    val open = here.filterNot(of => failed(of._1.cluster))
     val oldest = open.flatMap { case (key, log) => log.timeAt(at(key)).filter(_ <= now) }.minOption
     for ((key, log) <- open; oldest <- oldest if !log.timeAt(at(key)).exists(_ > now)) {
       val read = log.between(at(key), decided.ends(key))
       val tooNew = read.filter { case (_, time) => time >= oldest + driftMs && oldest + driftMs <= now }
       assert(tooNew.isEmpty, s"$tooNew of $key is read while the oldest is $oldest, drift $driftMs: $decided")
     }
+    assert(here.keySet.subsetOf(decided.ends.keySet), s"not aligned: ${here.keySet -- decided.ends.keySet}")
     if (open.nonEmpty && decided.ends.forall { case (key, end) => at(key) == end }) {
       val isWaiting = waits && ids.exists { id =>
         val isIdle = !open.exists(_._1.cluster == id)
-        (isIdle && now - unread(id) < idleMs) || (away(id) && now - answered(id) < idleMs)
+        (isIdle && now - unread(id) < idleMs) || ((failed ++ down)(id) && now - answered(id) < idleMs)
       }
       assert(isWaiting, s"nothing advances: $decided")
     }

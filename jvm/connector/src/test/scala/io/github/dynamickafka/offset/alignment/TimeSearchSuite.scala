@@ -63,6 +63,8 @@ class TimeSearchSuite extends AnyFunSuite with TimeLimit {
     val (passed, _) = search(TimedLog().append(Now + 50).append(500), 1, 10)
     assert(passed.isAhead(Now) && passed.time(Now).isEmpty)
     assert(passed.reported(ReadTime(0, 400, 400)).time(Now).contains(400L))
+    val timeless = PartitionTimes(1, 2, 0).reported(ReadTime(0, -1, -1))
+    assert(timeless.least.isEmpty && timeless.moved(2, 2).least.isEmpty)
   }
 
   test("only the oldest positions are searched") {
@@ -86,5 +88,7 @@ class TimeSearchSuite extends AnyFunSuite with TimeLimit {
     // The log was truncated: there is an earlier record of this time now.
     val other = known.answered(TimeAnswer(120, 4, Some(170), Now))
     assert(other.answers.isEmpty && other.time(Now).contains(170L))
+    // There is another record at this offset.
+    assert(known.answered(TimeAnswer(120, 5, Some(170), Now)).time(Now).contains(170L))
   }
 }

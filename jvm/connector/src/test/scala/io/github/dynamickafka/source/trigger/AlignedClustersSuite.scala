@@ -117,7 +117,8 @@ class AlignedClustersSuite extends EventTimeTest {
       produceSeconds(red, topic, 10, lastS = 50)
       red.kill()
       try {
-        val options = aligned("10s", "alignmentIdleTimeout" -> "2s", skip, "clusterRequestTimeoutMs" -> "5000")
+        val options =
+          aligned("10s", "alignmentIdleTimeout" -> "2s", skip, "clusterRequestTimeoutMs" -> "5000")
         val query = s.start(options: _*)
         waitFor("the records of blue")(s.seen.size == 40)
         red.restart()
