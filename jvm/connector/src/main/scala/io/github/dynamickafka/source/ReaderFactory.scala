@@ -3,12 +3,11 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
+import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
   Decoding,
-  HistoryPartition,
-  HistoryReader,
   RangeBundle,
   ReadAhead,
   ReaderMetrics,

@@ -88,6 +88,24 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
+  test("a first start with alignment is INVALID_OPTION with the remedy, which works") {
+    twoClusters() { (s, _, all, path) =>
+      s.service.histories = history(path)
+      val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "1h")
+      val e = refused(s.start(Trigger.AvailableNow(), aligned: _*))
+      assert(condition(e) == "INVALID_OPTION")
+      Seq("alignment", "stream 'orders'", "'pendingHistoryFiles' is 0").foreach(p =>
+        assert(text(e).contains(p))
+      )
+      s.results.inBatch = id => if (id == 1) throw new IllegalStateException("fails")
+      val query = s.start(Trigger.AvailableNow())
+      eventually(assert(!query.isActive))
+      s.results.inBatch = _ => ()
+      s.catchUp(aligned: _*)
+      assertSame(s.seen, all)
+    }
+  }
+
   test("JSON with a damaged line fails the query") {
     twoClusters("json") { (s, _, _, path) =>
       Files.writeString(path.resolve("part-x.json"), "{\"value\": ")

@@ -9,7 +9,6 @@ import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.offset.history.{HistoryPlan, HistoryTable}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
-import io.github.dynamickafka.source.read.HistoryPartition
 import io.github.dynamickafka.topology.Topology
 
 /**

@@ -9,7 +9,6 @@ import io.github.dynamickafka.format.ColumnOrigin.{Absent, CorruptRecord, Decode
 import io.github.dynamickafka.format.MetadataColumn
 import io.github.dynamickafka.format.encode.StoreAssignment
 import io.github.dynamickafka.format.{Layout, LayoutColumn}
-import io.github.dynamickafka.source.read.HistoryRecord
 
 /**
  * How the columns of files become those of a table.

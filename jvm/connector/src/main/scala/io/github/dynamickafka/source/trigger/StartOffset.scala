@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.ClusterView
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
@@ -31,6 +31,15 @@ private[source] final class StartOffset(
 
   private def determine(): InitialOffset = {
     val topology = feed.first()
+    topology.histories.keys.headOption.filter(_ => options.alignment.isDefined).foreach { stream =>
+      // Kafka's records of a cluster without history would come after those of the history, and be late.
+      throw Errors.invalidOption(
+        SourceOptionSpecs.Alignment.name,
+        "timestamp",
+        s"stream '$stream' has a 'history', which is read before all records of Kafka. Start the query without this option, and " +
+          "restart it with the option when 'pendingHistoryFiles' is 0."
+      )
+    }
     val history = Option.when(topology.histories.nonEmpty)(histories(topology))
     val snapshot = snapshots.forStart(history.fold(HandOver.none)(_.handOver))
     if (options.failOnDataLoss) {

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.read
+package io.github.dynamickafka.source.history
 
 import java.{util => ju}
 
@@ -15,6 +15,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.format.MetadataColumn
+import io.github.dynamickafka.source.read.{RecordRow, RecordRows, TaskDecoder}
 
 /**
  * A part of the files of a history.
