@@ -248,6 +248,14 @@ def test_a_later_batch_cannot_be_undone(checkpoint: Path) -> None:
     assert files(checkpoint) == before
 
 
+def test_an_unfinished_batch_is_not_undone(checkpoint: Path) -> None:
+    run("rename-cluster", checkpoint, "blue", "azure")
+    (checkpoint / "commits/1").unlink()
+    before = files(checkpoint)
+    assert f"batch 1 of {checkpoint} is logged and not finished" in run("restore", checkpoint, exit_code=1).stderr
+    assert files(checkpoint) == before
+
+
 def test_a_file_that_has_changed_since_is_not_overwritten(checkpoint: Path) -> None:
     run("rename-cluster", checkpoint, "blue", "azure")
     (checkpoint / "dynamic-kafka-sink/slot-0a.json").write_text("{}")

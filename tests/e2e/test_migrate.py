@@ -57,6 +57,11 @@ def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -
         log.produce(6)
         log.check(run("kafka", plain, back, green))
 
+        # A query continues where it was reset to.
+        _command("reset", new / COPIES, "--cluster", "green", "--metadata", green, "--to", "earliest")
+        run("dynamic-kafka", _options(green), new, green)
+        log.check_copies(times=2)
+
 
 class _Log:
     """What is in Kafka, and what the queries have to write next."""
@@ -87,8 +92,13 @@ class _Log:
         for query, written in rows.items():
             assert written == everything[query] - self._written[query], query
         self._written = everything
+        self.check_copies()
+
+    def check_copies(self, times: int = 1) -> None:
+        """Compare what was written to Kafka with the orders, each of which was written as often."""
         copies = self._cluster.dump(COPIES, committed_only=True)
-        assert Counter(record.value for record in copies) == Counter(record.value for record in orders)
+        orders = Counter(record.value for record in self._records["orders"])
+        assert Counter(record.value for record in copies) == Counter({value: times for value in orders})
 
     def ends(self, query: str) -> dict[str, dict[str, int]]:
         topics = TOPICS if query == "join" else TOPICS[:1]

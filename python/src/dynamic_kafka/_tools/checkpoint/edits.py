@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.finished import newest_finished
 from dynamic_kafka._tools.checkpoint.log import OFFSETS, logged
 
 FOLDER = "dynamic-kafka-edits"
@@ -114,7 +115,7 @@ def restore(checkpoint: Path) -> Edit:
     """Undoes the newest edit.
 
     Raises:
-        CheckpointError: if there is none, or the query has run since.
+        CheckpointError: if there is none, or the query has run since, or its newest batch is not finished.
     """
     last = newest_edit(checkpoint)
     if last is None:
@@ -125,6 +126,7 @@ def restore(checkpoint: Path) -> Edit:
             f"the edit of {checkpoint} ({last.command}) cannot be undone: it was made after batch {last.batch}, "
             f"and the query has logged batch {newest} since"
         )
+    newest_finished(checkpoint)
     for name, digests in last.files.items():
         now = _digest(_content(checkpoint / name))
         if now is not None and now not in digests and Path(name).name != _LATEST:
