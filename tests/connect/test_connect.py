@@ -64,6 +64,16 @@ def test_the_whole_write_path(
     assert "Did you mean 'clusterRouting'" in found["misspelt"][1]
 
 
+def test_a_watermark_that_passes_a_cluster_is_logged(
+    server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
+) -> None:
+    streams, _ = orders.with_copies(brokers, tmp_path, "blue", "green")
+    assert server.client("tests.connect.watermark", str(streams), str(tmp_path)) == {"rows": 80}
+    warnings = [line for line in server.log().splitlines() if "lags behind the watermark of the query" in line]
+    assert len(warnings) == 1
+    assert "Kafka cluster 'green'" in warnings[0]
+
+
 def test_calls_that_need_a_classic_session_are_refused(server: ConnectServer, orders: Orders) -> None:
     found = server.client("tests.connect.refusals", str(orders.streams))
     for what, text in (

@@ -83,7 +83,12 @@ private[source] final class DynamicMicroBatchStream(
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
   private val logged = new LoggedOffsets
-  private val aligner = new Aligner(options.alignment, streams, DynamicMicroBatchStream.readTimes(recordTimes), clock)
+  private val aligner = new Aligner(
+    options.alignment,
+    streams,
+    DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
+    clock
+  )
   private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
@@ -220,6 +225,6 @@ private[source] object DynamicMicroBatchStream {
     reported.fold(ReadTimes.none)(times =>
       key =>
         times.value.get(ClusterPartition(key.cluster, key.topic, key.partition))
-          .map(t => ReadTime(t.last.offset, t.last.time, t.greatest))
+          .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
     )
 }

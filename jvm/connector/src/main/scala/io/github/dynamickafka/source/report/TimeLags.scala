@@ -62,7 +62,8 @@ private[source] final class TimeLags(
         val of = ClusterPartition(id, topic, p)
         val before = unread.get(of)
         of -> before.filter(_.position == at)
-          .getOrElse(Unread(at, levelAt(of, at), before.flatMap(_.answer)))
+          // A position that goes back is one of another log.
+          .getOrElse(Unread(at, levelAt(of, at), before.filter(_.position < at).flatMap(_.answer)))
       }).toMap
       found = timesOf(now)
       send()

@@ -56,6 +56,21 @@ class EventTimeMetricsSuite extends SourceTest {
     }
   }
 
+  private val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "10s")
+
+  test("with alignment, no cluster drifts by more than alignmentMaxDrift") {
+    scene { s =>
+      val topic = newTopicOn(1, blue, green)
+      val now = System.currentTimeMillis()
+      produceSeconds(blue, topic, 60, now - 600000L)
+      produceSeconds(green, topic, 60, now - 630000L)
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      val all = progress(s, "blue", aligned: _*)
+      assert(all.size > 3 && all.last == 0L -> 0L)
+      all.foreach { case (_, drift) => assert(drift < 10000L, all) }
+    }
+  }
+
   test("without a limit, everything is read: no lag, no drift") {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
@@ -105,9 +120,9 @@ class EventTimeMetricsSuite extends SourceTest {
     }
   }
 
-  private def warnings(s: Scene, query: DataFrame => DataFrame): Seq[String] =
+  private def warnings(s: Scene, query: DataFrame => DataFrame, options: (String, String)*): Seq[String] =
     Logs.during(classOf[LateClusters]) {
-      val frame = query(s.frame("maxOffsetsPerTrigger" -> "40"))
+      val frame = query(s.frame(options :+ ("maxOffsetsPerTrigger" -> "40"): _*))
       val started = frame.writeStream.outputMode("update").format("noop")
         .option("checkpointLocation", s.folder.resolve(newTopic("windows")).toString)
         .trigger(Trigger.AvailableNow()).start()
@@ -119,7 +134,7 @@ class EventTimeMetricsSuite extends SourceTest {
     frame.withWatermark("timestamp", "10 seconds").groupBy(window(col("timestamp"), "10 seconds")).count()
 
   test(
-    "a watermark that passes a cluster is logged once; not without a watermark, nor if clusters are level"
+    "a watermark that passes a cluster is logged once; not without a watermark, with alignment, nor if clusters are level"
   ) {
     scene { s =>
       val topic = newTopicOn(1, blue, green)
@@ -133,6 +148,7 @@ class EventTimeMetricsSuite extends SourceTest {
       assert(found.size == 1, found)
       assert(found.head.startsWith("Kafka cluster 'green' lags behind the watermark of the query"), found)
       assert(warnings(s, _.groupBy("cluster").count()).isEmpty)
+      assert(warnings(s, windows, aligned: _*).isEmpty)
       s.orders(Entry("blue", blue, level), Entry("green", green, level))
       assert(warnings(s, windows).isEmpty)
     }

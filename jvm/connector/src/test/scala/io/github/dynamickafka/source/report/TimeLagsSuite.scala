@@ -185,6 +185,19 @@ class TimeLagsSuite extends AnyFunSuite with TimeLimit {
     assert(run.asked.size == 2 && run.lagMs == Map("blue" -> 2500L))
   }
 
+  test("a response about a former log is not used for the log of a topic that was recreated") {
+    val run = new Run
+    run.answers += "blue" -> responds(0 -> ListedOffset(12L, None, Some(700000L)))
+    run.read("blue", 0, last = 9L, time = 600000L)
+    val (start, ends) = (reached("blue" -> Seq(10L)), at("blue" -> Seq(20L)))
+    run.update(start, ends)
+    run.update(start, ends)
+    assert(run.times.clusters("blue").certain.contains(600000L))
+    run.times.retain(reached("blue" -> Seq(2L)))
+    run.update(reached("blue" -> Seq(2L)), ends)
+    assert(run.lagMs == Map("blue" -> -1L))
+  }
+
   test("records after a stopping offset or a drain target are not unread") {
     def span(end: Long) = Span("blue", "t", 0, 5L, end, enters = false)
     val latest = at("blue" -> Seq(9L, 9L), "green" -> Seq(3L))
