@@ -48,8 +48,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     shutil.copytree(GOLDEN, tmp_path / "counts")
     for folder, cluster in (("moved", "blue"), ("renamed", "blue"), ("orders", "green")):
-        run("migrate", tmp_path / "counts", "--to", tmp_path / folder, "--cluster", cluster)
-    run("rename-cluster", tmp_path / "renamed", "blue", "azure")
+        done("migrate", tmp_path / "counts", "--to", tmp_path / folder, "--cluster", cluster)
+    done("rename-cluster", tmp_path / "renamed", "blue", "azure")
 
     def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
         address = properties["bootstrap.servers"]
@@ -88,7 +88,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def run(*arguments: object) -> None:
+def done(*arguments: object) -> None:
     assert CliRunner().invoke(app, [*map(str, arguments)]).exit_code == 0
 
 
