@@ -48,6 +48,10 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     assert(questions == Map(key("a") -> (Now - 99), key("b") -> (Now - 99)))
     val aligned = decided(from, logs)
     assert(aligned.bound.isEmpty && aligned.ends == Map(key("a") -> 2L, key("b") -> 2L))
+    assert(aligned.from.ahead(aligned.ends).isEmpty)
+    val more = logs.map { case (id, log) => span(id, 2, log.append(Now + 5)) }
+    val next = aligned.from.ended(aligned.ends).begin(rules(), more, both, Now + 10, 10L).next
+    assert(next.isInstanceOf[Alignment.Aligned])
   }
 
   test("a cluster that enters with old records is read alone until it is level") {

@@ -21,7 +21,7 @@ trait EventTimeTest extends SourceTest {
       .writeStream.outputMode("update").format("memory").queryName(name)
       .option("checkpointLocation", s.folder.resolve(name).toString)
       .trigger(Trigger.AvailableNow()).start()
-    try assert(query.awaitTermination(300000))
+    try assert(query.awaitTermination(540000))
     finally query.stop()
     val last = spark.table(name).groupBy("window", "cluster").agg(max("n").as("n"))
     val byCluster =
