@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,12 +13,15 @@ from click.testing import CliRunner
 from conftest import REPOSITORY
 
 from dynamic_kafka._tools.checkpoint import kafka
-from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
+from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partition
 from dynamic_kafka._tools.cli.app import app
+from dynamic_kafka._tools.doctor.check import Result as Found
+from dynamic_kafka._tools.doctor.check import run
 from dynamic_kafka._tools.operator import connector
 
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+GOLDEN = REPOSITORY / "tests/conformance/checkpoints/aggregation-4.2.0"
 EXAMPLES = re.findall(r"^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$", (DOCS / "cli.md").read_text(), re.M)
 # The differences of the other files in the examples from streams.yaml.
 BROKEN = {"state: draining": "state: drained", "green: {topics: [payments-eu": "gren: {topics: [payments-eu"}
@@ -42,11 +46,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in (tmp_path / "checkpoint").rglob("topology/*.json"):
         file.write_text(re.sub(r"@(\w+)@", r"\1-1:9092", file.read_text()))
 
+    shutil.copytree(GOLDEN, tmp_path / "counts")
+    for folder, cluster in (("moved", "blue"), ("renamed", "blue"), ("orders", "green")):
+        run("migrate", tmp_path / "counts", "--to", tmp_path / folder, "--cluster", cluster)
+    run("rename-cluster", tmp_path / "renamed", "blue", "azure")
+
     def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
         address = properties["bootstrap.servers"]
         if address == "green-1:9092":
             return Ends(missing=f"{address}: Failed to get metadata: Local: Broker transport failure")
         return Ends({(topic, partition): 4 + 3 * partition for topic, partition in partitions})
+
+    def offsets_at(
+        properties: Mapping[str, str], client: Mapping[str, str], asked: Mapping[Partition, int], timeout_s: float
+    ) -> Ends:
+        return Ends({at: {EARLIEST: 3, LATEST: 14}[offset] for at, offset in asked.items()})
 
     def ask(arguments: list[str], given_jars: str | None) -> connector.Reply:
         looks = arguments[0] == "transactions"
@@ -59,11 +73,23 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         reason = "cluster 'blue' is unreachable: blue-1:9093,blue-2:9093: TimeoutException"
         return connector.Reply(1, {"decisions": [decision]}, [reason])
 
+    down = Found(
+        "failed",
+        "no connection to blue-1:9093 (Connection refused); blue-2:9093 (no answer)",
+        "start the broker, correct the port, or open the firewall",
+    )
+    blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
+    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run("blue", blue)))
     (tmp_path / "shipments").mkdir()
     monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)
+    monkeypatch.setattr(kafka, "offsets_at", offsets_at)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def run(*arguments: object) -> None:
+    assert CliRunner().invoke(app, [*map(str, arguments)]).exit_code == 0
 
 
 def changed(text: str, replacements: Mapping[str, str]) -> str:
@@ -75,8 +101,28 @@ def changed(text: str, replacements: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize(("arguments", "output"), EXAMPLES, ids=[arguments for arguments, _ in EXAMPLES])
 def test_output_is_real(here: Path, arguments: str, output: str) -> None:
-    assert CliRunner().invoke(app, arguments.split()).output == output
+    assert CliRunner().invoke(app, shlex.split(arguments)).output == output
 
 
 def test_every_command_has_an_example() -> None:
     assert {arguments.split()[0] for arguments, _ in EXAMPLES} | {"schema"} == set(app.commands)
+
+
+def test_the_example_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The commands of docs/changing.md, one after the other."""
+    monkeypatch.chdir(tmp_path)
+    text = (DOCS / "changing.md").read_text()
+    first, changed_lines = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    file = Path("streams.yaml")
+    file.write_text(first)
+    steps = re.findall(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", text, re.M)
+    assert len(steps) == 6
+    for command, output in steps:
+        program, *arguments = command.split()
+        if program == "cp":
+            shutil.copy(*arguments)
+            continue
+        result = CliRunner().invoke(app, arguments[2:])
+        assert result.output == output, command
+        if arguments[2] == "move":
+            assert file.read_text() == first.replace("      blue: {topics: [orders]}\n", changed_lines)

@@ -160,6 +160,26 @@ def test_a_packed_offset(checkpoint: Path) -> None:
     ]
 
 
+def test_a_log_of_version_2(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+    """Lines have ids of sources, which are names if the query gives them, and may be in any order."""
+    brokers["blue:9092"] = Ends({("orders", 0): 50})
+    (checkpoint / "sources/0").rename(checkpoint / "sources/first")
+    offset = '{"version":2,"clusters":{"blue":{"orders":{"0":42}}}}'
+    lines = [
+        "v2",
+        '{"batchTimestampMs":1795246634419}',
+        "2:-",
+        f"first:{offset}",
+        '1:{"orders":{"0":7}}',
+        f"0:{offset}",
+    ]
+    (checkpoint / "offsets" / "7").write_text("\n".join(lines))
+    answer = json.loads(run(checkpoint, "--json").stdout)
+    assert [source["source"] for source in answer["sources"]] == ["first", 0]
+    assert [source["positions"][0]["lag"] for source in answer["sources"]] == [8, None]
+    assert "\nsource first\n" in run(checkpoint).stdout
+
+
 def test_addresses_are_those_of_the_newest_topology(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     edit_topology(checkpoint, bootstrap_servers="moved:9092")
     brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
@@ -235,7 +255,11 @@ def test_folders_that_are_no_checkpoint(checkpoint: Path, tmp_path: Path) -> Non
     for file in (checkpoint / "offsets").iterdir():
         file.unlink()
     assert "has not planned a batch yet" in run(checkpoint).stderr
-    for text, says in (("", "supports version v1"), ("v9\n{}\n", "supports version v1"), ("v1\n", "truncated")):
+    for text, says in (
+        ("", "supports versions v1, v2"),
+        ("v9\n{}\n", "supports versions v1, v2"),
+        ("v1\n", "truncated"),
+    ):
         (checkpoint / "offsets" / "0").write_text(text)
         result = run(checkpoint)
         assert result.exit_code == 1

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from dynamic_kafka._version import JAR_VERSION
 
 SOURCES = {

@@ -31,6 +31,7 @@ COMMANDS = {
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
     ".venv/bin/python examples/quickstart.py",
+    ".venv/bin/python examples/event_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
 }
 

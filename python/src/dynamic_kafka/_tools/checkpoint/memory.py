@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.log import SourceId
 
 _VERSION = 1
 
 Properties = dict[str, str]
 
 
-def remembered_clusters(checkpoint: Path, source: int) -> dict[str, Properties]:
+def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Properties]:
     """Returns Kafka client properties by cluster id, from the newest topology. They contain no secrets.
 
     Args:
         checkpoint: Folder of the query's checkpoint.
-        source: Spark's number of the source, from 0.
+        source: Spark's number of the source, or its name.
 
     Raises:
         CheckpointError: if the file of the topology cannot be read.

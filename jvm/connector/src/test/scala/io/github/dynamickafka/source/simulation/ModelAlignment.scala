@@ -40,7 +40,8 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
     val times = defect.knownTimes(begun.alignment.times, world.now)
     val entering = spans.filter(_.enters).map(_.cluster).toSet
     val asked = ahead.filterNot { case (key, _) => entering(key.cluster) || world.chance(30) }
-    val decided = decide(begun.copy(alignment = begun.alignment.copy(times = times)).answered(Map.empty, asked))
+    val decided =
+      decide(begun.copy(alignment = begun.alignment.copy(times = times)).answered(Map.empty, asked))
     current = Some(decided.from)
     spans.map(span => decided.ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end)))
   }
@@ -52,7 +53,9 @@ private[simulation] final class ModelAlignment(world: World, rules: Alignment.Ru
       check(spans.zip(granted).filterNot(of => trigger.failed(EventTimes.key(of._1))), views)
       val positions = spans.zip(granted).map { case (s, n) => EventTimes.key(s) -> (s.from + n) }.toMap
       kept = trigger.ended(positions)
-      ahead = trigger.ahead(positions).flatMap { case (key, time) => answer(key, time, kept.times.endOf).map(key -> _) }
+      ahead = trigger.ahead(positions).flatMap { case (key, time) =>
+        answer(key, time, kept.times.endOf).map(key -> _)
+      }
     }
 
   @annotation.tailrec

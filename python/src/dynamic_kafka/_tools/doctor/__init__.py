@@ -1,0 +1,1 @@
+"""Checks the clusters of a metadata file, as ``doctor`` prints them."""
