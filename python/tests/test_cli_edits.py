@@ -169,6 +169,26 @@ def log(checkpoint: Path, batch: int, text: str) -> None:
     (checkpoint / f"offsets/{batch}").write_text(f'v1\n{{"batchTimestampMs":1}}\n{text}')
 
 
+def test_the_hand_over_of_a_history_is_renamed(checkpoint: Path) -> None:
+    file = checkpoint / HOME / "initial.json"
+    initial = json.loads(file.read_text())
+    table = {"format": "json", "path": "/p", "options": {}, "schema": "{}", "files": []}
+    initial["history"] = {
+        "streams": {"a": {**table, "cluster": "blue"}, "b": table},
+        "offsets": {"blue": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
+        "times": {"blue": {"u": {"0": 9}}},
+        "topicTimes": {"blue": {"v": 10}},
+    }
+    file.write_text(compact(initial))
+    run("rename-cluster", checkpoint, "blue", "azure")
+    assert json.loads(file.read_text())["history"] == {
+        "streams": {"a": {**table, "cluster": "azure"}, "b": table},
+        "offsets": {"azure": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
+        "times": {"azure": {"u": {"0": 9}}},
+        "topicTimes": {"azure": {"v": 10}},
+    }
+
+
 def test_a_packed_offset_is_renamed(checkpoint: Path) -> None:
     (packed,) = [
         case["offset"] for case in cases("offsets") if "refused" not in case and "packed" in case["offset"]

@@ -113,6 +113,12 @@ def _initial(text: str, old: str, new: str) -> str:
     root = _versioned(text, 1)
     root["unresolved"] = sorted(_new(id, old, new) for id in root.get("unresolved", []))
     rename_key(root.get("unresolvedTopics", {}), old, new)
+    history = root.get("history", {})
+    for section in ("offsets", "times", "topicTimes"):
+        rename_key(history.get(section, {}), old, new)
+    for table in history.get("streams", {}).values():
+        if "cluster" in table:
+            table["cluster"] = _new(table["cluster"], old, new)
     root["offset"] = json.loads(composite_text.renamed(written(root["offset"]), old, new))
     return written(root)
 

@@ -35,7 +35,9 @@ private[source] final class HistoryBatches(
   /** The partitions of the files between two offsets. */
   def partitions(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
     if (start.history.isEmpty) Array.empty
-    else plan.files(start, end).toArray.flatMap { case (stream, table, files) => planned(stream, table, files) }
+    else plan.files(start, end).toArray.flatMap { case (stream, table, files) =>
+      planned(stream, table, files)
+    }
 
   private def planned(stream: String, table: HistoryTable, files: Seq[String]): Array[InputPartition] = {
     val source = new HistorySource(stream, table.format, table.path, layout)

@@ -1,7 +1,16 @@
 package io.github.dynamickafka.source.history
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.types.{BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType, TimestampType}
+import org.apache.spark.sql.types.{
+  BinaryType,
+  DataType,
+  IntegerType,
+  LongType,
+  StringType,
+  StructField,
+  StructType,
+  TimestampType
+}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
@@ -117,7 +126,9 @@ private[history] object HistoryColumns {
     val name = ofLayout.find(_.origin == OfRecord(column)).map(_.field.name)
       .orElse(Option.when(!ofLayout.exists(_.field.name.equalsIgnoreCase(column.name)))(column.name))
     name.flatMap(n =>
-      files.find(_.name == n).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(n))).map(_.name)
+      files.find(
+        _.name == n
+      ).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(n))).map(_.name)
     )
   }
 
@@ -127,7 +138,9 @@ private[history] object HistoryColumns {
   }
 
   private def otherwise(column: MetadataColumn, fixed: Map[MetadataColumn, String]): Literal =
-    fixed.get(column).map(text => Literal(UTF8String.fromString(text), StringType)).getOrElse(column.dataType match {
+    fixed.get(
+      column
+    ).map(text => Literal(UTF8String.fromString(text), StringType)).getOrElse(column.dataType match {
       case IntegerType if !column.nullable => Literal(HistoryRecord.Unknown)
       case LongType => Literal(HistoryRecord.Unknown.toLong)
       case TimestampType => Literal(0L, TimestampType)

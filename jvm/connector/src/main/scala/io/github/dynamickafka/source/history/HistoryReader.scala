@@ -99,7 +99,8 @@ private[source] final class HistoryReader(partition: HistoryPartition, decoder: 
 
 private object HistoryReader {
 
-  private final class BatchRows(batches: PartitionReader[ColumnarBatch]) extends PartitionReader[InternalRow] {
+  private final class BatchRows(batches: PartitionReader[ColumnarBatch])
+      extends PartitionReader[InternalRow] {
     private var rows = ju.Collections.emptyIterator[InternalRow]()
 
     @tailrec
