@@ -34,7 +34,8 @@ private[history] final class HistoryFormat(provider: TableProvider) {
           case _ => ()
         }
         builder.build()
-      case other => throw new IllegalStateException(s"the data source returned a table that cannot be read: $other")
+      case other =>
+        throw new IllegalStateException(s"the data source returned a table that cannot be read: $other")
     }
   }
 }

@@ -12,7 +12,12 @@ import io.github.dynamickafka.offset.history.HistoryTable
  *
  * @param layout of the table; None: the columns of Spark's Kafka source
  */
-private[history] final class HistorySource(stream: String, formatName: String, path: String, layout: Option[Layout]) {
+private[history] final class HistorySource(
+    stream: String,
+    formatName: String,
+    path: String,
+    layout: Option[Layout]
+) {
 
   /** For errors. */
   val where: String = s"stream '$stream', history '$path'"
@@ -40,15 +45,19 @@ private[history] final class HistorySource(stream: String, formatName: String, p
    * @param topic of files without a column `topic`
    * @throws DynamicKafkaIllegalArgumentException `INVALID_SCHEMA`
    */
-  def columns(files: StructType, cluster: Option[String], topic: Option[String]): HistoryColumns = HistoryColumns.of(
-    where,
-    formatName,
-    files,
-    layout,
-    caseSensitive,
-    Map[MetadataColumn, String](MetadataColumn.Stream -> stream) ++ cluster.map(MetadataColumn.Cluster -> _) ++
-      topic.map(MetadataColumn.Topic -> _)
-  )
+  def columns(files: StructType, cluster: Option[String], topic: Option[String]): HistoryColumns =
+    HistoryColumns.of(
+      where,
+      formatName,
+      files,
+      layout,
+      caseSensitive,
+      Map[
+        MetadataColumn,
+        String
+      ](MetadataColumn.Stream -> stream) ++ cluster.map(MetadataColumn.Cluster -> _) ++
+        topic.map(MetadataColumn.Topic -> _)
+    )
 
   /** The column of the files with this column of the record, if they have it. */
   def recordColumn(column: MetadataColumn, columns: HistoryColumns, files: StructType): Option[String] =

@@ -26,7 +26,9 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   private val plans: Gen[HistoryPlan] = Gen.mapOf(Gen.zip(Gen.oneOf("a", "b", "c", "d"), Gen.choose(0, 7)))
     .filter(_.nonEmpty)
-    .map(sizes => HistoryPlan(SortedMap.from(sizes.map { case (id, n) => id -> table(id, n) }), HandOver.none))
+    .map(sizes =>
+      HistoryPlan(SortedMap.from(sizes.map { case (id, n) => id -> table(id, n) }), HandOver.none)
+    )
 
   private val positions = SortedMap("blue" -> Positions.from(Seq(("t", 0, 5L))))
 
@@ -74,7 +76,9 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   private def ending(partition: Option[Int], offset: Option[Long], time: Option[Long], topic: String = "t") =
     HistoryEnd("blue", topic, partition, offset, time)
 
-  test("Kafka follows on the greatest offset, else on the greatest time of the partition, else of the topic") {
+  test(
+    "Kafka follows on the greatest offset, else on the greatest time of the partition, else of the topic"
+  ) {
     val handOver = HandOver.of(Seq(
       ending(Some(0), Some(41L), Some(1000L)),
       ending(Some(0), Some(7L), Some(9000L)),
