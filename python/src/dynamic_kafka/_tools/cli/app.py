@@ -10,6 +10,7 @@ from dynamic_kafka._tools.cli.doctor import doctor
 from dynamic_kafka._tools.cli.edit import activate, drain, move
 from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.offsets import offsets
+from dynamic_kafka._tools.cli.plan import plan
 from dynamic_kafka._tools.cli.resolve import resolve
 from dynamic_kafka._tools.cli.schema import schema
 from dynamic_kafka._tools.cli.streams import streams
@@ -37,6 +38,7 @@ _COMMANDS = (
     drain,
     activate,
     move,
+    plan,
     lag,
     offsets,
     transactions,
