@@ -194,7 +194,8 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
-      protobuf % Test
+      protobuf % Test,
+      sparkAvro % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
     ownSources
   )

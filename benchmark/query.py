@@ -84,6 +84,23 @@ def last_batch(query: StreamingQuery) -> int:
     return int(last_progress(query).get("batchId", -1))
 
 
+class RecordsRead:
+    """Counts the records that a query has read. Each progress is looked at once, so that frequent calls are cheap."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
+        self._seen = 0
+        self._records = 0
+
+    def now(self) -> int:
+        """The records of all batches that have ended."""
+        found = _jvm_query(self._query).recentProgress()
+        for i in range(self._seen, len(found)):
+            self._records += int(found[i].numInputRows())
+        self._seen = len(found)
+        return self._records
+
+
 def _jvm_query(query: StreamingQuery) -> Any:
     return query._jsq
 

@@ -61,6 +61,17 @@ class Sizes:
     sink_small_batches: int = 10
     """Batches for each number of tasks, with few records."""
     sink_heap_batches: tuple[int, int] = (100, 1000)
+    event_lags_s: tuple[int, int] = (600, 3600)
+    """How far two clusters with a record per second are behind."""
+    event_outage_s: float = 60
+    event_idle_s: int = 120
+    """`alignmentIdleTimeout`, which exceeds the outage."""
+    backfill_batches: int = 60
+
+    @property
+    def backfill_records(self) -> int:
+        """10,000,000 by default."""
+        return self.records * 10 // 3
 
     def all_rounds(self, rounds: int | None = None) -> range:
         """The numbers of all rounds, the cold ones first."""
@@ -102,6 +113,10 @@ SMOKE = Sizes(
     sink_tasks=(2,),
     sink_small_batches=1,
     sink_heap_batches=(1, 3),
+    event_lags_s=(20, 60),
+    event_outage_s=1,
+    event_idle_s=20,
+    backfill_batches=4,
 )
 
 

@@ -87,5 +87,12 @@ TARGETS: dict[str, Target] = {
     "sink.once": _least("writing, exactly-once: 1,000,000 records per batch", 0.8, "x at-least-once"),
     "sink.added": _most("exactly-once: additional time per batch, 100 tasks, 2 clusters", 500.0, "ms"),
     "sink.heap": _most("exactly-once: growth of the heap between batch 100 and 1,000", 8.0, "MiB"),
+    "event-time.lost": _most("clusters of different lag, aligned, 3 queries: records lost", 0.0, "records"),
+    "event-time.lost.changes": _most(
+        "4 clusters, one dies, one enters, one is idle, aligned, 3 queries: records lost", 0.0, "records"
+    ),
+    "event-time.level": _least("2 level clusters, aligned, against not aligned: rate of triggers", 0.95, "x"),
+    "event-time.bounded": _least("the same, if alignment bounds each of 10 batches", 0.95, "x"),
+    "event-time.idle": _most("64 cluster ids, idle: additional CPU if they are aligned", 0.5, "% of a core"),
     "memory": _most("heap after GC: growth between trigger 100 and 1,000", 8.0, "MiB"),
 }

@@ -9,7 +9,7 @@ object Dependencies {
 
   def sparkSql = "org.apache.spark" %% "spark-sql" % line.spark
 
-  /** Spark's functions `from_avro` and `to_avro`, to compare with. What it depends on is part of Spark. */
+  /** Spark's functions `from_avro` and `to_avro`, to compare with, and files of Avro. What it depends on is part of Spark. */
   def sparkAvro = ("org.apache.spark" %% "spark-avro" % "4.0.0").intransitive()
 
   /**

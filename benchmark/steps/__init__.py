@@ -10,6 +10,7 @@ from benchmark.steps import (
     cost,
     decode,
     discovery,
+    event_time,
     ids,
     large,
     memory,
@@ -45,4 +46,5 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "large": large.run,
     "memory": memory.run,
     "sink": sink.run,
+    "event-time": event_time.run,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,15 +13,16 @@ from click.testing import CliRunner
 from conftest import REPOSITORY
 
 from dynamic_kafka._tools.checkpoint import kafka
-from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
+from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partition
 from dynamic_kafka._tools.cli.app import app
 from dynamic_kafka._tools.doctor.check import Result as Found
-from dynamic_kafka._tools.doctor.check import run
+from dynamic_kafka._tools.doctor.check import run as run_checks
 from dynamic_kafka._tools.operator import connector
 from dynamic_kafka._tools.plan.plan import Plan
 
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
+GOLDEN = REPOSITORY / "tests/conformance/checkpoints/aggregation-4.2.0"
 EXAMPLES = re.findall(r"^\$ python -m dynamic_kafka (.+)\n((?:.*\n)*?)```$", (DOCS / "cli.md").read_text(), re.M)
 # The differences of the other files in the examples from streams.yaml.
 BROKEN = {"state: draining": "state: drained", "green: {topics: [payments-eu": "gren: {topics: [payments-eu"}
@@ -45,11 +47,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for file in (tmp_path / "checkpoint").rglob("topology/*.json"):
         file.write_text(re.sub(r"@(\w+)@", r"\1-1:9092", file.read_text()))
 
+    shutil.copytree(GOLDEN, tmp_path / "counts")
+    for folder, cluster in (("moved", "blue"), ("renamed", "blue"), ("orders", "green")):
+        run("migrate", tmp_path / "counts", "--to", tmp_path / folder, "--cluster", cluster)
+    run("rename-cluster", tmp_path / "renamed", "blue", "azure")
+
     def end_offsets(properties: Mapping[str, str], partitions: list[Partition], timeout_s: float) -> Ends:
         address = properties["bootstrap.servers"]
         if address == "green-1:9092":
             return Ends(missing=f"{address}: Failed to get metadata: Local: Broker transport failure")
         return Ends({(topic, partition): 4 + 3 * partition for topic, partition in partitions})
+
+    def offsets_at(
+        properties: Mapping[str, str], client: Mapping[str, str], asked: Mapping[Partition, int], timeout_s: float
+    ) -> Ends:
+        return Ends({at: {EARLIEST: 3, LATEST: 14}[offset] for at, offset in asked.items()})
 
     def ask(arguments: list[str], given_jars: str | None) -> connector.Reply:
         looks = arguments[0] == "transactions"
@@ -68,7 +80,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "start the broker, correct the port, or open the firewall",
     )
     blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
-    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run("blue", blue)))
+    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run_checks("blue", blue)))
 
     def place(cluster: str) -> dict[str, object]:
         return {"cluster": cluster, "topic": "orders", "partition": 0}
@@ -86,8 +98,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "shipments").mkdir()
     monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)
+    monkeypatch.setattr(kafka, "offsets_at", offsets_at)
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def run(*arguments: object) -> None:
+    assert CliRunner().invoke(app, [*map(str, arguments)]).exit_code == 0
 
 
 def changed(text: str, replacements: Mapping[str, str]) -> str:
@@ -99,7 +116,7 @@ def changed(text: str, replacements: Mapping[str, str]) -> str:
 
 @pytest.mark.parametrize(("arguments", "output"), EXAMPLES, ids=[arguments for arguments, _ in EXAMPLES])
 def test_output_is_real(here: Path, arguments: str, output: str) -> None:
-    assert CliRunner().invoke(app, arguments.split()).output == output
+    assert CliRunner().invoke(app, shlex.split(arguments)).output == output
 
 
 def test_every_command_has_an_example() -> None:

@@ -90,6 +90,15 @@ def test_positions_with_lag(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     ]
 
 
+def test_files_of_a_history_that_are_read(checkpoint: Path) -> None:
+    offset = '{"version":4,"clusters":{"blue":{"t":{"0":7}}},"history":{"orders":250}}'
+    log(checkpoint, 7, offset)
+    lines = run(checkpoint, "--no-lag").stdout.splitlines()
+    assert "stream orders: 250 files of the history are read, and Kafka follows on the last one" in lines
+    (source,) = json.loads(run(checkpoint, "--no-lag", "--json").stdout)["sources"]
+    assert source["history_files"] == {"orders": 250}
+
+
 def test_json(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     brokers["red:9092"] = Ends({("golden-old", 0): 2})
     result = run(checkpoint, "--json", "--timeout", "2.5")
@@ -151,6 +160,26 @@ def test_a_packed_offset(checkpoint: Path) -> None:
     ]
 
 
+def test_a_log_of_version_2(checkpoint: Path, brokers: dict[str, Ends]) -> None:
+    """Lines have ids of sources, which are names if the query gives them, and may be in any order."""
+    brokers["blue:9092"] = Ends({("orders", 0): 50})
+    (checkpoint / "sources/0").rename(checkpoint / "sources/first")
+    offset = '{"version":2,"clusters":{"blue":{"orders":{"0":42}}}}'
+    lines = [
+        "v2",
+        '{"batchTimestampMs":1795246634419}',
+        "2:-",
+        f"first:{offset}",
+        '1:{"orders":{"0":7}}',
+        f"0:{offset}",
+    ]
+    (checkpoint / "offsets" / "7").write_text("\n".join(lines))
+    answer = json.loads(run(checkpoint, "--json").stdout)
+    assert [source["source"] for source in answer["sources"]] == ["first", 0]
+    assert [source["positions"][0]["lag"] for source in answer["sources"]] == [8, None]
+    assert "\nsource first\n" in run(checkpoint).stdout
+
+
 def test_addresses_are_those_of_the_newest_topology(checkpoint: Path, brokers: dict[str, Ends]) -> None:
     edit_topology(checkpoint, bootstrap_servers="moved:9092")
     brokers["moved:9092"] = Ends({("golden-orders", 0): 10, ("golden-orders", 1): 4})
@@ -205,7 +234,7 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("offset", "says"),
     [
-        ('{"version":4,"clusters":{}}', "composite offset of version 4, but this release supports versions up to"),
+        ('{"version":5,"clusters":{}}', "composite offset of version 5, but this release supports versions up to"),
         ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
         ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),
@@ -226,7 +255,11 @@ def test_folders_that_are_no_checkpoint(checkpoint: Path, tmp_path: Path) -> Non
     for file in (checkpoint / "offsets").iterdir():
         file.unlink()
     assert "has not planned a batch yet" in run(checkpoint).stderr
-    for text, says in (("", "supports version v1"), ("v9\n{}\n", "supports version v1"), ("v1\n", "truncated")):
+    for text, says in (
+        ("", "supports versions v1, v2"),
+        ("v9\n{}\n", "supports versions v1, v2"),
+        ("v1\n", "truncated"),
+    ):
         (checkpoint / "offsets" / "0").write_text(text)
         result = run(checkpoint)
         assert result.exit_code == 1

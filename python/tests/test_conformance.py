@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from conformance import cases
 
-from dynamic_kafka import ClusterMetadata
+from dynamic_kafka import ClusterMetadata, History
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import Positions
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
@@ -34,12 +34,25 @@ def test_metadata(case: Case) -> None:
         assert {
             id: dict(stream.format_options) for id, stream in document.streams.items() if stream.format_options
         } == case.get("format_options", {})
+        assert {
+            id: history_fields(stream.history) for id, stream in document.streams.items() if stream.history
+        } == case.get("histories", {})
         assert list(document.streams) == list(case["streams"])
         return
     line, says = case["refused"]["line"], case["refused"]["says"]
     texts = [error.text("streams.yaml") for error in document.errors if error.line == line]
     assert any(all(said in text for said in says) for text in texts), document.errors
     assert "hunter2" not in str(document.errors)
+
+
+def history_fields(history: History) -> dict[str, Any]:
+    found = {
+        "format": history.format,
+        "path": history.path,
+        "options": dict(history.options) or None,
+        "cluster": history.cluster,
+    }
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def fields(entry: ClusterMetadata) -> dict[str, Any]:
@@ -99,6 +112,7 @@ def sections(offset: composite.CompositeOffset, version: int) -> dict[str, Any]:
     retained = retained_of_version_1 if version == 1 else retained_since_version_2
     found: dict[str, Any] = {
         "version": version,
+        "history": dict(offset.history),
         "clusters": by_cluster(offset.clusters),
         "entered": by_cluster(offset.entered),
         "retained": {

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from dynamic_kafka import ClusterMetadata, KafkaStream, OffsetsInitializer, StaticMetadataService, document
+from dynamic_kafka import (
+    ClusterMetadata,
+    History,
+    KafkaStream,
+    OffsetsInitializer,
+    StaticMetadataService,
+    document,
+)
 
 SERVERS = {"bootstrap.servers": "blue:9092"}
 
@@ -39,6 +46,27 @@ def test_document_is_the_metadata_file() -> None:
         },
     }
     assert list(document(streams)["streams"]["orders"]["clusters"]) == ["green", "blue"]
+
+
+def test_history_of_a_stream_is_in_the_document() -> None:
+    blue = ClusterMetadata(["orders"], SERVERS)
+    history = History("parquet", "s3a://archive/orders", {"mergeSchema": True}, "blue")  # type: ignore[dict-item]
+    made = document([KafkaStream("orders", {"blue": blue}, history=history)])
+    assert made["streams"]["orders"]["history"] == {
+        "format": "parquet",
+        "path": "s3a://archive/orders",
+        "options": {"mergeSchema": "true"},
+        "cluster": "blue",
+    }
+    made = document([KafkaStream("orders", {"blue": blue}, history=History("json", "/archive"))])
+    assert made["streams"]["orders"]["history"] == {"format": "json", "path": "/archive"}
+
+
+def test_invalid_history() -> None:
+    with pytest.raises(ValueError, match="path of a history must not be blank"):
+        History("json", " ")
+    with pytest.raises(TypeError, match="history must be a History, not dict"):
+        KafkaStream("orders", {}, history={"format": "json"})  # type: ignore[arg-type]
 
 
 def starting(offsets: OffsetsInitializer) -> Any:

@@ -152,6 +152,24 @@ def test_a_stream_that_the_file_lacks(file: Path) -> None:
     assert f"the file lacks stream '{stream_of_the_checkpoint()}'" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({"history": {"orders": 3}}, "still reads a history"),
+        ({"ends": {"blue": {"t": {"by": "latest", "offsets": {"0": 5}}}}}, "has stopping offsets"),
+        ({"identities": {"blue": {"cluster": "other"}}}, "cluster 'blue' is another Kafka cluster"),
+        ({"identities": {"blue": {"topics": {"golden-new": "other"}}}}, "topic 'golden-new' was recreated"),
+    ],
+)
+def test_positions_that_are_not_planned(file: Path, section: dict[str, object], says: str) -> None:
+    written(file)
+    offset = {"version": 4, "clusters": {"blue": {"golden-new": {"0": 4}}}, **section}
+    Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert says in result.stderr
+
+
 def test_a_position_that_kafka_no_longer_has(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(file)
     monkeypatch.setattr(FakeCluster, "earliest", lambda _, topics: {t: {0: 9, 1: 9} for t in topics})

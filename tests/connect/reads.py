@@ -24,14 +24,15 @@ def rows(frame: DataFrame) -> list[list[object]]:
 
 
 def run(frame: DataFrame, name: str, checkpoint: Path | None = None) -> dict[str, Any]:
-    """The records that a query with AvailableNow reads, and its last progress that has a source."""
+    """The records that a query with AvailableNow reads, and the metrics of its first and its last progress."""
     writer = frame.writeStream.format("memory").queryName(name).trigger(availableNow=True)
     if checkpoint is not None:
         writer = writer.option("checkpointLocation", str(checkpoint))
     query = writer.start()
     assert query.awaitTermination(240)
     progress = [json.loads(p.json) for p in query.recentProgress]
-    return {"rows": rows(frame.sparkSession.table(name)), "metrics": progress[-1]["sources"][0]["metrics"]}
+    first, last = (progress[i]["sources"][0]["metrics"] for i in (0, -1))
+    return {"rows": rows(frame.sparkSession.table(name)), "first": first, "metrics": last}
 
 
 def decoded(spark: SparkSession, options: dict[str, str]) -> list[list[object]]:

@@ -40,6 +40,12 @@ def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Pa
         assert stream["rows"] == orders.expected
         assert stream["metrics"]["kafkaClustersCount"] == "2"
         assert stream["metrics"]["pendingRecords"] == "0"
+        for cluster in ("blue", "green"):
+            assert stream["metrics"][f"eventTimeLagMs.{cluster}"] == "0"
+            assert stream["metrics"][f"eventTimeDriftMs.{cluster}"] == "0"
+    # The first batch is limited.
+    first = seen["stream"]["first"]
+    assert max(int(first[f"eventTimeLagMs.{cluster}"]) for cluster in ("blue", "green")) > 0
 
 
 def test_the_whole_write_path(
@@ -56,6 +62,16 @@ def test_the_whole_write_path(
     assert found["python"][0] == "DYNAMIC_KAFKA.CONNECT_UNSUPPORTED"
     assert found["misspelt"][0] == "DYNAMIC_KAFKA.UNKNOWN_OPTION"
     assert "Did you mean 'clusterRouting'" in found["misspelt"][1]
+
+
+def test_a_watermark_that_passes_a_cluster_is_logged(
+    server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
+) -> None:
+    streams, _ = orders.with_copies(brokers, tmp_path, "blue", "green")
+    assert server.client("tests.connect.watermark", str(streams), str(tmp_path)) == {"rows": 80}
+    warnings = [line for line in server.log().splitlines() if "lags behind the watermark of the query" in line]
+    assert len(warnings) == 1
+    assert "Kafka cluster 'green'" in warnings[0]
 
 
 def test_calls_that_need_a_classic_session_are_refused(server: ConnectServer, orders: Orders) -> None:

@@ -69,6 +69,9 @@ def test_skip_continues_and_fail_names_the_cluster(scene: Scene, outage: str) ->
     for query in (skip, fail):
         scene.await_exact(query, *both)
     assert skip.run == 1
+    for cluster in ("blue", "red"):
+        assert skip.metric(f"eventTimeLagMs.{cluster}") == "0"
+        assert skip.metric(f"eventTimeDriftMs.{cluster}") == "0"
 
 
 def test_a_cluster_moves_while_it_is_queried(scene: Scene) -> None:

@@ -51,6 +51,11 @@ def test_every_operation_reaches_the_broker(testkit: Testkit) -> None:
         cluster.create_topic("t", configs={"cleanup.policy": "delete"})
         cluster.add_partitions("t", 2)
         cluster.load("t", records=10, record_bytes=100)
+        cluster.create_topic("timed")
+        cluster.load("timed", records=4, record_bytes=8, times=(1000, 1010))
+        cluster.produce("timed", [Record(0, None, "x", timestamp=7)])
+        assert [record.timestamp for record in cluster.dump("timed")] == [1000, 1002, 1005, 1007, 7]
+        cluster.delete_topic("timed")
         cluster.delete_records("t", 0, before_offset=2)
         assert cluster.beginning_offsets("t") == {0: 2, 1: 0}
         assert len(cluster.dump("t", committed_only=True)) == 8

@@ -41,6 +41,13 @@ class MetadataFile:
         self._streams.setdefault(stream, {"clusters": {}})["clusters"][cluster] = entry
         return self
 
+    def history(self, stream: str, **history: Any) -> MetadataFile:
+        """Set the history of a stream; without arguments it has none."""
+        self._streams[stream].pop("history", None)
+        if history:
+            self._streams[stream]["history"] = history
+        return self
+
     def without(self, stream: str, cluster: str) -> MetadataFile:
         """Remove a cluster from a stream."""
         self._streams[stream]["clusters"].pop(cluster, None)

@@ -31,6 +31,7 @@ COMMANDS = {
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
     ".venv/bin/python examples/quickstart.py",
+    ".venv/bin/python examples/event_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
 }
 
@@ -103,6 +104,16 @@ def test_the_upserts_of_changes_are_those_of_the_example_which_is_tested() -> No
     assert begin
     assert end
     found = [block.text for block in docs.blocks("python") if block.document == "docs/change-data.md"]
+    assert any(text.endswith(code) for text in found)
+
+
+def test_the_query_that_makes_a_history_is_that_of_the_example_which_is_tested() -> None:
+    example = (docs.ROOT / "examples" / "history.py").read_text()
+    _, begin, rest = example.partition("# The code of docs/history.md begins.\n")
+    code, end, _ = rest.partition("\n\n\n# The code of docs/history.md ends.")
+    assert begin
+    assert end
+    found = [block.text.rstrip() for block in docs.blocks("python") if block.document == "docs/history.md"]
     assert any(text.endswith(code) for text in found)
 
 

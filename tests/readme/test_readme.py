@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections import defaultdict
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyspark
 import pytest
+from click.testing import CliRunner
 from dynamic_kafka import DynamicKafka, FileMetadataService, OffsetsInitializer
+from dynamic_kafka._tools.cli.app import app
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -35,6 +38,7 @@ ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
 # The stream that the documents write to, with the 200 orders.
 WRITTEN = "shipments"
 ORDERS = 200
+COMMAND = "$ python -m dynamic_kafka "
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +89,12 @@ def test_python_runs(
         "FileMetadataService": FileMetadataService,
         "OffsetsInitializer": OffsetsInitializer,
     }
-    for block in docs.blocks("python"):
-        if block.document == document:
+    for block in docs.blocks("python", "text"):
+        if block.document != document:
+            continue
+        if block.language == "text":
+            _run_command(block.text, here)
+        else:
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
             text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
             before = _written(clusters)
@@ -97,6 +105,14 @@ def test_python_runs(
             for frame in ("orders", "counts"):
                 if frame in names:
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
+
+
+def _run_command(text: str, here: Path) -> None:
+    """Compare the output of a command with that in a document."""
+    command, _, output = text.partition("\n")
+    if command.startswith(COMMAND):
+        arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
+        assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 
 
 @pytest.mark.parametrize("block", docs.blocks("yaml"), ids=str)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from pyspark.sql import DataFrame
+
 from benchmark.context import Context
 from benchmark.machine import cpu_seconds
 from benchmark.query import checkpoint, collect_garbage, jvm_pid, last_batch, noop, running, wait
@@ -25,11 +27,9 @@ def run(bench: Context) -> None:
         members.append(Member(f"cluster-{i:03d}", cluster.bootstrap_servers, topic))
     file = StreamsFile(bench.folder / "idle.yaml", members)
     without = _cores(bench)
-    with checkpoint() as folder, running(noop(product(bench.spark, file.path), folder).start()) as query:
-        wait(query, lambda: last_batch(query) >= 0, "the first batch")
-        idle = _steady(bench)
-    for what, cores in (("without a query", without), ("idle", idle)):
-        bench.results.add(STEP, what=what, clusters=count, partitions=partitions, cores=cores)
+    idle = idle_cores(bench, product(bench.spark, file.path))
+    for what, used in (("without a query", without), ("idle", idle)):
+        bench.results.add(STEP, what=what, clusters=count, partitions=partitions, cores=used)
     percent = (idle - without) * 100
     bench.say(f"{percent:.1f} % of a core")
     bench.results.value(STEP, percent)
@@ -39,6 +39,13 @@ def run(bench: Context) -> None:
         ["session without a query", "with an idle query", "difference"],
         [[f"{without * 100:.1f}", f"{idle * 100:.1f}", f"{percent:.1f}"]],
     )
+
+
+def idle_cores(bench: Context, frame: DataFrame) -> float:
+    """The cores in use while a query with the default trigger has nothing to read any more."""
+    with checkpoint() as folder, running(noop(frame, folder).start()) as query:
+        wait(query, lambda: last_batch(query) >= 0, "the first batch")
+        return _steady(bench)
 
 
 def _steady(bench: Context) -> float:

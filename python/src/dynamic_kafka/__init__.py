@@ -5,7 +5,7 @@ from dynamic_kafka._version import __version__
 from dynamic_kafka.codec import document
 from dynamic_kafka.entry import DynamicKafka
 from dynamic_kafka.errors import DynamicKafkaError
-from dynamic_kafka.model import ClusterMetadata, KafkaStream
+from dynamic_kafka.model import ClusterMetadata, History, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
 from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.remote import (
@@ -31,6 +31,7 @@ __all__ = [
     "DynamicKafkaReaderBuilder",
     "DynamicKafkaWriterBuilder",
     "FileMetadataService",
+    "History",
     "HttpMetadataService",
     "JdbcMetadataService",
     "JvmMetadataService",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dynamic_kafka.model import ClusterMetadata, KafkaStream
+from dynamic_kafka.model import ClusterMetadata, History, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
 
 VERSION = 1
@@ -38,6 +38,7 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
         by_id[stream.stream_id] = {
             "clusters": {id: _entry(id, m) for id, m in stream.clusters.items()},
             **_options(stream.format_options),
+            **_history(stream.history),
         }
         for cluster, metadata in stream.clusters.items():
             properties = dict(metadata.properties)
@@ -81,3 +82,10 @@ def _entry(cluster: str, metadata: ClusterMetadata) -> dict[str, Any]:
 
 def _options(options: Mapping[str, str]) -> dict[str, Any]:
     return {"options": dict(options)} if options else {}
+
+
+def _history(history: History | None) -> dict[str, Any]:
+    if history is None:
+        return {}
+    found: dict[str, Any] = {"format": history.format, "path": history.path, **_options(history.options)}
+    return {"history": found if history.cluster is None else found | {"cluster": history.cluster}}

@@ -118,6 +118,39 @@ def _numbers(topic: str, numbers: Collection[int]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
+class History:
+    """Files with older records of a stream, which a new query reads before Kafka. Immutable.
+
+    Attributes:
+        format: Format of the files: ``parquet``, ``orc``, ``avro`` or ``json``.
+        path: The folder with the files, or one file.
+        options: Options of Spark's reader of this format. The checkpoint contains them, so they must not be
+            secrets.
+        cluster: Id of the cluster that the records are from. None: the files have a column ``cluster``, or the
+            stream has one cluster.
+
+    Raises:
+        ValueError: if ``format`` or ``path`` is blank.
+    """
+
+    format: str
+    path: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    cluster: str | None = None
+
+    def __post_init__(self) -> None:
+        """Copies the mapping."""
+        for name in ("format", "path"):
+            if not getattr(self, name).strip():
+                raise ValueError(f"{name} of a history must not be blank")
+        object.__setattr__(self, "options", _options(self.options))
+
+    def __hash__(self) -> int:
+        """Hashes format, path and cluster."""
+        return hash((self.format, self.path, self.cluster))
+
+
+@dataclass(frozen=True)
 class KafkaStream:
     """A logical stream. Immutable. After Flink's ``KafkaStream`` (FLIP-246).
 
@@ -127,17 +160,21 @@ class KafkaStream:
             ``-``).
         format_options: Options about the format of the records, with the names of the data source: ``format``,
             ``schema``, ``keyFormat``, ``json.timestampFormat``.
+        history: Files that a new query reads before Kafka. None: there are none.
 
     Raises:
-        TypeError: if a value of ``clusters`` is not a ``ClusterMetadata``.
+        TypeError: if a value of ``clusters`` is not a ``ClusterMetadata``, or ``history`` is not a ``History``.
     """
 
     stream_id: str
     clusters: Mapping[str, ClusterMetadata]
     format_options: Mapping[str, str] = field(default_factory=dict, kw_only=True, repr=False)
+    history: History | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Copies the mapping."""
+        if not isinstance(self.history, History | None):
+            raise TypeError(f"history must be a History, not {type(self.history).__name__}")
         for cluster, metadata in self.clusters.items():
             if not isinstance(metadata, ClusterMetadata):
                 raise TypeError(

@@ -170,12 +170,14 @@ class Cluster:
         produced = self._call("produce", topic=topic, records=sent)
         return [(partition, offset) for partition, offset in produced]
 
-    def load(self, topic: str, records: int, record_bytes: int) -> None:
+    def load(self, topic: str, records: int, record_bytes: int, times: tuple[int, int] | None = None) -> None:
         """Fill a topic as fast as possible, round robin over its partitions.
 
         Keys are 0, 1, 2, ... in 8 bytes, big endian; values are random. `record_bytes` is the size of key and value.
+        Their times are spread evenly over `times`, from the first epoch millisecond to before the second one, or are
+        the current ones.
         """
-        self._call("load", topic=topic, records=records, recordBytes=record_bytes)
+        self._call("load", topic=topic, records=records, recordBytes=record_bytes, times=times)
 
     def dump(self, topic: str, committed_only: bool = False) -> list[StoredRecord]:
         """Return all records, ordered by partition and offset.

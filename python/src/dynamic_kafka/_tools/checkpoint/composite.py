@@ -1,4 +1,4 @@
-"""Reads composite offsets of versions 1 to 3, which ``docs/semantics.md`` describes."""
+"""Reads composite offsets of versions 1 to 4, which ``docs/semantics.md`` describes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ from typing import Any
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.packed import unpack
 
-VERSION = 3
+VERSION = 4
 _LARGEST_INT = 2**31 - 1
 _LARGEST_OFFSET = 2**63 - 1
 _SECTIONS_OF_1 = ("version", "clusters", "entered", "retained", "draining", "ends")
-_SECTIONS = {1: _SECTIONS_OF_1, 2: (*_SECTIONS_OF_1, "identities"), 3: (*_SECTIONS_OF_1, "identities", "earlier")}
+_SECTIONS = {
+    1: _SECTIONS_OF_1,
+    2: (*_SECTIONS_OF_1, "identities"),
+    3: (*_SECTIONS_OF_1, "identities", "earlier"),
+    4: (*_SECTIONS_OF_1, "identities", "earlier", "history"),
+}
 
 Positions = dict[str, dict[int, int]]
 """Offsets by topic and partition."""
@@ -85,7 +90,11 @@ class EarlierEntries:
 
 @dataclass(frozen=True)
 class CompositeOffset:
-    """The position of a query in all clusters. Every section but ``earlier`` is by cluster id."""
+    """The position of a query in all clusters. Every section but ``earlier`` and ``history`` is by cluster id.
+
+    Attributes:
+        history: The number of files of histories that are read, by stream id. Empty once Kafka is read.
+    """
 
     clusters: dict[str, Positions]
     entered: dict[str, Positions] = field(default_factory=dict)
@@ -94,6 +103,7 @@ class CompositeOffset:
     ends: dict[str, Positions] = field(default_factory=dict)
     identities: dict[str, Identity] = field(default_factory=dict)
     earlier: tuple[EarlierEntries, ...] = ()
+    history: dict[str, int] = field(default_factory=dict)
 
 
 def is_composite(text: str) -> bool:
@@ -157,6 +167,10 @@ def read(text: str) -> CompositeOffset:
             _earlier(entry, f"earlier[{index}]")
             for index, entry in enumerate(_list(root.get("earlier", []), "earlier"))
         ),
+        history={
+            id: _number(files, f"history.{id}")
+            for id, files in _mapping(root.get("history", {}), "history").items()
+        },
     )
 
 
@@ -173,6 +187,10 @@ def _earlier(node: Any, where: str) -> EarlierEntries:
         entered,
         {id: _epochs(below, entered.get(id, {}), f"{where}.epochs.{id}") for id, below in epochs.items()},
     )
+
+
+def _history(node: Any) -> dict[str, int]:
+    return {stream: _number(files, f"history.{stream}") for stream, files in _mapping(node, "history").items()}
 
 
 def _by_cluster(node: Any, section: str) -> dict[str, Positions]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 Partition = tuple[str, int]
 
+EARLIEST = -2
+LATEST = -1
+
 
 @dataclass(frozen=True)
 class Ends:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.log import SourceId
 
 _VERSION = 1
 
@@ -29,17 +30,17 @@ class Remembered:
     streams: frozenset[str] = frozenset()
 
 
-def remembered_clusters(checkpoint: Path, source: int) -> dict[str, Properties]:
+def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Properties]:
     """Returns Kafka client properties by cluster id, as :func:`remembered` does."""
     return remembered(checkpoint, source).properties
 
 
-def remembered(checkpoint: Path, source: int) -> Remembered:
+def remembered(checkpoint: Path, source: SourceId) -> Remembered:
     """Returns the newest topology, without anything if there is none.
 
     Args:
         checkpoint: Folder of the query's checkpoint.
-        source: Spark's number of the source, from 0.
+        source: Spark's number of the source, or its name.
 
     Raises:
         CheckpointError: if the file of the topology cannot be read.

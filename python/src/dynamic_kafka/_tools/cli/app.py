@@ -9,9 +9,13 @@ from dynamic_kafka._tools.cli.diff import diff
 from dynamic_kafka._tools.cli.doctor import doctor
 from dynamic_kafka._tools.cli.edit import activate, drain, move
 from dynamic_kafka._tools.cli.lag import lag
+from dynamic_kafka._tools.cli.migrate import migrate
 from dynamic_kafka._tools.cli.offsets import offsets
 from dynamic_kafka._tools.cli.plan import plan
+from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
+from dynamic_kafka._tools.cli.reset import reset
 from dynamic_kafka._tools.cli.resolve import resolve
+from dynamic_kafka._tools.cli.restore import restore
 from dynamic_kafka._tools.cli.schema import schema
 from dynamic_kafka._tools.cli.streams import streams
 from dynamic_kafka._tools.cli.transactions import transactions
@@ -24,26 +28,13 @@ from dynamic_kafka._version import __version__
 def app() -> None:
     """Inspects and changes metadata files, and inspects checkpoints, of Dynamic Kafka for Spark.
 
-    No command prints a secret. Only `drain`, `activate`, `move` and `resolve` change something. Only
-    `transactions` and `resolve` need Java and PySpark.
+    No command prints a secret. `drain`, `activate` and `move` change a metadata file; `migrate` writes a new
+    checkpoint; `rename-cluster`, `reset`, `restore` and `resolve` change one. Only `transactions` and `resolve`
+    need Java and PySpark.
     """
 
 
-_COMMANDS = (
-    validate,
-    streams,
-    describe,
-    diff,
-    doctor,
-    drain,
-    activate,
-    move,
-    plan,
-    lag,
-    offsets,
-    transactions,
-    resolve,
-    schema,
-)
-for _command in _COMMANDS:
+_METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, schema)
+_CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
+for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)

@@ -70,7 +70,7 @@ def _row(check: Check) -> tuple[str, ...]:
 def _known_ids(checkpoint: Path) -> dict[str, str]:
     """The ids of Kafka in the newest offsets, by cluster id."""
     found = {}
-    for text in newest_batch(checkpoint).offsets:
+    for text in newest_batch(checkpoint).offsets.values():
         if text is not None and composite.is_composite(text):
             for id, identity in composite.read(text).identities.items():
                 if identity.cluster is not None:

@@ -92,7 +92,7 @@ def _json(batch: LoggedBatch, sources: list[Source]) -> dict[str, Any]:
         "timestamp_ms": batch.timestamp_ms,
         "sources": [
             {
-                "source": source.number,
+                "source": source.id,
                 "lag": _sum(position.lag for position in source.positions),
                 "topics": [
                     {"cluster": one.cluster, "topic": one.topic, "partitions": one.partitions, "lag": one.lag}
@@ -108,7 +108,7 @@ def _json(batch: LoggedBatch, sources: list[Source]) -> dict[str, Any]:
 def _print(batch: LoggedBatch, sources: list[Source]) -> None:
     click.echo(batch_line(batch))
     for source in sources:
-        click.echo(f"\nsource {source.number}\n")
+        click.echo(f"\nsource {source.id}\n")
         lags = _by_topic(source.positions)
         rows = [(one.cluster, one.topic, one.partitions, one.lag) for one in lags]
         print_table(_COLUMNS, rows, right=frozenset(("partitions", "lag")))

@@ -14,7 +14,7 @@ from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.clusters import ends_of
 from dynamic_kafka._tools.checkpoint.ends import Ends
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
-from dynamic_kafka._tools.checkpoint.log import LoggedBatch, newest_batch
+from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
 from dynamic_kafka._tools.checkpoint.positions import Position, positions_of
 from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
@@ -29,9 +29,10 @@ _NUMBERS = frozenset(("partition", "position", "end", "lag"))
 class Source:
     """A source of the query, with its positions, and why the lag of a cluster is not known."""
 
-    number: int
+    id: SourceId
     positions: list[Position]
     unknown: dict[str, str]
+    history: dict[str, int]
 
 
 with_metadata = click.option(
@@ -117,26 +118,30 @@ def sources_of(
         properties: Properties of clusters that take precedence over those in the checkpoint.
         only_read: Whether to leave out what has left.
     """
-    numbers = [n for n, text in enumerate(batch.offsets) if text is not None and composite.is_composite(text)]
-    if not numbers:
+    texts = {id: text for id, text in batch.offsets.items() if text is not None and composite.is_composite(text)}
+    if not texts:
         raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
     found = []
-    for number in numbers:
-        positions = positions_of(composite.read(batch.offsets[number] or ""))
-        reads = [position for position in positions if position.since_ms is None or not only_read]
-        clusters = {} if timeout is None else {**remembered_clusters(checkpoint, number), **properties}
-        found.append(_source(number, reads, clusters, timeout))
+    for id, text in texts.items():
+        offset = composite.read(text)
+        reads = [position for position in positions_of(offset) if position.since_ms is None or not only_read]
+        clusters = {} if timeout is None else {**remembered_clusters(checkpoint, id), **properties}
+        found.append(_source(id, reads, offset.history, clusters, timeout))
     return found
 
 
 def _source(
-    number: int, positions: list[Position], clusters: Mapping[str, Mapping[str, str]], timeout: float | None
+    id: SourceId,
+    positions: list[Position],
+    history: dict[str, int],
+    clusters: Mapping[str, Mapping[str, str]],
+    timeout: float | None,
 ) -> Source:
     if timeout is None:
-        return Source(number, positions, {})
+        return Source(id, positions, {}, history)
     ends = ends_of(positions, clusters, timeout)
     known = [p.with_end(ends.get(p.cluster, Ends()).by_partition.get((p.topic, p.partition))) for p in positions]
-    return Source(number, known, {id: answer.missing for id, answer in ends.items() if answer.missing})
+    return Source(id, known, {c: answer.missing for c, answer in ends.items() if answer.missing}, history)
 
 
 def _json(batch: LoggedBatch, sources: list[Source]) -> dict[str, Any]:
@@ -146,10 +151,11 @@ def _json(batch: LoggedBatch, sources: list[Source]) -> dict[str, Any]:
         "timestamp_ms": batch.timestamp_ms,
         "sources": [
             {
-                "source": source.number,
+                "source": source.id,
                 "positions": [position.to_json() for position in source.positions],
                 "lag_unknown": source.unknown,
             }
+            | ({"history_files": source.history} if source.history else {})
             for source in sources
         ],
     }
@@ -162,7 +168,9 @@ def _print_all(batch: LoggedBatch, sources: list[Source]) -> None:
 
 
 def _print(source: Source) -> None:
-    click.echo(f"\nsource {source.number}\n")
+    click.echo(f"\nsource {source.id}\n")
+    for stream, files in source.history.items():
+        click.echo(f"stream {stream}: {files} files of the history are read, and Kafka follows on the last one")
     rows = [(p.cluster, p.topic, p.partition, p.position, p.end, p.lag, _state(p)) for p in source.positions]
     print_table(_COLUMNS, rows, right=_NUMBERS)
     reading = [p.lag for p in source.positions if p.since_ms is None]

@@ -40,7 +40,7 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
 
         batch = newest_batch(checkpoint)
         offsets = {
-            n: text for n, text in enumerate(batch.offsets) if text is not None and composite.is_composite(text)
+            n: text for n, text in batch.offsets.items() if text is not None and composite.is_composite(text)
         }
         if not offsets:
             raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")

@@ -50,6 +50,9 @@ def place_of(path: Path, root: object) -> Place:
             return _below(None, cluster, rest)
         case ("streams", str(stream), "clusters", str(cluster), *rest):
             return _below(stream, cluster, rest)
+        case ("streams", str(stream), "history", *rest):
+            keys = [part for part in rest if isinstance(part, str)]
+            return Place(stream, None, "history", tuple(zip(("key", "option"), keys, strict=False)))
         case ("streams", str(stream), *rest):
             return _below(stream, None, rest)
         case _:

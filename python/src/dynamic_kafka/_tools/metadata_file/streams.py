@@ -8,7 +8,7 @@ from dynamic_kafka._tools.metadata_file.checks import flink_cluster_id, position
 from dynamic_kafka._tools.metadata_file.formats import format_options, has_registry
 from dynamic_kafka._tools.metadata_file.place import Path
 from dynamic_kafka._tools.metadata_file.tree import Tree
-from dynamic_kafka.model import ClusterMetadata, KafkaStream, State
+from dynamic_kafka.model import ClusterMetadata, History, KafkaStream, State
 
 
 def streams_of(tree: Tree) -> dict[str, KafkaStream]:
@@ -47,8 +47,17 @@ def _version1(tree: Tree) -> list[KafkaStream]:
                 write=entry.get("write", True),
                 format_options=of_entry,
             )
-        streams.append(KafkaStream(id, clusters, format_options=of_stream))
+        streams.append(KafkaStream(id, clusters, format_options=of_stream, history=_history(tree, id, stream)))
     return streams
+
+
+def _history(tree: Tree, stream: str, part: dict[str, Any]) -> History | None:
+    if "history" not in part:
+        return None
+    path, found = ("streams", stream, "history"), part["history"]
+    options = {name: tree.text((*path, "options", name)) for name in found.get("options", {})}
+    cluster = tree.text((*path, "cluster")) if "cluster" in found else None
+    return History(found["format"], found["path"], options, cluster)
 
 
 def _position(tree: Tree, path: Path, entry: dict[str, Any], *spellings: str) -> str | None:

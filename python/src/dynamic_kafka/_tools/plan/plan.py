@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import CompositeOffset
+from dynamic_kafka._tools.checkpoint.log import SourceId
 from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.rules import Answer, Decision, Key, decide
@@ -36,13 +37,13 @@ class Plan:
 
 
 def make(
-    checkpoint: Path, offsets: Mapping[int, str], streams: Mapping[str, KafkaStream], timeout_s: float
+    checkpoint: Path, offsets: Mapping[SourceId, str], streams: Mapping[str, KafkaStream], timeout_s: float
 ) -> Plan:
     """Asks the clusters, and decides.
 
     Args:
         checkpoint: Folder of the query's checkpoint.
-        offsets: The newest composite offset of each source, by the source's number.
+        offsets: The newest composite offset of each source, by source.
         streams: The metadata.
         timeout_s: Limit of each request.
 
@@ -80,6 +81,8 @@ class _Source:
     def __init__(
         self, start: CompositeOffset, known: Remembered, streams: list[KafkaStream], timeout_s: float
     ) -> None:
+        if start.history:
+            raise PlanError("the query still reads a history")
         if start.ends:
             raise PlanError("the query has stopping offsets, which are not among what is planned")
         self._start = start

@@ -37,9 +37,14 @@ object BareConsumer {
         val readers = math.max(1, threads / sources.size)
         (0 until readers).map(i => (source, (0 until partitions).filter(_ % readers == i)))
       }
-      val tasks = parts.map { case (source, of) =>
+      val tasks = parts.map { case (source, partitionsOfSource) =>
         new Callable[Seen] {
-          override def call(): Seen = read(source, of, source.records * of.size / partitions, properties)
+          override def call(): Seen = read(
+            source,
+            partitionsOfSource,
+            source.records * partitionsOfSource.size / partitions,
+            properties
+          )
         }
       }
       val seen = pool.invokeAll(tasks.asJava).asScala.map(_.get)

@@ -77,7 +77,10 @@ object OffsetBenchmark {
 private final class OffsetBenchmark(clusters: Int, partitions: Int) {
   val start: CompositeOffset = {
     val all = OffsetBenchmark.positions(clusters, partitions)
-    CompositeOffset(all, identities = all.map { case (id, of) => id -> OffsetBenchmark.identity(of) })
+    CompositeOffset(
+      all,
+      identities = all.map { case (id, positions) => id -> OffsetBenchmark.identity(positions) }
+    )
   }
   val size: Int = start.clusters.valuesIterator.map(_.size).sum
 

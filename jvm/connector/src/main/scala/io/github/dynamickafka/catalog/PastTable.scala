@@ -54,7 +54,9 @@ private[catalog] object PastTable {
 
   private def isEnding(name: String) = Endings.exists(_.named(name)) ||
     OptionName.afterPrefix(name, OptionName.Cluster)
-      .flatMap(ClusterKeys.endsWithOption(_, SourceOptionSpecs.table)).exists(of => Endings.contains(of._2))
+      .flatMap(ClusterKeys.endsWithOption(_, SourceOptionSpecs.table)).exists(option =>
+        Endings.contains(option._2)
+      )
 
   /** The time itself, as an option of `spark.read`, which Spark passes on. */
   private def isOfSpark(name: String) =

@@ -105,10 +105,10 @@ private[dynamickafka] object SessionTable {
 
     override def reading(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
       val streams = selecting.filterNot { case (name, _) => SinkOptionSpecs.StreamId.named(name) }
-      val of =
+      val chosen =
         if (streams.nonEmpty) streams
         else selected(SinkOptionSpecs.StreamId).map(SourceOptionSpecs.StreamIds.name -> _).toMap
-      ofReads.reading(of, ofQuery)
+      ofReads.reading(chosen, ofQuery)
     }
 
     override def writing(ofQuery: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {

@@ -242,6 +242,33 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "With `minOffsetsPerTrigger`: the maximum time to wait for this number of records."
   )
 
+  val Alignment: OptionSpec[Boolean] = OptionSpec(
+    "alignment",
+    oneOf("none" -> false, "timestamp" -> true),
+    Some(false),
+    "`none`",
+    "`timestamp`: the clusters of a streaming query advance together in record time, so that a watermark drops no records of " +
+      "a cluster that lags behind the others. A batch reads only records whose time is less than that of the oldest " +
+      "cluster with unread records, plus `alignmentMaxDrift`."
+  )
+
+  val AlignmentMaxDrift: OptionSpec[Long] = OptionSpec(
+    "alignmentMaxDrift",
+    duration(min = 1),
+    None,
+    "required with `alignment=timestamp`",
+    "How far a cluster may be read ahead of the oldest one, in record time. At most the delay of the watermark."
+  )
+
+  val AlignmentIdleTimeout: OptionSpec[Long] = OptionSpec(
+    "alignmentIdleTimeout",
+    duration(min = 0),
+    Some(30000L),
+    "`30s`",
+    "With `alignment=timestamp`: how long the other clusters wait for a cluster that has no unread records, or that does not " +
+      "respond."
+  )
+
   val MinPartitions: OptionSpec[Int] = OptionSpec(
     "minPartitions",
     int(min = 1),
@@ -257,6 +284,15 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     None,
     "-",
     "The maximum number of records of one task. Larger offset ranges are split."
+  )
+
+  val HistoryFilesPerTrigger: OptionSpec[Int] = OptionSpec(
+    "historyFilesPerTrigger",
+    int(min = 1),
+    Some(100),
+    "`100`",
+    "The maximum number of files of the `history` of streams in a batch, over all streams. A new query reads these files " +
+      "before Kafka. Batch reads do not read them."
   )
 
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
@@ -337,8 +373,12 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     MaxOffsetsPerTrigger,
     MinOffsetsPerTrigger,
     MaxTriggerDelay,
+    Alignment,
+    AlignmentMaxDrift,
+    AlignmentIdleTimeout,
     MinPartitions,
     MaxRecordsPerPartition,
+    HistoryFilesPerTrigger,
     IncludeHeaders,
     ClientIdPrefix,
     GroupIdPrefix,

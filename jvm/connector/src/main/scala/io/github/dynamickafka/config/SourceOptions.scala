@@ -24,6 +24,7 @@ private[dynamickafka] final case class SourceOptions(
     allowDuplicateClusters: Boolean,
     replacedClusters: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
     deferWithState: Boolean = false,
+    alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table)
 ) {
@@ -145,5 +146,14 @@ private[dynamickafka] final case class LimitOptions(
     minOffsetsPerTrigger: Option[Long],
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
-    maxRecordsPerPartition: Option[Long]
+    maxRecordsPerPartition: Option[Long],
+    historyFilesPerTrigger: Int = 100
 )
+
+/**
+ * How clusters advance together in record time.
+ *
+ * @param maxDriftMs how far a cluster may be read ahead of the oldest one
+ * @param idleTimeoutMs how long the others wait for a cluster without unread records, or without a response
+ */
+private[dynamickafka] final case class AlignmentOptions(maxDriftMs: Long, idleTimeoutMs: Long)

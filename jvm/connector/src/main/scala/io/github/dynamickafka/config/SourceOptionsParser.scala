@@ -62,6 +62,7 @@ private[dynamickafka] object SourceOptionsParser {
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
       replacedClusters = raw.get(ReplacedPolicy),
       deferWithState = deferWithState(raw),
+      alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
     )
@@ -78,6 +79,32 @@ private[dynamickafka] object SourceOptionsParser {
     set
   }
 
+  private def alignment(raw: RawOptions): Option[AlignmentOptions] =
+    if (raw.get(Alignment)) {
+      val maxDriftMs = raw.find(AlignmentMaxDrift).getOrElse(throw Errors.missingOption(
+        AlignmentMaxDrift.name,
+        s"'${Alignment.name}=timestamp' requires it: set it to at most the delay of the watermark."
+      ))
+      // What alignment holds back would count for it, and be waited for in vain.
+      raw.find(MinOffsetsPerTrigger).foreach(least =>
+        throw Errors.invalidOption(
+          MinOffsetsPerTrigger.name,
+          least.toString,
+          s"it cannot be combined with '${Alignment.name}=timestamp'."
+        )
+      )
+      Some(AlignmentOptions(maxDriftMs, raw.get(AlignmentIdleTimeout)))
+    } else {
+      Seq(AlignmentMaxDrift, AlignmentIdleTimeout).filter(raw.isSet(_)).foreach(option =>
+        throw Errors.invalidOption(
+          option.name,
+          raw.written(option).fold("")(_.value),
+          s"it has no effect without '${Alignment.name}=timestamp'."
+        )
+      )
+      None
+    }
+
   private def limits(raw: RawOptions): LimitOptions = {
     val (least, most) = (raw.find(MinOffsetsPerTrigger), raw.find(MaxOffsetsPerTrigger))
     for (l <- least; m <- most if l > m)
@@ -91,7 +118,8 @@ private[dynamickafka] object SourceOptionsParser {
       minOffsetsPerTrigger = least,
       maxTriggerDelayMs = raw.get(MaxTriggerDelay),
       minPartitions = raw.find(MinPartitions),
-      maxRecordsPerPartition = raw.find(MaxRecordsPerPartition)
+      maxRecordsPerPartition = raw.find(MaxRecordsPerPartition),
+      historyFilesPerTrigger = raw.get(HistoryFilesPerTrigger)
     )
   }
 

@@ -13,12 +13,20 @@ import scala.jdk.CollectionConverters._
  *                           `clusterRouting=first`
  * @param formatOptions options about the format of the records, with the names of the options of the data source: `format`,
  *                      `schema`, `keyFormat`, `json.timestampFormat`, `registry.url`
+ * @param history files that a new query reads before Kafka; null: none
  */
 final class KafkaStream(
     val streamId: String,
     clusterMetadataMap: ju.Map[String, ClusterMetadata],
-    formatOptions: ju.Map[String, String]
+    formatOptions: ju.Map[String, String],
+    val history: StreamHistory
 ) extends Serializable {
+
+  def this(
+      streamId: String,
+      clusterMetadataMap: ju.Map[String, ClusterMetadata],
+      formatOptions: ju.Map[String, String]
+  ) = this(streamId, clusterMetadataMap, formatOptions, null)
 
   def this(streamId: String, clusterMetadataMap: ju.Map[String, ClusterMetadata]) =
     this(streamId, clusterMetadataMap, ju.Map.of[String, String]())
@@ -29,10 +37,11 @@ final class KafkaStream(
   def getStreamId: String = streamId
   def getClusterMetadataMap: ju.Map[String, ClusterMetadata] = ju.Collections.unmodifiableMap(clusters)
   def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
+  def getHistory: StreamHistory = history
 
   override def equals(other: Any): Boolean = other match {
     case that: KafkaStream => streamId == that.streamId && clusters == that.getClusterMetadataMap &&
-      formatMap == that.getFormatOptions
+      formatMap == that.getFormatOptions && history == that.history
     case _ => false
   }
   override def hashCode: Int = ju.Objects.hash(streamId, clusters)

@@ -22,6 +22,7 @@ import org.apache.spark.sql.connector.read.streaming.Offset
  * @param ends stopping offsets by cluster and topic
  * @param identities what Kafka calls the clusters and the topics in `clusters`
  * @param earlier what entered in batches before, as far as Spark may not have logged them, oldest first
+ * @param history the number of files of histories that are read, by stream; empty if there is no history, or once Kafka is read
  */
 private[dynamickafka] final case class CompositeOffset(
     clusters: SortedMap[String, Positions],
@@ -30,7 +31,8 @@ private[dynamickafka] final case class CompositeOffset(
     draining: SortedMap[String, Positions] = SortedMap.empty,
     ends: StoppingOffsets.ByCluster = StoppingOffsets.none,
     identities: SortedMap[String, ClusterIdentity] = SortedMap.empty,
-    earlier: Vector[EarlierEntries] = Vector.empty
+    earlier: Vector[EarlierEntries] = Vector.empty,
+    history: SortedMap[String, Long] = SortedMap.empty
 ) extends Offset {
 
   // Set before the offset is passed on, and never changed.
@@ -55,7 +57,9 @@ private[dynamickafka] final case class CompositeOffset(
 
   /** The oldest version that has all of its sections. */
   private[offset] def version: Int =
-    if (earlier.isEmpty) CompositeOffset.VersionWithoutEarlier else CompositeOffset.Version
+    if (history.nonEmpty) CompositeOffset.Version
+    else if (earlier.nonEmpty) CompositeOffset.VersionWithoutHistory
+    else CompositeOffset.VersionWithoutEarlier
 
   def position(cluster: String): Positions = clusters.getOrElse(cluster, Positions.empty)
 
@@ -95,14 +99,17 @@ private[dynamickafka] final case class CompositeOffset(
   private def follows(before: EarlierEntries): Boolean =
     earlier.exists(_.batch == before.batch) || digest == before.batch
 
-  /** Whether a batch from `start` to this offset would read nothing and change no persistent state. */
+  /**
+   * Whether a batch of Kafka from `start` to this offset would read nothing and change no persistent state. That it ends a history is
+   * no reason for a batch.
+   */
   def sameAs(start: CompositeOffset): Boolean =
     entered.isEmpty && clusters == start.clusters && retained == start.retained &&
       draining == start.draining && ends == start.ends && hasNamesOf(start) && start.hasNamesOf(this)
 
   /** Without leader epochs: an election changes no position, so it starts no batch. */
   private def hasNamesOf(other: CompositeOffset): Boolean =
-    identities.forall { case (id, of) => of.hasNamesOf(other.identity(id)) }
+    identities.forall { case (id, identity) => identity.hasNamesOf(other.identity(id)) }
 
   def endsOf(cluster: String): StoppingOffsets.ByTopic =
     ends.getOrElse(cluster, SortedMap.empty[String, TopicEnds])
@@ -115,15 +122,18 @@ private[dynamickafka] final case class CompositeOffset(
 
   override def hashCode: Int = parts.hashCode
 
-  private def parts = (clusters, entered, retained, draining, ends, identities, earlier)
+  private def parts = (clusters, entered, retained, draining, ends, identities, earlier, history)
 }
 
 private[dynamickafka] object CompositeOffset {
 
   /** All versions up to this one are read. */
-  val Version = 3
+  val Version = 4
 
-  /** The version that is written unless there are `earlier` entries, which it does not have. */
+  /** The version that is written if there are `earlier` entries and no `history`, which it does not have. */
+  val VersionWithoutHistory = 3
+
+  /** The version that is written if there are neither `earlier` entries nor a `history`. */
   val VersionWithoutEarlier = 2
   val empty: CompositeOffset = CompositeOffset(SortedMap.empty[String, Positions])
 }
@@ -169,20 +179,20 @@ private[dynamickafka] final case class Retained(
     topics: SortedMap[String, RetainedTopic],
     drained: Set[String] = Set.empty
 ) {
-  def positions: Positions = Positions(topics.map { case (topic, of) => topic -> of.offsets })
+  def positions: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.offsets })
 
   /** The leader epochs of these positions. */
-  def epochs: Positions = Positions(topics.map { case (topic, of) => topic -> of.epochs })
+  def epochs: Positions = Positions(topics.map { case (topic, kept) => topic -> kept.epochs })
 
   def isEmpty: Boolean = topics.isEmpty && drained.isEmpty
 
   def map(f: (String, RetainedTopic) => RetainedTopic): Retained =
-    copy(topics = topics.map { case (topic, of) => topic -> f(topic, of) }.filter(_._2.offsets.nonEmpty))
+    copy(topics = topics.map { case (topic, kept) => topic -> f(topic, kept) }.filter(_._2.offsets.nonEmpty))
 
   /** With the positions of `that`, whose time and topic id apply where both have a topic. */
   def ++(that: Retained): Retained = Retained(
-    that.topics.foldLeft(topics) { case (all, (topic, of)) =>
-      all.updated(topic, all.get(topic).fold(of)(_ ++ of))
+    that.topics.foldLeft(topics) { case (all, (topic, kept)) =>
+      all.updated(topic, all.get(topic).fold(kept)(_ ++ kept))
     },
     drained ++ that.drained
   )
@@ -220,7 +230,7 @@ private[dynamickafka] final case class RetainedTopic(
 ) {
 
   def only(keep: Int => Boolean): RetainedTopic =
-    copy(offsets = offsets.filter(of => keep(of._1)), epochs = epochs.filter(of => keep(of._1)))
+    copy(offsets = offsets.filter(entry => keep(entry._1)), epochs = epochs.filter(entry => keep(entry._1)))
 
   /**
    * With later positions of the same name. Positions of another topic id are dropped: Kafka never uses the id of a

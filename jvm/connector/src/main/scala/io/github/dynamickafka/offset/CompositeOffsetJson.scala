@@ -11,8 +11,8 @@ import com.fasterxml.jackson.databind.{DeserializationFeature, JsonNode, ObjectM
 import io.github.dynamickafka.error.Errors
 
 /**
- * The codec of composite offsets (`docs/semantics.md`): writes version 2, or 3 if there are earlier entries; reads
- * versions 1 to 3. Writes one line with
+ * The codec of composite offsets (`docs/semantics.md`): writes version 2, or 3 if there are earlier entries, or 4 while a history is
+ * read; reads versions 1 to 4. Writes one line with
  * keys in a stable order and without empty sections; offsets of more than 64 KiB are packed. Rejects an unknown version
  * or section, because ignoring it could lose records.
  */

@@ -93,6 +93,28 @@ private[dynamickafka] object Loss {
       s"partition $partition: the batch was logged with the offsets up to $until, but the log ends at $end, so the " +
         s"records from offset $at on do not exist: the log was truncated, or the topic was deleted and recreated"
   }
+
+  /**
+   * Kafka does not have the record that follows the history.
+   *
+   * @param next the offset after the last one of the history
+   */
+  final case class AfterHistory(
+      cluster: String,
+      topic: String,
+      partition: Int,
+      next: Long,
+      first: Long,
+      end: Long
+  ) extends Loss {
+    def text: String =
+      if (next < first)
+        s"partition $partition: the history ends before offset $next, but the earliest available offset is $first; add the " +
+          s"records from offset $next to ${first - 1} to the history"
+      else
+        s"partition $partition: the history ends before offset $next, but the latest offset is $end, so the history is not one " +
+          "of this topic, or the topic was deleted and recreated"
+  }
   final case class OutOfRange(
       cluster: String,
       topic: String,

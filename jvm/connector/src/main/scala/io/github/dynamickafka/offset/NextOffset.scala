@@ -70,8 +70,10 @@ private[dynamickafka] final case class NextOffset(
   }
 
   private def byCluster(all: Iterator[(String, String, Int, Long)]): SortedMap[String, Positions] =
-    SortedMap.from(all.toSeq.groupBy(_._1).map { case (cluster, of) =>
-      cluster -> Positions.from(of.map { case (_, topic, partition, offset) => (topic, partition, offset) })
+    SortedMap.from(all.toSeq.groupBy(_._1).map { case (cluster, entries) =>
+      cluster -> Positions.from(entries.map { case (_, topic, partition, offset) =>
+        (topic, partition, offset)
+      })
     })
 }
 
@@ -146,9 +148,9 @@ private[dynamickafka] object NextOffset {
     }
     val dropped = parts.collect { case (id, part) if part.dropsRetained => id }.toSet
     val gone = renamed.map(_._1)
-    val kept = transition.retained.map { case (id, of) =>
+    val kept = transition.retained.map { case (id, positions) =>
       def stays(topic: String) = !dropped(id) && !gone.exists(r => r.former == id && r.topic == topic)
-      id -> of.copy(topics = of.topics.filter { case (topic, _) => stays(topic) })
+      id -> positions.copy(topics = positions.topics.filter { case (topic, _) => stays(topic) })
     }
     val retained = parts.foldLeft(kept) { case (all, (id, part)) =>
       all.updated(id, all.getOrElse(id, Retained.empty) ++ part.retained)

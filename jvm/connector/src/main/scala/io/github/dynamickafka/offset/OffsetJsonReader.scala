@@ -17,7 +17,8 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
 
   private val sections =
     Set("version", "clusters", "entered", "retained", "draining", "ends") ++
-      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier")
+      Option.when(version > 1)("identities") ++ Option.when(version > 2)("earlier") ++
+      Option.when(version > 3)("history")
 
   def read(root: JsonNode): CompositeOffset = {
     fields(root).find { case (name, _) => !sections(name) }.foreach { case (name, _) =>
@@ -38,7 +39,8 @@ private[offset] final class OffsetJsonReader(version: Int, numbers: OffsetJsonRe
         id -> identity(entry, where, of(clusters), of(entered))
       },
       earlier = Option.when(root.has("earlier"))(array(root.get("earlier"), "earlier"))
-        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) })
+        .fold(Vector.empty[EarlierEntries])(_.map { case (entry, where) => earlier(entry, where) }),
+      history = section(root, "history")(number)
     )
   }
 
@@ -129,15 +131,18 @@ private[offset] object OffsetJsonReader {
   private def epochs(node: JsonNode, where: String, positions: Positions): Positions =
     if (node == null) Positions.empty
     else
-      Positions(fields(obj(node, where)).map { case (topic, of) =>
-        topic -> epochsOf(of, s"$where.$topic", positions.of(topic))
+      Positions(fields(obj(node, where)).map { case (topic, epochs) =>
+        topic -> epochsOf(epochs, s"$where.$topic", positions.of(topic))
       }.toSeq)
 
   /** One number for all partitions, or one for each in their order. */
   private def epochsOf(node: JsonNode, where: String, offsets: SortedMap[Int, Long]): SortedMap[Int, Long] =
     if (node.isArray && node.size == offsets.size)
-      SortedMap.from(offsets.keysIterator.zip(node.elements.asScala).flatMap { case (p, of) =>
-        Option.when(!of.isInt || of.intValue != OffsetJsonWriter.UnknownEpoch)(p -> epoch(of, where))
+      SortedMap.from(offsets.keysIterator.zip(node.elements.asScala).flatMap { case (p, number) =>
+        Option.when(!number.isInt || number.intValue != OffsetJsonWriter.UnknownEpoch)(p -> epoch(
+          number,
+          where
+        ))
       })
     else if (node.isArray)
       throw Errors.invalidOffset(s"$where has ${node.size} epochs for ${offsets.size} partitions")

@@ -5,7 +5,7 @@ import scala.collection.immutable.SortedMap
 import com.fasterxml.jackson.core.JsonGenerator
 
 /**
- * Writes composite offsets of versions 2 and 3. The order of sections is part of the format, because packed offsets have their
+ * Writes composite offsets of versions 2 to 4. The order of sections is part of the format, because packed offsets have their
  * numbers in this order.
  */
 private[offset] object OffsetJsonWriter {
@@ -42,10 +42,10 @@ private[offset] object OffsetJsonWriter {
     optional("ends", offset.ends)(ends(json, _, numbers))
     if (offset.identities.nonEmpty) {
       json.writeObjectFieldStart("identities")
-      offset.identities.foreach { case (cluster, of) =>
+      offset.identities.foreach { case (cluster, known) =>
         json.writeFieldName(cluster)
         val entered = offset.entered.getOrElse(cluster, Positions.empty)
-        identity(json, of, offset.position(cluster), entered)
+        identity(json, known, offset.position(cluster), entered)
       }
       json.writeEndObject()
     }
@@ -54,6 +54,7 @@ private[offset] object OffsetJsonWriter {
       offset.earlier.foreach(earlier(json, _, numbers))
       json.writeEndArray()
     }
+    optional("history", offset.history)(json.writeNumber(_))
     json.writeEndObject()
   }
 
@@ -88,15 +89,15 @@ private[offset] object OffsetJsonWriter {
   private def retained(json: JsonGenerator, retained: Retained, numbers: Partitions): Unit = {
     json.writeStartObject()
     json.writeObjectFieldStart("topics")
-    retained.topics.foreach { case (topic, of) =>
+    retained.topics.foreach { case (topic, kept) =>
       json.writeObjectFieldStart(topic)
-      json.writeNumberField("since", of.since)
-      of.id.foreach(json.writeStringField("id", _))
+      json.writeNumberField("since", kept.since)
+      kept.id.foreach(json.writeStringField("id", _))
       json.writeFieldName("offsets")
-      numbers(json, of.offsets)
-      if (of.epochs.nonEmpty) {
+      numbers(json, kept.offsets)
+      if (kept.epochs.nonEmpty) {
         json.writeFieldName("epochs")
-        epochsOf(json, of.epochs, of.offsets)
+        epochsOf(json, kept.epochs, kept.offsets)
       }
       json.writeEndObject()
     }
@@ -111,11 +112,11 @@ private[offset] object OffsetJsonWriter {
 
   private def ends(json: JsonGenerator, topics: StoppingOffsets.ByTopic, numbers: Partitions): Unit = {
     json.writeStartObject()
-    topics.foreach { case (topic, of) =>
+    topics.foreach { case (topic, ends) =>
       json.writeObjectFieldStart(topic)
-      json.writeStringField("by", of.by)
+      json.writeStringField("by", ends.by)
       json.writeFieldName("offsets")
-      numbers(json, of.offsets)
+      numbers(json, ends.offsets)
       json.writeEndObject()
     }
     json.writeEndObject()
@@ -142,9 +143,9 @@ private[offset] object OffsetJsonWriter {
   private def epochs(json: JsonGenerator, name: String, epochs: Positions, positions: Positions): Unit =
     if (epochs.nonEmpty) {
       json.writeObjectFieldStart(name)
-      epochs.at(positions).byTopic.foreach { case (topic, of) =>
+      epochs.at(positions).byTopic.foreach { case (topic, epochsOfTopic) =>
         json.writeFieldName(topic)
-        epochsOf(json, of, positions.of(topic))
+        epochsOf(json, epochsOfTopic, positions.of(topic))
       }
       json.writeEndObject()
     }

@@ -55,7 +55,7 @@ private[dynamickafka] object Positions {
     new Positions(SortedMap.from(byTopic.filter(_._2.nonEmpty)))
 
   def from(offsets: IterableOnce[(String, Int, Long)]): Positions =
-    apply(offsets.iterator.toSeq.groupBy(_._1).map { case (topic, of) =>
-      topic -> SortedMap.from(of.map { case (_, partition, offset) => partition -> offset })
+    apply(offsets.iterator.toSeq.groupBy(_._1).map { case (topic, entries) =>
+      topic -> SortedMap.from(entries.map { case (_, partition, offset) => partition -> offset })
     })
 }

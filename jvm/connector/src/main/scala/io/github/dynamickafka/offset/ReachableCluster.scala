@@ -2,7 +2,7 @@ package io.github.dynamickafka.offset
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.topology.ReplacedClusterPolicy
+import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
  * What a trigger reads of a cluster that has responded. Pure.
@@ -31,14 +31,14 @@ private[offset] final class ReachableCluster(
   private val kept = start.retained.get(id)
   private val replaced = NextOffset.replaced(id, start, view)
 
-  private val returning = work.returning ++ Positions(continued.map { case (topic, of) =>
-    topic -> of.offsets
+  private val returning = work.returning ++ Positions(continued.map { case (topic, positions) =>
+    topic -> positions.offsets
   })
   private val positions = work.staying ++ returning
 
   /** The leader epochs of the known positions. Retained positions of a former topic can have the same names. */
   private val epochs = kept.fold(identity.epochs)(_.epochs ++ identity.epochs) ++
-    Positions(continued.map { case (topic, of) => topic -> of.epochs })
+    Positions(continued.map { case (topic, positions) => topic -> positions.epochs })
   private val gone = positions.topics.intersect(view.missing)
   private val halfAnswered = view.unanswered.keySet.map(_._1)
 
@@ -163,7 +163,11 @@ private[offset] final class ReachableCluster(
       case Some(asked) if asked < first || asked > end =>
         (
           span(topic, partition, first, enters = true),
-          Some(Loss.OutOfRange(id, topic, partition, asked, first, end))
+          Some(work.entering.get(topic) match {
+            case Some(after: OffsetsPolicy.After) if after.offsets.contains(partition) =>
+              Loss.AfterHistory(id, topic, partition, asked, first, end)
+            case _ => Loss.OutOfRange(id, topic, partition, asked, first, end)
+          })
         )
       case asked => (span(topic, partition, asked.getOrElse(first), enters = true), None)
     }
@@ -243,7 +247,9 @@ private[offset] object RenamedTopics {
         former.toSeq.flatMap { case (other, kept) =>
           kept.topics.get(topic).map(RenamedTopic(id, other, topic) -> _)
         }
-          .filterNot { case (_, of) => ClusterIdentity.differ(of.id, found.topicIds.get(topic)) }
+          .filterNot { case (_, positions) =>
+            ClusterIdentity.differ(positions.id, found.topicIds.get(topic))
+          }
           .maxByOption(_._2.since)
       }
     case _ => Nil

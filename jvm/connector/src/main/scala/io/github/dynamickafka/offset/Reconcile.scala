@@ -71,8 +71,8 @@ private[dynamickafka] object Reconcile {
     val absent = named.keySet.toSet -- live.topics
     val away = absent.filter(t => isDraining(t) && kept.exists(_.drained(t)))
     // Positions of an earlier topic of the same name do not return.
-    def isCurrent(topic: String) = !kept.flatMap(_.topics.get(topic)).exists(of =>
-      ClusterIdentity.differ(of.id, topicIds.get(topic))
+    def isCurrent(topic: String) = !kept.flatMap(_.topics.get(topic)).exists(positions =>
+      ClusterIdentity.differ(positions.id, topicIds.get(topic))
     )
     val returnable = kept.fold(Positions.empty)(_.positions.filterTopics(isCurrent).filter(reads))
     val (back, fresh) = (absent -- away).partition(returnable.topics)

@@ -67,6 +67,7 @@ private[dynamickafka] object StoppingOffsets {
       case OffsetsPolicy.Timestamp(epochMs) => Some(s"timestamp:$epochMs")
       case OffsetsPolicy.TimestampByPartition(all) => of(all).map("timestamp:" + _)
       case OffsetsPolicy.Exact(all) => of(all)
+      case OffsetsPolicy.After(_, _, _, rest) => wording(cluster, topic, rest)
     }
   }
 

@@ -165,7 +165,7 @@ private[sink] final class RowWriter(
   private val read = columns.reader()
 
   private val format = new RecordFormat(ClusterColumns(columns, encodes = false), ids)
-  private val others = ofClusters.map { case (id, of) => id -> new RecordFormat(of, ids) }
+  private val others = ofClusters.map { case (id, format) => id -> new RecordFormat(format, ids) }
   private var current: InternalRow = _
 
   private val send: (String, Record) => Unit = (cluster, routed) => {

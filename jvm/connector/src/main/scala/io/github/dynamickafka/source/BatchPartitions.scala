@@ -1,10 +1,13 @@
 package io.github.dynamickafka.source
 
+import scala.collection.immutable.SortedMap
+
 import org.apache.spark.sql.connector.read.InputPartition
 
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.ClusterStreams
+import io.github.dynamickafka.source.history.HistoryBatches
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.report.QueryReporter
 import io.github.dynamickafka.source.trigger.{PlannedBatches, Replay}
@@ -14,6 +17,7 @@ import io.github.dynamickafka.source.trigger.{PlannedBatches, Replay}
  * thread of the query.
  */
 private[source] final class BatchPartitions(
+    histories: HistoryBatches,
     batches: PlannedBatches,
     replay: Replay,
     planner: BatchPlanner,
@@ -26,8 +30,13 @@ private[source] final class BatchPartitions(
   /** Of the same batch the same ones: Spark plans a batch several times. */
   def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
     last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
-      val ranges = batches.ranges(start, end).getOrElse(replay.open(start, end, isFirst = last.isEmpty))
-      val partitions = planner.partitions(ranges, streams(_), checkpoint.streamOf)
+      // A batch that has not reached the end of the histories has no records of Kafka.
+      val ranges =
+        if (end.history.nonEmpty) SortedMap.empty[String, Seq[OffsetRange]]
+        else batches.ranges(start, end).getOrElse(replay.open(start, end, isFirst = last.isEmpty))
+      // Both only if Spark has not logged the batch at which Kafka begins.
+      val partitions =
+        histories.partitions(start, end) ++ planner.partitions(ranges, streams(_), checkpoint.streamOf)
       reporter.planned(end, ranges)
       checkpoint.planned()
       last = Some((start, end) -> partitions)

@@ -18,7 +18,7 @@ private[source] object DeadLetterClusters {
       configs: ClusterConfigs.ByScope
   ): DeadLetterTargets = {
     val known = topology.clusters.keySet.toSet
-    val of = configs(known)
+    val configsOfKnown = configs(known)
     val chosen = options.format.deadLetterCluster
     for (id <- chosen if !known(id))
       throw Errors.invalidOption(
@@ -26,7 +26,7 @@ private[source] object DeadLetterClusters {
         id,
         s"the cluster is not in the metadata, which has ${known.toSeq.sorted.mkString(", ")}."
       )
-    val current = topology.clusters.values.map(c => c.id -> of.producer(c.id, c.properties)).toMap
+    val current = topology.clusters.values.map(c => c.id -> configsOfKnown.producer(c.id, c.properties)).toMap
     // Clusters of a logged batch that are no longer in the metadata.
     val others = (streams.ids -- known).map(id => id -> streams(id).config.producer)
     DeadLetterTargets(topic, chosen, current ++ others)

@@ -4,6 +4,7 @@ import scala.collection.immutable.SortedMap
 import scala.util.Using
 
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
@@ -43,6 +44,8 @@ private[source] final class DynamicBatch(
     found: (() => Seq[TopicDataset]) => Unit
 ) extends Batch {
 
+  private val log = LoggerFactory.getLogger(classOf[DynamicBatch])
+
   private lazy val planned: (Topology, Array[InputPartition]) = Using.resource(watcher()) { metadata =>
     val topology = metadata.awaitFirst()
     topology -> Using.resource(open())(plan(topology, _))
@@ -54,6 +57,9 @@ private[source] final class DynamicBatch(
     new ReaderFactory(decoding.map(new ClusterDecoding(_, options).of(Seq(planned._1))))
 
   private def plan(answer: Topology, streams: ClusterStreams): Array[InputPartition] = {
+    answer.histories.foreach { case (stream, history) =>
+      log.info("A batch read does not read the history of stream '{}' at '{}'", stream, history.path)
+    }
     val configs = ClusterConfigs(options, answer.clusters.keySet.toSet)
     val ofClusters = answer.clusters.map { case (id, c) => id -> configs(id, c.properties) }
     streams.set(ofClusters)

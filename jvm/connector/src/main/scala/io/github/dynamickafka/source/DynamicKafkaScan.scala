@@ -1,11 +1,11 @@
 package io.github.dynamickafka.source
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.metric.CustomMetric
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
 import org.apache.spark.sql.connector.read.{Batch, Scan}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
@@ -19,8 +19,8 @@ import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.{DecodeCounts, Decoding}
-import io.github.dynamickafka.source.report.QueryReporter
+import io.github.dynamickafka.source.read.{DecodeCounts, Decoding, RecordTimes}
+import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.storage.SessionConfiguration
@@ -53,7 +53,16 @@ private[source] final class DynamicKafkaScan(
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val reporter = new QueryReporter(options.offsets.commit, checkpointLocation, streams, feed, clock)
+    val times = RecordTimes(SparkSession.active.sparkContext)
+    val reporter = new QueryReporter(
+      options.offsets.commit,
+      checkpointLocation,
+      streams,
+      feed,
+      clock,
+      TimeLags(times, streams, clock),
+      () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
+    )
     new DynamicMicroBatchStream(
       options,
       feed,
@@ -63,7 +72,8 @@ private[source] final class DynamicKafkaScan(
       reporter,
       clock,
       // Spark does not prune the columns of streaming queries.
-      decoding.map(_.copy(onAccess = true))
+      decoding.map(_.copy(onAccess = true)),
+      Some(times)
     )
   }
 

@@ -17,14 +17,23 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
+import io.github.dynamickafka.offset.alignment.{ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
+import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.Decoding
-import io.github.dynamickafka.source.report.{Lags, OffsetChangeText, QueryReporter, SourceMetrics}
+import io.github.dynamickafka.source.read.{ClusterPartition, Decoding, RecordTimes}
+import io.github.dynamickafka.source.report.{
+  Lags,
+  OffsetChangeText,
+  QueryReporter,
+  RecordCounts,
+  SourceMetrics
+}
 import io.github.dynamickafka.source.trigger.{
+  Aligner,
   DeferredRanges,
   KnownLatestOffsets,
   Limits,
@@ -51,7 +60,8 @@ private[source] final class DynamicMicroBatchStream(
     batchPlanner: BatchPlanner,
     reporter: QueryReporter,
     clock: Clock,
-    decoding: Option[Decoding] = None
+    decoding: Option[Decoding] = None,
+    recordTimes: Option[RecordTimes] = None
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream
@@ -66,14 +76,23 @@ private[source] final class DynamicMicroBatchStream(
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
     new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
-  private val startOffset = new StartOffset(options, snapshots, checkpoint)
+  private val layout = decoding.map(_.layout)
+  private val histories = new HistoryBatches(options, layout, checkpoint)
+  private val startOffset =
+    new StartOffset(options, feed, snapshots, checkpoint, new HistoryListing(layout)(_))
   private val deferred = new DeferredRanges(checkpoint, options.deferWithState)
   private val lost = new LostRecords
   private val logged = new LoggedOffsets
-  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost)
+  private val aligner = new Aligner(
+    options.alignment,
+    streams,
+    DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
+    clock
+  )
+  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
-    new BatchPartitions(batches, replay, batchPlanner, streams, checkpoint, reporter)
+    new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
   private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
@@ -96,9 +115,14 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     logged.starts(start)
+    histories.next(start).fold(ofKafka(start, limit))(logged.next(start, _))
+  }
+
+  private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
     deferred.committed(start)
     val reached = deferred.reached(start)
     val snapshot = snapshots.next(reached)
+    histories.logIgnored(snapshot.topology)
     val knownBefore = latestOffsets.update(snapshot)
     reporter.triggered(reached, snapshot, latestOffsets.current)
     snapshots.judgeUnanswered(snapshot)
@@ -121,7 +145,7 @@ private[source] final class DynamicMicroBatchStream(
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
-    new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)))
+    new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)), recordTimes)
   }
 
   override def deserializeOffset(json: String): Offset = offsets(json)
@@ -131,14 +155,18 @@ private[source] final class DynamicMicroBatchStream(
     finished(end.asInstanceOf[CompositeOffset])
   }
 
+  private def finished(end: CompositeOffset): Unit =
+    reporter.finished(end, deferred.reached(end), counts(end))
+
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
     val consumed = Try(latestConsumedOffset.map[CompositeOffset](offset => offsets(offset.json)))
     // Spark reports a batch when it is complete.
     val end = consumed.toOption.flatMap(found => Option(found.orElse(null)))
-    end.foreach(finished)
     val at = end.getOrElse(CompositeOffset.empty)
     val reached = deferred.reached(at)
+    val countsAt = counts(at)
+    end.foreach(reporter.finished(_, reached, countsAt))
     SourceMetrics(
       reached,
       lags.of(reached, latestOffsets.current),
@@ -147,16 +175,20 @@ private[source] final class DynamicMicroBatchStream(
       feed.ageMs,
       feed.failures,
       reporter.commitCounts,
-      deferred.records(at),
-      lost.total,
+      countsAt,
       streams.times.ages,
-      decoding.fold(0L)(_.counts.errors.sum),
-      decoding.fold(0L)(_.counts.dropped.sum),
-      decoding.fold(0L)(_.counts.deadLetters.sum)
+      reporter.lagAndDriftMs,
+      Try(histories.pending(at)).getOrElse(0L)
     )
   }
 
-  private def finished(end: CompositeOffset): Unit = reporter.finished(end, deferred.reached(end))
+  private def counts(at: CompositeOffset): RecordCounts = RecordCounts(
+    deferred.records(at),
+    lost.total,
+    decoding.fold(0L)(_.counts.errors.sum),
+    decoding.fold(0L)(_.counts.dropped.sum),
+    decoding.fold(0L)(_.counts.deadLetters.sum)
+  )
 
   /** Called by other threads than that of the query, perhaps when a later batch runs. */
   override def datasets(end: Offset): Seq[TopicDataset] = {
@@ -187,4 +219,12 @@ private[source] final class DynamicMicroBatchStream(
 
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
+
+  /** What tasks have reported, for alignment. */
+  private def readTimes(reported: Option[RecordTimes]): ReadTimes =
+    reported.fold(ReadTimes.none)(times =>
+      key =>
+        times.value.get(ClusterPartition(key.cluster, key.topic, key.partition))
+          .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
+    )
 }

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 
+import io.github.dynamickafka.source.history.{HistoryPartition, HistoryReader}
 import io.github.dynamickafka.source.read.{
   BundleReader,
   ConsumerPool,
@@ -10,24 +11,35 @@ import io.github.dynamickafka.source.read.{
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
+  RecordTimes,
   SharedTask,
   SharedTaskReader,
   TaskDecoder
 }
 
 /**
- * Creates the readers, on executors, for the partitions of a [[BatchPlanner]].
+ * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
  *
  * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
+ * @param times gets the times of the records
  */
-private[source] final class ReaderFactory(decoding: Option[Decoding]) extends PartitionReaderFactory {
+private[source] final class ReaderFactory(decoding: Option[Decoding], times: Option[RecordTimes] = None)
+    extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val decoder = decoding.map(new TaskDecoder(_))
     partition match {
       case bundle: RangeBundle =>
-        new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder)
+        new BundleReader(bundle, ConsumerPool.shared, ReadAhead.shared, new ReaderMetrics, decoder, times)
+      case history: HistoryPartition => new HistoryReader(history, decoder)
       case task: SharedTask =>
-        new SharedTaskReader(task, ConsumerPool.shared, ReadAhead.shared, SharedTaskReader.threads, decoder)
+        new SharedTaskReader(
+          task,
+          ConsumerPool.shared,
+          ReadAhead.shared,
+          SharedTaskReader.threads,
+          decoder,
+          times
+        )
       case other =>
         throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
     }

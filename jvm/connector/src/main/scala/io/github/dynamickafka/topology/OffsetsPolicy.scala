@@ -26,6 +26,21 @@ private[dynamickafka] object OffsetsPolicy {
    */
   final case class Exact(byCluster: ByCluster) extends OffsetsPolicy
 
+  /**
+   * Where a topic starts after its history.
+   *
+   * @param offsets by partition
+   * @param times the first record with this timestamp or a later one, by partition; the latest offset if there is none
+   * @param time the same for all other partitions
+   * @param rest for partitions without offset and time
+   */
+  final case class After(
+      offsets: Map[Int, Long],
+      times: Map[Int, Long],
+      time: Option[Long],
+      rest: OffsetsPolicy
+  ) extends OffsetsPolicy
+
   val AnyCluster = "*"
 
   /** The same policy, with offsets without cluster level assigned to this cluster. */

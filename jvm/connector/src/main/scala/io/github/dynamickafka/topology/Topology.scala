@@ -12,11 +12,13 @@ import scala.collection.immutable.{SortedMap, SortedSet, TreeMap}
  * @param removals what the metadata removes explicitly, by cluster id
  * @param unconfirmed what `clusters` has although the last answer of the service lacks it, until further answers confirm
  *                    this, by cluster id
+ * @param histories files that a new query reads before Kafka, by stream id
  */
 private[dynamickafka] final case class Topology(
     clusters: SortedMap[String, TopologyCluster],
     removals: SortedMap[String, Removal] = TreeMap.empty[String, Removal],
-    unconfirmed: SortedMap[String, Removal] = TreeMap.empty[String, Removal]
+    unconfirmed: SortedMap[String, Removal] = TreeMap.empty[String, Removal],
+    histories: SortedMap[String, TopologyHistory] = TreeMap.empty[String, TopologyHistory]
 ) {
 
   /** Whether the last answer of the service has this topic. */
@@ -49,6 +51,20 @@ private[dynamickafka] final case class Topology(
 private[dynamickafka] object Topology {
   val empty: Topology = Topology(SortedMap.empty)
 }
+
+/**
+ * Files that a new query reads before Kafka.
+ *
+ * @param format the name of Spark's data source
+ * @param options options of this data source; none of them is a secret
+ * @param cluster the cluster of rows without a column `cluster`: the one of the metadata, or the only cluster of the stream
+ */
+private[dynamickafka] final case class TopologyHistory(
+    format: String,
+    path: String,
+    options: Map[String, String] = Map.empty,
+    cluster: Option[String] = None
+)
 
 /**
  * What the metadata removes explicitly from a cluster, by `state: removed` or because the cluster is inactive: reading it

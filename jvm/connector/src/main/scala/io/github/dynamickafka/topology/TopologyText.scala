@@ -27,12 +27,12 @@ private[dynamickafka] object TopologyText {
     if (topology.clusters.isEmpty) "no active cluster"
     else
       topology.clusters.values.map { cluster =>
-        val topics = cluster.topics.map { case (topic, t) => told(topic, t) } ++
-          cluster.patterns.map(p => told(s"matching ${p.regex}", p.topic))
+        val topics = cluster.topics.map { case (topic, t) => described(topic, t) } ++
+          cluster.patterns.map(p => described(s"matching ${p.regex}", p.topic))
         s"${cluster.id} [${topics.mkString(", ")}]"
       }.mkString(", ")
 
-  private def told(name: String, topic: TopologyTopic): String = {
+  private def described(name: String, topic: TopologyTopic): String = {
     val some = topic.partitions.fold("")(_.mkString(" (", ", ", ")"))
     if (topic.draining) s"$name$some draining" else s"$name$some"
   }

@@ -99,6 +99,27 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     }
   }
 
+  test(
+    "alignment needs a drift, has no effect on minOffsetsPerTrigger, and its options have none without it"
+  ) {
+    assert(parse().alignment.isEmpty && parse("alignment" -> "none").alignment.isEmpty)
+    val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "10s")
+    assert(parse(aligned: _*).alignment.contains(AlignmentOptions(10000L, 30000L)))
+    val own = parse(aligned :+ ("alignmentIdleTimeout" -> "500"): _*).alignment
+    assert(own.contains(AlignmentOptions(10000L, 500L)))
+    def text(options: (String, String)*) = refused(parse(options: _*)).getMessage
+    assert(text("alignment" -> "timestamp").contains("MISSING_OPTION"))
+    assert(text("alignment" -> "timestamp").contains("'alignmentMaxDrift'"))
+    for (name <- Seq("alignmentMaxDrift", "alignmentIdleTimeout")) {
+      val alone = text(name -> "10s")
+      assert(alone.contains("INVALID_OPTION") && alone.contains(s"'$name'"))
+    }
+    val least = text(aligned :+ ("minOffsetsPerTrigger" -> "10"): _*)
+    assert(least.contains("INVALID_OPTION") && least.contains("'minOffsetsPerTrigger'"))
+    assert(text("alignment" -> "time").contains("INVALID_OPTION"))
+    assert(text("alignment" -> "timestamp", "alignmentMaxDrift" -> "0").contains("'alignmentMaxDrift'"))
+  }
+
   test("Flink's spellings work") {
     val options = parseOnly(
       "metadata-service" -> "single-cluster",

@@ -76,5 +76,6 @@ object Generators {
       identity(clusters.getOrElse(id, Positions.empty), entered.getOrElse(id, Positions.empty)).map(id -> _)
     )).map(SortedMap.from(_))
     earlier <- Gen.choose(0, 2).flatMap(Gen.containerOfN[Vector, EarlierEntries](_, earlier))
-  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities, earlier)
+    history <- Gen.frequency(3 -> SortedMap.empty[String, Long], 1 -> byCluster(offset))
+  } yield CompositeOffset(clusters, entered, retained, draining, ends, identities, earlier, history)
 }

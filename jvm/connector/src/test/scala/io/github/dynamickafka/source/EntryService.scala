@@ -6,7 +6,7 @@ import org.scalatest.Assertions.assert
 import org.scalatest.concurrent.Eventually.{eventually, interval, timeout}
 import org.scalatest.time.{Millis, Seconds, Span}
 
-import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService}
+import io.github.dynamickafka.metadata.{KafkaStream, ScriptedService, StreamHistory}
 
 /** A [[ScriptedService]] whose streams a test defines as entries; a change applies from the next call on. */
 final class EntryService extends ScriptedService(() => Nil) {
@@ -14,6 +14,8 @@ final class EntryService extends ScriptedService(() => Nil) {
 
   /** Options about the format of streams. */
   @volatile var formats: Map[String, Map[String, String]] = Map.empty
+
+  @volatile var histories: Map[String, StreamHistory] = Map.empty
 
   /** Called in each call, before the answer: to fail, or to take time. */
   @volatile var behave: () => Unit = () => ()
@@ -26,7 +28,12 @@ final class EntryService extends ScriptedService(() => Nil) {
     behave()
     streams.toSeq.map { case (id, entries) =>
       val format = formats.getOrElse(id, Map.empty[String, String])
-      new KafkaStream(id, entries.map(e => e.id -> e.metadata).toMap.asJava, format.asJava)
+      new KafkaStream(
+        id,
+        entries.map(e => e.id -> e.metadata).toMap.asJava,
+        format.asJava,
+        histories.get(id).orNull
+      )
     }
   }
 

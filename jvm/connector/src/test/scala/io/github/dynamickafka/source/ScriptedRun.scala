@@ -11,7 +11,8 @@ import io.github.dynamickafka.offset.CompositeOffset
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.report.QueryReporter
+import io.github.dynamickafka.source.read.RecordTimes
+import io.github.dynamickafka.source.report.{QueryReporter, TimeLags}
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.time.Clock
@@ -54,7 +55,14 @@ final class ScriptedRun(options: (String, String)*) extends AutoCloseable {
     streams,
     new SourceCheckpoint(path, new Configuration),
     BatchPlanner(parsed, source),
-    new QueryReporter(commits = false, path, streams, feed, Clock.System),
+    new QueryReporter(
+      commits = false,
+      path,
+      streams,
+      feed,
+      Clock.System,
+      TimeLags(new RecordTimes, streams, Clock.System)
+    ),
     Clock.System
   )
 

@@ -193,10 +193,15 @@ private[dynamickafka] object Errors {
       topic: Option[String],
       reason: String
   ): Runtime = {
-    def told(value: Option[String]) = value.fold("-")(v => s"'$v'")
+    def quoted(value: Option[String]) = value.fold("-")(v => s"'$v'")
     runtime(
       "UNROUTABLE_ROW",
-      Map("stream" -> told(stream), "cluster" -> told(cluster), "topic" -> told(topic), "reason" -> reason)
+      Map(
+        "stream" -> quoted(stream),
+        "cluster" -> quoted(cluster),
+        "topic" -> quoted(topic),
+        "reason" -> reason
+      )
     )
   }
 

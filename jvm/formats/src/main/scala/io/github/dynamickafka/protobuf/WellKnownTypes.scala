@@ -42,7 +42,7 @@ private[protobuf] object WellKnownTypes {
        |message Method { string name = 1; string request_type_url = 2; bool request_streaming = 3; string response_type_url = 4;
        |  bool response_streaming = 5; repeated Option options = 6; Syntax syntax = 7; string edition = 8; }
        |message Mixin { string name = 1; string root = 2; }
-       |${wrappers.map { case (name, of) => s"message ${name}Value { $of value = 1; }" }.mkString("\n")}
+       |${wrappers.map { case (name, kind) => s"message ${name}Value { $kind value = 1; }" }.mkString("\n")}
        |""".stripMargin
 
   private val types =

@@ -112,7 +112,9 @@ private[schemaregistry] object SchemaRequests {
   private def isSchema(json: JsonNode): Boolean =
     json.path("schema").isTextual && !json.get("schema").asText.isBlank &&
       isAbsentOr(json.path("schemaType"))(_.isTextual) &&
-      isAbsentOr(json.path("references"))(of => of.isArray && of.elements.asScala.forall(isReference))
+      isAbsentOr(json.path("references"))(references =>
+        references.isArray && references.elements.asScala.forall(isReference)
+      )
 
   private def isReference(json: JsonNode): Boolean =
     json.path("name").isTextual && json.path("subject").isTextual && json.path("version").isInt

@@ -32,8 +32,8 @@ private[testkit] object BrokerArchive {
     }
 
   private def isCurrent(version: String): Boolean = {
-    val of = madeFor(version)
-    Files.exists(of) && Files.readString(of) == madeBy(version)
+    val label = madeFor(version)
+    Files.exists(label) && Files.readString(label) == madeBy(version)
   }
 
   /** A JVM refuses the archive of another JVM or class path. */

@@ -19,19 +19,30 @@ private[testkit] object BulkLoad {
    * as its value, so that compression and caches have no effect.
    *
    * @param recordBytes the size of key and value together
+   * @param times the times of the records, evenly from the first one to before the second one; None: now
    */
-  def run(bootstrapServers: String, topic: String, partitions: Int, records: Long, recordBytes: Int): Unit = {
+  def run(
+      bootstrapServers: String,
+      topic: String,
+      partitions: Int,
+      records: Long,
+      recordBytes: Int,
+      times: Option[(Long, Long)]
+  ): Unit = {
     require(recordBytes >= KeyBytes, s"a record has at least $KeyBytes bytes, its key")
     val random = new Random(1)
     val values = Array.fill(DistinctValues)(random.nextBytes(recordBytes - KeyBytes))
     val failure = new AtomicReference[Exception]
+    def time(i: Long) = times.map { case (first, end) =>
+      Long.box(first + i * (end - first) / records)
+    }.orNull
     Using.resource(producer(bootstrapServers)) { producer =>
       var i = 0L
       while (i < records && failure.get == null) {
         val key = ByteBuffer.allocate(KeyBytes).putLong(i).array
         val partition = Int.box((i % partitions).toInt)
         producer.send(
-          new ProducerRecord(topic, partition, key, values((i % DistinctValues).toInt)),
+          new ProducerRecord(topic, partition, time(i), key, values((i % DistinctValues).toInt)),
           (_, e) => if (e != null) failure.compareAndSet(null, e): Unit
         )
         i += 1

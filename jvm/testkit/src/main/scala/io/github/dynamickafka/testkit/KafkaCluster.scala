@@ -156,9 +156,11 @@ final class KafkaCluster private (
    * random values.
    *
    * @param recordBytes the size of key and value together
+   * @param times
+   *   the times of the records in epoch milliseconds, from the first one, inclusive, to the second one, exclusive; None: now
    */
-  def load(topic: String, records: Long, recordBytes: Int): Unit =
-    BulkLoad.run(directServers, topic, admin.partitions(topic).size, records, recordBytes)
+  def load(topic: String, records: Long, recordBytes: Int, times: Option[(Long, Long)] = None): Unit =
+    BulkLoad.run(directServers, topic, admin.partitions(topic).size, records, recordBytes, times)
 
   /** The properties of a client that authenticates with a password, which may be wrong. */
   def scramClient(user: String, password: String): Map[String, String] =

@@ -34,9 +34,14 @@ private[testkit] final class Params(node: JsonNode) {
       params.int("partition"),
       params.optional("key").map(_.asText),
       params.optional("value").map(_.asText).orNull,
-      params.texts("headers")
+      params.texts("headers"),
+      params.optional("timestamp").map(_.asLong)
     )
   }.toSeq
+
+  /** Two numbers, or None. */
+  def range(key: String): Option[(Long, Long)] =
+    optional(key).map(node => node.get(0).asLong -> node.get(1).asLong)
 
   /** None if the parameter is missing or null. */
   def optional(key: String): Option[JsonNode] = Option(node.get(key)).filterNot(_.isNull)

@@ -43,7 +43,8 @@ private[testkit] final class Requests extends AutoCloseable {
       case "inSync" => cluster.inSync(topic, params.int("partition")).toSeq.sorted
       case "controller" => cluster.controller()
       case "produce" => cluster.produce(topic, params.records("records"))
-      case "load" => cluster.load(topic, params.long("records"), params.int("recordBytes"))
+      case "load" =>
+        cluster.load(topic, params.long("records"), params.int("recordBytes"), params.range("times"))
       case "dump" => cluster.dump(topic, params.boolean("committedOnly"))
       case "endOffsets" => cluster.endOffsets(topic)
       case "beginningOffsets" => cluster.beginningOffsets(topic)

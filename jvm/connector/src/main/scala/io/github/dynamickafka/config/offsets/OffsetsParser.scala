@@ -68,6 +68,7 @@ private[dynamickafka] object OffsetsParser {
     case Timestamp(epochMs) => s"timestamp:$epochMs"
     case Exact(byCluster) => byTopic(byCluster)
     case TimestampByPartition(byCluster) => "timestamp:" + byTopic(byCluster)
+    case After(_, _, _, rest) => render(rest)
   }
 
   private def byTopic(byCluster: ByCluster): String = {

@@ -17,9 +17,11 @@ private[document] object DocumentFormat {
     val further = fields.get(Options).toSeq.flatMap(_.items("option").map { case (name, node) =>
       name -> node.scalar
     })
-    val texts = Names.toSeq.flatMap { case (key, option) => fields.get(key).map(option -> notBlank(_)) }
+    val texts = Names.toSeq.flatMap { case (key, option) =>
+      fields.get(key).map(option -> DocumentParts.notBlank(_))
+    }
     val keys = fields.get(KeyFields).map(node =>
-      "keyFields" -> (if (node.isList) names(node) else notBlank(node))
+      "keyFields" -> (if (node.isList) names(node) else DocumentParts.notBlank(node))
     )
     (further ++ texts ++ keys).toMap ++ fields.get(Registry).fold(Map.empty[String, String])(registry)
   }
@@ -29,19 +31,13 @@ private[document] object DocumentFormat {
     if (node.isMapping) node.items("option").map { case (name, value) =>
       s"$Registry.$name" -> value.scalar
     }.toMap
-    else Map(s"$Registry.url" -> notBlank(node))
+    else Map(s"$Registry.url" -> DocumentParts.notBlank(node))
 
   def hasRegistry(options: Map[String, String]): Boolean = options.keys.exists(_.startsWith(s"$Registry."))
 
   private def names(node: DocumentNode): String = {
-    val found = node.elements.map(notBlank)
+    val found = node.elements.map(DocumentParts.notBlank)
     if (found.isEmpty) node.fail("must contain at least one field")
     found.mkString(";")
-  }
-
-  private def notBlank(node: DocumentNode): String = {
-    val text = node.text
-    if (text.isBlank) node.fail("must not be blank")
-    text
   }
 }

@@ -13,6 +13,12 @@ private[metadata] object DocumentParts {
   def clusterId(id: String, node: DocumentNode): String =
     if (Names.isClusterId(id)) id else node.fail(s"'$id' is not a valid cluster id: ${Names.ClusterIdRule}")
 
+  def notBlank(node: DocumentNode): String = {
+    val text = node.text
+    if (text.isBlank) node.fail("must not be blank")
+    text
+  }
+
   def topics(node: DocumentNode): ju.Collection[String] = {
     val found = new ju.LinkedHashSet[String]
     node.elements.foreach { element =>
@@ -28,14 +34,14 @@ private[metadata] object DocumentParts {
     val found = new ju.LinkedHashMap[String, ju.Collection[Integer]]
     node.items("topic").foreach { case (topic, numbers) =>
       if (!Names.isTopic(topic)) numbers.fail(s"'$topic' is not a valid topic name: ${Names.TopicRule}")
-      val of = new ju.LinkedHashSet[Integer]
+      val distinct = new ju.LinkedHashSet[Integer]
       numbers.elements.foreach { element =>
         val number = element.scalar.toIntOption.filter(_ >= 0)
           .getOrElse(element.fail("must be a partition number of at least 0"))
-        if (!of.add(number)) element.fail(s"partition $number is duplicate")
+        if (!distinct.add(number)) element.fail(s"partition $number is duplicate")
       }
-      if (of.isEmpty) numbers.fail("must contain at least one partition")
-      found.put(topic, of)
+      if (distinct.isEmpty) numbers.fail("must contain at least one partition")
+      found.put(topic, distinct)
     }
     if (found.isEmpty) node.fail("must contain partitions of at least one topic")
     found

@@ -8,13 +8,14 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import io.github.dynamickafka.config.offsets.OffsetsParser
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 
 /** The document format of this connector, version 1: `version`, `clusters` with their properties, and `streams`. */
 private[metadata] object DocumentV1 {
 
   private val Top = Seq("version", "clusters", "streams")
   private val Ways = Seq("topics", "topic_pattern", "partitions")
+  private val History = "history"
   private val Entry = Ways ++ Seq("state", "write", "starting_offsets", "stopping_offsets")
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
@@ -58,7 +59,7 @@ private[metadata] object DocumentV1 {
   }
 
   private def stream(id: String, node: DocumentNode, clusters: Map[String, Cluster]): KafkaStream = {
-    val fields = node.fields("clusters" +: DocumentFormat.Keys)
+    val fields = node.fields("clusters" +: (DocumentFormat.Keys :+ History))
     val entries = fields.getOrElse("clusters", node.fail("'clusters' is missing"))
     val format = DocumentFormat.options(fields)
     val found = new ju.LinkedHashMap[String, ClusterMetadata]
@@ -73,7 +74,22 @@ private[metadata] object DocumentV1 {
       val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else known.registry
       found.put(cluster, clusterMetadata(entry, known.properties, registry))
     }
-    new KafkaStream(id, found, format.asJava)
+    new KafkaStream(id, found, format.asJava, fields.get(History).map(history).orNull)
+  }
+
+  private def history(node: DocumentNode): StreamHistory = {
+    val fields = node.fields(Seq("format", "path", "options", "cluster"))
+    def text(key: String) =
+      DocumentParts.notBlank(fields.getOrElse(key, node.fail(s"'$key' is missing")))
+    val options = fields.get("options").toSeq.flatMap(_.items("option")).map { case (name, value) =>
+      name -> value.scalar
+    }
+    new StreamHistory(
+      text("format"),
+      text("path"),
+      options.toMap.asJava,
+      fields.get("cluster").map(of => DocumentParts.clusterId(of.scalar, of)).orNull
+    )
   }
 
   private def clusterMetadata(

@@ -1,13 +1,15 @@
 package io.github.dynamickafka.metadata.resolve
 
+import java.util.Locale
+
 import scala.collection.immutable.SortedSet
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.config.offsets.OffsetsParser
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.document.{DocumentParts, Names}
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
-import io.github.dynamickafka.topology.OffsetsPolicy
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
+import io.github.dynamickafka.topology.{OffsetsPolicy, TopologyHistory}
 
 /**
  * Validates the answer of any metadata service. Fails with METADATA_INVALID, which names the stream and the cluster.
@@ -58,6 +60,42 @@ private[metadata] object AnswerCheck {
     if (own.keys.exists(isRegistry)) own
     else own ++ stream.getFormatOptions.asScala.filter { case (name, _) => isRegistry(name) }
   }
+
+  /** The history of a stream, if it has one. */
+  def history(stream: KafkaStream): Option[TopologyHistory] = Option(stream.history).map { history =>
+    val where = s"stream '${stream.streamId}', key 'history'"
+    Seq("format" -> history.format, "path" -> history.path).foreach { case (key, value) =>
+      if (value == null || value.isBlank) fail(s"$where, key '$key'", "it is missing or blank")
+    }
+    historySecret(history).foreach { case (key, what) =>
+      fail(
+        s"$where, key '$key'",
+        s"$what is or may be a secret, and the checkpoint would contain it: $HadoopRemedy"
+      )
+    }
+    Option(history.cluster).filterNot(Names.isClusterId).foreach(_ =>
+      fail(s"$where, key 'cluster'", s"the cluster id is invalid: ${Names.ClusterIdRule}")
+    )
+    val only =
+      Option.when(stream.getClusterMetadataMap.size == 1)(stream.getClusterMetadataMap.keySet.asScala.head)
+    TopologyHistory(
+      history.format,
+      history.path,
+      history.getOptions.asScala.toMap,
+      Option(history.cluster).orElse(only)
+    )
+  }
+
+  private val HadoopRemedy = "set it in the Hadoop configuration of the query, 'spark.hadoop.fs.*'"
+
+  /** The key and the name of what may be a secret; never its value. */
+  private def historySecret(history: StreamHistory): Option[(String, String)] =
+    Option.when(history.path.matches("[^:]+://[^/]*:[^/]*@.*"))("path" -> "the part before '@'").orElse(
+      history.getOptions.keySet.asScala.find(_.toLowerCase(Locale.ROOT).matches(SecretOption))
+        .map(name => "options" -> s"'$name'")
+    )
+
+  private val SecretOption = "fs\\..*|.*(secret|password|passphrase|credential|token|key).*"
 
   /** The properties of this cluster, which must be the same for all streams. */
   def sameProperties(entries: Seq[Entry]): Map[String, String] = {

@@ -43,7 +43,8 @@ private[dynamickafka] object Resolution {
     val found = clusters.filter { case (id, _) => active(id) }
     Topology(
       found,
-      byCluster.flatMap { case (id, of) => removal(of, all = !found.contains(id)).map(id -> _) }
+      byCluster.flatMap { case (id, removals) => removal(removals, all = !found.contains(id)).map(id -> _) },
+      histories = TreeMap.from(subscribed.flatMap(s => AnswerCheck.history(s).map(s.streamId -> _)))
     )
   }
 

@@ -123,7 +123,9 @@ private[dynamickafka] object Deferral {
       id -> ClusterIdentity(known.kafkaId, known.topics.filter { case (topic, _) => topics(topic) })
     }.filterNot(_._2.isEmpty)
     // The identities have the topic ids, and the leader at that time means nothing when the ranges are read.
-    val logged = ranges.map { case (id, of) => id -> of.map(_.copy(log = LogIdentity.unknown)) }
+    val logged = ranges.map { case (id, rangesOfCluster) =>
+      id -> rangesOfCluster.map(_.copy(log = LogIdentity.unknown))
+    }
     Deferral(start.digest, end.digest, logged, identities)
   }
 }

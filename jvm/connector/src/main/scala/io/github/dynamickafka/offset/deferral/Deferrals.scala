@@ -83,9 +83,10 @@ private[dynamickafka] object Deferrals {
 
   /** A batch that resumes ranges can be deferred as well. */
   private def merged(deferrals: Seq[Deferral]): SortedMap[String, Seq[OffsetRange]] =
-    SortedMap.from(deferrals.flatMap(_.ranges).groupMap(_._1)(_._2).map { case (id, of) =>
-      id -> of.flatten.groupBy(r => (r.topic, r.partition)).toSeq.sortBy(_._1).map { case (_, same) =>
-        same.head.copy(from = same.map(_.from).min, until = same.map(_.until).max)
+    SortedMap.from(deferrals.flatMap(_.ranges).groupMap(_._1)(_._2).map { case (id, rangesOfCluster) =>
+      id -> rangesOfCluster.flatten.groupBy(r => (r.topic, r.partition)).toSeq.sortBy(_._1).map {
+        case (_, same) =>
+          same.head.copy(from = same.map(_.from).min, until = same.map(_.until).max)
       }
     })
 
@@ -101,13 +102,13 @@ private[dynamickafka] object Deferrals {
     def same(topicId: Option[String]) = !ClusterIdentity.differ(known.topics.get(topic), topicId)
     if (ClusterIdentity.differ(known.kafkaId, at.identity(id).kafkaId)) None
     else at.position(id).get(topic, partition).filter(_ => same(at.identity(id).topics.get(topic)))
-      .orElse(kept.filter(of => same(of.id)).flatMap(_.offsets.get(partition)))
+      .orElse(kept.filter(positions => same(positions.id)).flatMap(_.offsets.get(partition)))
   }
 
   /** The cluster ids that can have the positions of this one: they move to another id of the same Kafka cluster. */
   private def idsOf(id: String, deferrals: Seq[Deferral], at: CompositeOffset): Set[String] = {
     val kafkaIds = deferrals.flatMap(_.identities.get(id)).flatMap(_.kafkaId).toSet
-    Set(id) ++ at.identities.collect { case (other, of) if of.kafkaId.exists(kafkaIds) => other }
+    Set(id) ++ at.identities.collect { case (other, identity) if identity.kafkaId.exists(kafkaIds) => other }
   }
 
   private def has(at: CompositeOffset, id: String, range: OffsetRange): Boolean =

@@ -40,7 +40,7 @@ private[sink] final case class JournalEntry(
 /**
  * @param kafkaId Kafka's id of the cluster; None: it has none
  * @param properties the connection properties without secrets, for a restart after the cluster has left the metadata
- * @param topicIds Kafka's ids of the topics of the transactions, as far as it has told them
+ * @param topicIds Kafka's ids of the topics of the transactions, as far as it has returned them
  */
 private[sink] final case class JournalCluster(
     kafkaId: Option[String],

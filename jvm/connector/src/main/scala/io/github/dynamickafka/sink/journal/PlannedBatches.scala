@@ -40,8 +40,8 @@ private[sink] final class PlannedBatches(location: String, hadoop: Configuration
    */
   def planned(batch: Long, found: BatchInput, plans: PlannedDeferrals): BatchInput =
     sources.foldLeft(found)((input, n) =>
-      plans.of(new Path(new Path(home, Sources), n)).fold(input)(of =>
-        input.having(deferral(n, batch), of.get(batch))
+      plans.of(new Path(new Path(home, Sources), n)).fold(input)(deferrals =>
+        input.having(deferral(n, batch), deferrals.get(batch))
       )
     )
 

@@ -21,10 +21,10 @@ private[sink] final class OpenTransactions
   }
 
   override def merge(other: AccumulatorV2[TaskTransactions, Map[String, OfCluster]]): Unit =
-    other.value.foreach { case (id, of) => include(id, of) }
+    other.value.foreach { case (id, transactions) => include(id, transactions) }
 
-  private def include(id: String, of: OfCluster): Unit =
-    clusters = clusters.updatedWith(id)(known => Some(known.fold(of)(_ + of)))
+  private def include(id: String, transactions: OfCluster): Unit =
+    clusters = clusters.updatedWith(id)(known => Some(known.fold(transactions)(_ + transactions)))
 
   override def value: Map[String, OfCluster] = clusters
   override def isZero: Boolean = clusters.isEmpty

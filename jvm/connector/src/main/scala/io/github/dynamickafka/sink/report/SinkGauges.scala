@@ -103,7 +103,9 @@ private[sink] final class SinkGauges(
   /** Of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {
     val (now, v) = (clock.currentTimeMillis(), values)
-    v.open.flatMap(_.value.get(id)).fold(0L)(of => math.max(0L, now - math.max(of.beganMs, v.startedMs)))
+    v.open.flatMap(_.value.get(id)).fold(0L)(transactions =>
+      math.max(0L, now - math.max(transactions.beganMs, v.startedMs))
+    )
   }
 
   private def agePercent(id: String): Long =

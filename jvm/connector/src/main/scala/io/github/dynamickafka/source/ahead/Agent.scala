@@ -84,7 +84,7 @@ private[ahead] final class Agent[Q, A](
   private def next(after: Long, pauseMs: Long): Long = (Math.floorDiv(after, pauseMs) + 1) * pauseMs
 
   /** Until when a trigger would neither send a request to this cluster nor find another response, in monotonic milliseconds. */
-  def calmUntil: Long =
+  def unchangedUntil: Long =
     if (pending.isDefined || quiet == 0) Long.MinValue else math.min(nextAt, newest.sentAt + maxAgeMs)
 
   /**

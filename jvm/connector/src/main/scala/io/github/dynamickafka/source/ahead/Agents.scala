@@ -29,8 +29,8 @@ private[source] final class Agents[Q, A](rules: Agents.Rules[Q, A], maxAgeMs: Lo
    * Until when a trigger that asks all clusters the same as the last one would find the same, in monotonic milliseconds:
    * no request is pending or due, and there is nothing to read.
    */
-  def calmUntil: Long =
-    if (failed.nonEmpty || agents.isEmpty) Long.MinValue else agents.valuesIterator.map(_.calmUntil).min
+  def unchangedUntil: Long =
+    if (failed.nonEmpty || agents.isEmpty) Long.MinValue else agents.valuesIterator.map(_.unchangedUntil).min
 
   /** The time of the request of the newest response of a cluster, in monotonic milliseconds. */
   def askedAt(id: String): Long = agents(id).askedAt

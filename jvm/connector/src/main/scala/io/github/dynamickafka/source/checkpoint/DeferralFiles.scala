@@ -33,7 +33,7 @@ private[source] final class DeferralFiles(home: Path, files: => AtomicFiles) {
       files.read(deferral(n)).flatMap { text =>
         texts += n -> text
         parsed(n, text, entered(n))
-      }.map(of => n -> Deferrals.Entry(of, entered(n)))
+      }.map(deferral => n -> Deferrals.Entry(deferral, entered(n)))
     }))
   }
 

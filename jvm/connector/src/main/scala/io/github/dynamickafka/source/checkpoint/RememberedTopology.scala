@@ -30,6 +30,7 @@ private[source] object RememberedTopology {
   ): RememberedTopology = {
     val current = topology.copy(
       unconfirmed = SortedMap.empty,
+      histories = SortedMap.empty,
       clusters = topology.clusters.map { case (id, cluster) =>
         val kept = Redaction.storable(cluster.properties)
         val left = cluster.properties.keySet -- kept.keySet

@@ -29,6 +29,7 @@ private[source] object SourceCheckpointJson {
         topics.toSeq.sorted.foreach(all.add)
       }
     }
+    initial.history.foreach(HistoryPlanJson.write(root.putObject("history"), _))
     root.set[ObjectNode]("offset", mapper.readTree(initial.offset.json))
     root.toString
   }
@@ -40,7 +41,8 @@ private[source] object SourceCheckpointJson {
       unresolved = root.path("unresolved").elements.asScala.map(_.asText).toSet,
       unresolvedTopics = root.path("unresolvedTopics").properties.asScala.map { e =>
         e.getKey -> e.getValue.elements.asScala.map(_.asText).toSet
-      }.toMap
+      }.toMap,
+      history = Option(root.get("history")).map(HistoryPlanJson.read)
     )
   }
 

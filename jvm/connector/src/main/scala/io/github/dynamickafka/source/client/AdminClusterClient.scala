@@ -39,7 +39,11 @@ private[source] final class AdminClusterClient(properties: Map[String, String]) 
     specs.keysIterator.map { tp =>
       tp -> future(result.partitionResult(tp)).thenApply[ListedOffset] { found =>
         // Brokers without epochs give none, or -1.
-        ListedOffset(found.offset, found.leaderEpoch.toScala.map(_.toLong).filter(_ >= 0))
+        ListedOffset(
+          found.offset,
+          found.leaderEpoch.toScala.map(_.toLong).filter(_ >= 0),
+          Option(found.timestamp).filter(_ >= 0)
+        )
       }
     }.toMap
   }

@@ -28,8 +28,8 @@ private[client] final class MergingClient(client: ClusterClient) extends Cluster
       isolation: IsolationLevel
   ): Map[TopicPartition, CompletableFuture[ListedOffset]] =
     specs.groupBy { case (_, spec) => endOf(spec) }.flatMap {
-      case (Some(end), of) => listings((isolation, end))(of.keySet)
-      case (None, of) => client.offsets(of, isolation)
+      case (Some(end), wanted) => listings((isolation, end))(wanted.keySet)
+      case (None, wanted) => client.offsets(wanted, isolation)
     }
 
   override def clusterId: CompletableFuture[String] = ids(Set(()))(())

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CompletionException, TimeUnit, TimeoutException}
 
 import scala.collection.immutable.SortedMap
 
@@ -149,15 +149,38 @@ private[source] final class ClusterAdmin(
       then2(readable, log) { (readable, log) =>
         listed.ends ++ beyond.map { case (tp, at) =>
           val end = readable.getOrElse(tp, listed.ends(tp))
-          tp -> log.get(tp).filter(of => end.offset < at && of.offset >= at).fold(end)(_.copy(offset = at))
+          tp -> log.get(tp).filter(logEnd => end.offset < at && logEnd.offset >= at).fold(end)(_.copy(offset =
+            at
+          ))
         }
       }
     }
   }
 
+  /**
+   * The first record of each of these times or later. A partition that does not exist, or does not respond in time, is absent;
+   * fails if none responds.
+   */
+  def times(asked: Map[TopicPartition, Long]): CompletableFuture[Map[TopicPartition, ListedOffset]] = {
+    val specs = asked.map { case (tp, ms) => tp -> OffsetSpec.forTimestamp(ms) }
+    val late: Option[ListedOffset] = None
+    // An incomplete response has to arrive before the timeout of the cluster.
+    val limitMs = config.attemptMs - config.attemptMs / 10
+    val answers = client.offsets(specs, config.isolation).map { case (tp, answer) =>
+      tp -> answer.thenApply[Option[ListedOffset]](Some(_))
+        .completeOnTimeout(late, limitMs, TimeUnit.MILLISECONDS)
+    }
+    allPresent(answers).thenApply[Map[TopicPartition, ListedOffset]] { found =>
+      if (found.nonEmpty && found.valuesIterator.forall(_.isEmpty))
+        throw new CompletionException(new TimeoutException(s"no response within $limitMs ms"))
+      found.collect { case (tp, Some(listed)) => tp -> listed }
+    }
+  }
+
   private def positions(offsets: Offsets, keep: TopicPartition => Boolean): Positions =
-    Positions(offsets.toSeq.filter { case (tp, _) => keep(tp) }.groupBy(_._1.topic).map { case (topic, of) =>
-      topic -> SortedMap.from(of.map { case (tp, offset) => tp.partition -> offset })
+    Positions(offsets.toSeq.filter { case (tp, _) => keep(tp) }.groupBy(_._1.topic).map {
+      case (topic, entries) =>
+        topic -> SortedMap.from(entries.map { case (tp, offset) => tp.partition -> offset })
     })
 
   /** Commits offsets to a consumer group. Partitions that do not exist are omitted. */

@@ -11,7 +11,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.{ClientCloser, ClusterFailure}
 import io.github.dynamickafka.offset.{ClusterView, Positions}
 import io.github.dynamickafka.redaction.Redaction
-import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
+import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient, ListedOffset}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -59,11 +59,7 @@ private[source] final class ClusterStream(
     val leaderMs = if (question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
     val patience = Patience(config.attemptMs, leaderMs, until)
     val isOver = () => clock.monotonicMs() + RetryMs >= until
-    def again() = CompletableFuture.completedFuture(())
-      .thenComposeAsync[ClusterView.Reachable](
-        (_: Unit) => attempt(question, executor, until),
-        CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
-      )
+    def again() = later(executor)(attempt(question, executor, until))
     using { admin =>
       val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
       admin.ask(question, spared, patience).handle[Response] {
@@ -84,6 +80,36 @@ private[source] final class ClusterStream(
   }
 
   def topics: CompletableFuture[Set[String]] = using(_.topics)
+
+  /**
+   * The first record of each of these times or later, by several attempts as [[ask]].
+   *
+   * @param executor runs the attempts
+   */
+  def times(asked: Map[TopicPartition, Long], executor: Executor): CompletableFuture[ClusterStream.Times] =
+    times(asked, executor, clock.monotonicMs() + config.requestTimeoutMs)
+
+  private def times(
+      asked: Map[TopicPartition, Long],
+      executor: Executor,
+      until: Long
+  ): CompletableFuture[ClusterStream.Times] = using { admin =>
+    admin.times(asked).handle[Either[Throwable, ClusterStream.Times]] {
+      (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
+    }.thenCompose[ClusterStream.Times] {
+      case Right(answer) => CompletableFuture.completedFuture(answer)
+      case Left(error) if isTransient(error) && clock.monotonicMs() + RetryMs < until =>
+        renew(admin)
+        later(executor)(times(asked, executor, until))
+      case Left(error) => throw new CompletionException(error)
+    }
+  }
+
+  private def later[A](executor: Executor)(next: => CompletableFuture[A]): CompletableFuture[A] =
+    CompletableFuture.completedFuture(()).thenComposeAsync[A](
+      (_: Unit) => next,
+      CompletableFuture.delayedExecutor(RetryMs, TimeUnit.MILLISECONDS, executor)
+    )
 
   /** The `cluster.id` of Kafka. Requested once; a failure is not cached. */
   def kafkaClusterId: CompletableFuture[String] =
@@ -198,6 +224,9 @@ private[source] final class ClusterStream(
 
 private[source] object ClusterStream {
   private type Response = Either[Throwable, ClusterAnswer]
+
+  /** The first record of a time or later, by partition. */
+  type Times = Map[TopicPartition, ListedOffset]
 
   private val MaxMarginMs = 1000L
   private val RetryMs = 250L

@@ -12,11 +12,12 @@ import java.util.concurrent.{
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
+import org.apache.kafka.common.TopicPartition
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, Positions}
-import io.github.dynamickafka.source.ahead.{Agents, Answer, Calm, ResponseTimes}
+import io.github.dynamickafka.source.ahead.{Agents, Answer, IdleTriggers, ResponseTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -44,8 +45,8 @@ private[source] final class ClusterStreams(
   private val outages = new Outages(skipUnreachable, failureTimeoutMs, clock, streams(_))
   private val agents =
     new Agents[ClusterQuestion, ClusterView.Reachable](ClusterQuestion.Ahead, maxAgeMs, clock)
-  private val calm = new Calm[Map[String, ClusterQuestion], Map[String, ClusterView]](
-    () => if (outages.ids.isEmpty) agents.calmUntil else Long.MinValue,
+  private val idleTriggers = new IdleTriggers[Map[String, ClusterQuestion], Map[String, ClusterView]](
+    () => if (outages.ids.isEmpty) agents.unchangedUntil else Long.MinValue,
     clock
   )
   private var loggedLate = Set.empty[String]
@@ -94,10 +95,10 @@ private[source] final class ClusterStreams(
       superseded: Set[String] => Boolean
   ): Option[Map[String, ClusterView]] = {
     times.begin()
-    calm.answers(questions).orElse {
+    idleTriggers.answers(questions).orElse {
       outages.retainOffsets(questions.keySet)
       val views = askAll(questions, superseded)
-      views.foreach(calm.asked(questions, _))
+      views.foreach(idleTriggers.asked(questions, _))
       views
     }
   }
@@ -222,6 +223,18 @@ private[source] final class ClusterStreams(
       ids: Set[String],
       superseded: Set[String] => Boolean
   ): Option[Map[String, Option[Set[String]]]] = gather(Outage.Request.Topics, ids, superseded)(_.topics)
+
+  /** The first records of these times or later, by cluster; None for one that does not respond. Waits for all of them. */
+  def timesNow(asked: Map[String, Map[TopicPartition, Long]]): Map[String, Option[ClusterStream.Times]] =
+    gather(Outage.Request.Times, asked.keySet, _ => false)(stream =>
+      stream.times(asked(stream.id), nonBlockingThreads)
+    ).getOrElse(Map.empty)
+
+  /** Same of one cluster, without waiting. A failure changes nothing. */
+  def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
+    val stream = streams(id)
+    limited(stream)(stream.times(asked, nonBlockingThreads))
+  }
 
   /** Whether clusters are asked ahead of the triggers. */
   def asksAhead: Boolean = maxAgeMs > 0

@@ -46,6 +46,7 @@ private[source] object Outage {
   object Request {
     case object Topics extends Request
     case object Offsets extends Request
+    case object Times extends Request
   }
 
   def begin(of: Request, now: Long, cause: Throwable): Outage =

@@ -72,14 +72,14 @@ private[source] final class PartitionListings(config: ClusterConfig, client: Clu
       question.ahead && l.isQuiet && now - l.at < DescribedMs && l.topics == question.topics &&
         l.listed.present == first.keySet
     ).fold(CompletableFuture.completedFuture(Option.empty[Listed])) { l =>
-      val both = first.valuesIterator.flatMap(of => Seq(of._1, of._2)).toSeq
+      val both = first.valuesIterator.flatMap(pair => Seq(pair._1, pair._2)).toSeq
       CompletableFuture.allOf(both: _*).handle[Unit]((_, _) => ())
         .completeOnTimeout((), LookAgainMs, TimeUnit.MILLISECONDS).thenApply[Option[Listed]] { _ =>
           val isSame = first.forall { case (tp, (end, earliest)) =>
             succeeded(end) && succeeded(earliest) && l.listed.ends.get(tp).contains(end.join())
           }
           Option.when(isSame) {
-            val earliest = first.map { case (tp, of) => tp -> of._2.join() }
+            val earliest = first.map { case (tp, pair) => tp -> pair._2.join() }
             // The same object, so that it is known to have the same meaning.
             if (earliest == l.listed.earliest) l.listed else l.listed.copy(earliest = earliest)
           }

@@ -63,6 +63,12 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
       case OffsetsPolicy.TimestampByPartition(byCluster) => byTime(named(byCluster))
       case OffsetsPolicy.Exact(byCluster) => CompletableFuture.completedFuture(named(byCluster))
       case OffsetsPolicy.Committed(fallback) => committed(tps, fallback, askedBy)
+      case OffsetsPolicy.After(offsets, times, time, rest) =>
+        val exact: Offsets = (for (tp <- tps; o <- offsets.get(tp.partition)) yield tp -> o).toMap
+        val timed: Offsets =
+          (for (tp <- tps -- exact.keySet; ms <- times.get(tp.partition).orElse(time)) yield tp -> ms).toMap
+        resolve(rest, tps -- exact.keySet -- timed.keySet, askedBy)
+          .thenCombine[Offsets, Offsets](byTime(timed), (others, later) => exact ++ later ++ others)
     }
   }
 

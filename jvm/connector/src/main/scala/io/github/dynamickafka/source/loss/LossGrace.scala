@@ -16,8 +16,8 @@ private[source] final class LossGrace(graceMs: Long, metadata: LossGrace.Metadat
 
   /** Whether this counts as lost, if it is found at this time. */
   def isLost(loss: Loss, now: Long): Boolean = !canReturn(loss) ||
-    missing.get(loss).fold(graceMs <= 0)(of =>
-      now - of.since >= graceMs && of.asked.forall(metadata.reads(loss.cluster, loss.topic, _))
+    missing.get(loss).fold(graceMs <= 0)(first =>
+      now - first.since >= graceMs && first.asked.forall(metadata.reads(loss.cluster, loss.topic, _))
     )
 
   /**

@@ -46,6 +46,7 @@ private[source] object LostRecords {
       ends: SortedMap[String, Positions]
   ): Long = loss match {
     case l: Loss.Expired => l.earliest - l.known
+    case l: Loss.AfterHistory => math.max(0L, l.first - l.next)
     case l: Loss.OutOfRange => math.max(0L, l.first - l.asked)
     case l: Loss.TopicRecreated =>
       unread(Positions(Seq(l.topic -> l.known)), ends.getOrElse(l.cluster, Positions.empty))

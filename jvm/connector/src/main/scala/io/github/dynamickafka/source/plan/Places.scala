@@ -32,13 +32,13 @@ private[plan] final class Places(executors: IndexedSeq[String]) {
     val key = Places.hash(s"$cluster\u0000$topic")
     val free = Array.fill(seeds.length)(true)
     Array.tabulate(seeds.length) { i =>
-      val of = Places.mix(key + first + i)
+      val mixed = Places.mix(key + first + i)
       var best = -1
       var highest = 0L
       var at = 0
       while (at < seeds.length) {
         if (free(at)) {
-          val score = Places.mix(of ^ seeds(at))
+          val score = Places.mix(mixed ^ seeds(at))
           if (best < 0 || score > highest) {
             best = at
             highest = score

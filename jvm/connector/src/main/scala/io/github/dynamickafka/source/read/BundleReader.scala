@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.offset.Loss
+import io.github.dynamickafka.time.Clock
 
 /**
  * Reads the ranges of a [[RangeBundle]] as rows. The rows of one partition are in offset order; the order of partitions
@@ -27,21 +28,33 @@ import io.github.dynamickafka.offset.Loss
  *
  * @param metrics the metrics of the task
  * @param decoder decodes the records; None: the columns of Spark's Kafka source, then `cluster` and `stream`
+ * @param recordTimes gets the times of the records
  */
 private[source] final class BundleReader(
     bundle: RangeBundle,
     pool: ConsumerPool,
     ahead: ReadAhead,
     metrics: ReaderMetrics,
-    decoder: Option[TaskDecoder] = None
+    decoder: Option[TaskDecoder] = None,
+    recordTimes: Option[RecordTimes] = None
 ) extends PartitionReader[InternalRow] {
   import BundleReader._
 
   private val rows: Map[TopicPartition, RecordRows] =
     bundle.ranges.map { case StreamRange(stream, range) =>
-      val of = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
-      new TopicPartition(range.topic, range.partition) -> of
+      val rows = decoder.fold(plain(stream, range.topic))(_.rows(bundle.cluster, stream))
+      new TopicPartition(range.topic, range.partition) -> rows
     }.toMap
+
+  private val times: Map[TopicPartition, RangeTimes] =
+    recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
+      all =>
+        bundle.ranges.map { case StreamRange(_, range) =>
+          val ofRange = new RangeTimes(ClusterPartition(bundle.cluster, range.topic, range.partition))
+          all.add(ofRange)
+          new TopicPartition(range.topic, range.partition) -> ofRange
+        }.toMap
+    }
 
   private def plain(stream: String, topic: String): RecordRows = new RecordRow(
     bundle.settings.includeHeaders,
@@ -130,6 +143,7 @@ private[source] final class BundleReader(
           records = found.records
           index = 0
           end = found.size
+          times.get(found.partition).foreach(_.read(found, Clock.System.currentTimeMillis()))
         case None =>
           finished = true
           // Released immediately, because Spark closes readers only at the end of the task, which has many with

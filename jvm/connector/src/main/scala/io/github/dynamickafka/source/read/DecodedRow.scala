@@ -69,16 +69,16 @@ private[source] final class DecodedRow(
 
   /** Where the value of a column is, after it has been decoded; null if it is metadata. */
   private def from(i: Int): DecodedValues = {
-    val of = onAccess(i)
-    if ((of ne null) && !of.has(slots(i))) decoder.access(of, slots(i), record, cluster, stream)
+    val part = onAccess(i)
+    if ((part ne null) && !part.has(slots(i))) decoder.access(part, slots(i), record, cluster, stream)
     sources(i)
   }
 
   override def numFields: Int = slots.length
 
   override def isNullAt(i: Int): Boolean = {
-    val of = from(i)
-    if (of ne null) of.isNullAt(slots(i))
+    val part = from(i)
+    if (part ne null) part.isNullAt(slots(i))
     else slots(i) match {
       case KeyCode => record.key == null
       case ValueCode => record.value == null
@@ -95,8 +95,8 @@ private[source] final class DecodedRow(
   override def getDouble(i: Int): Double = from(i).getDouble(slots(i))
 
   override def getInt(i: Int): Int = {
-    val of = from(i)
-    if (of ne null) of.getLong(slots(i)).toInt
+    val part = from(i)
+    if (part ne null) part.getLong(slots(i)).toInt
     else slots(i) match {
       case PartitionCode => record.partition
       case TimestampTypeCode => record.timestampType.id
@@ -105,15 +105,15 @@ private[source] final class DecodedRow(
   }
 
   override def getLong(i: Int): Long = {
-    val of = from(i)
-    if (of ne null) of.getLong(slots(i))
+    val part = from(i)
+    if (part ne null) part.getLong(slots(i))
     else if (slots(i) == OffsetCode) record.offset
     else DateTimeUtils.millisToMicros(record.timestamp)
   }
 
   override def getUTF8String(i: Int): UTF8String = {
-    val of = from(i)
-    if (of ne null) of.getObject(slots(i)).asInstanceOf[UTF8String]
+    val part = from(i)
+    if (part ne null) part.getObject(slots(i)).asInstanceOf[UTF8String]
     else slots(i) match {
       case TopicCode => topicText
       case ClusterCode => clusterText
@@ -122,15 +122,15 @@ private[source] final class DecodedRow(
   }
 
   override def getBinary(i: Int): Array[Byte] = {
-    val of = from(i)
-    if (of ne null) of.getObject(slots(i)).asInstanceOf[Array[Byte]]
+    val part = from(i)
+    if (part ne null) part.getObject(slots(i)).asInstanceOf[Array[Byte]]
     else if (slots(i) == KeyCode) record.key
     else record.value
   }
 
   override def getArray(i: Int): ArrayData = {
-    val of = from(i)
-    if (of ne null) of.getObject(slots(i)).asInstanceOf[ArrayData] else RecordRow.headers(record)
+    val part = from(i)
+    if (part ne null) part.getObject(slots(i)).asInstanceOf[ArrayData] else RecordRow.headers(record)
   }
 
   override def getDecimal(i: Int, precision: Int, scale: Int): Decimal =
@@ -141,8 +141,8 @@ private[source] final class DecodedRow(
 
   /** Also for the types that have no getter above, among them those that later versions of Spark add. */
   override protected def genericGet(i: Int): Any = {
-    val of = from(i)
-    if (of ne null) of.get(slots(i))
+    val part = from(i)
+    if (part ne null) part.get(slots(i))
     else if (isNullAt(i)) null
     else slots(i) match {
       case PartitionCode | TimestampTypeCode | LeaderEpochCode => getInt(i)

@@ -180,7 +180,9 @@ private[source] final class RangeConsumer(
       catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
       check()
       val others = recreated
-      others.groupBy(_.topic).foreach { case (topic, of) => otherTopic(topic, of, lost) }
+      others.groupBy(_.topic).foreach { case (topic, positionsOfTopic) =>
+        otherTopic(topic, positionsOfTopic, lost)
+      }
       if (ready.nonEmpty || others.nonEmpty || positions != before) silence.broken()
       else if (silence.lasts(silenceMs)) {
         val waiting =
@@ -317,8 +319,10 @@ private[source] final class RangeConsumer(
    */
   private def logEnds(asked: Set[TopicPartition], waitMs: Option[Long]): Map[TopicPartition, Long] = {
     if (ofLogEnds.isEmpty) ofLogEnds = uncommitted.map(_())
-    val of = ofLogEnds.getOrElse(consumer)
-    try waitMs.fold(of.endOffsets(asked.asJava))(ms => of.endOffsets(asked.asJava, Duration.ofMillis(ms)))
+    val client = ofLogEnds.getOrElse(consumer)
+    try waitMs.fold(client.endOffsets(asked.asJava))(ms =>
+        client.endOffsets(asked.asJava, Duration.ofMillis(ms))
+      )
         .asScala.map { case (tp, end) => tp -> end.longValue }.toMap
     catch { case _: TimeoutException if waitMs.isDefined => Map.empty }
   }
@@ -330,11 +334,11 @@ private[source] final class RangeConsumer(
 
   /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
   private def existingPartitions(): Set[TopicPartition] =
-    open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, of) =>
+    open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, partitionsOfTopic) =>
       try consumer.partitionsFor(topic, Duration.ofMillis(WaitMs)).asScala.map(p =>
           new TopicPartition(topic, p.partition)
         )
-      catch { case _: TimeoutException => of }
+      catch { case _: TimeoutException => partitionsOfTopic }
     }.toSet
 }
 

@@ -22,12 +22,14 @@ private[source] final class SharedTaskReader(
     pool: ConsumerPool,
     ahead: ReadAhead,
     threads: Executor,
-    decoder: Option[TaskDecoder] = None
+    decoder: Option[TaskDecoder] = None,
+    recordTimes: Option[RecordTimes] = None
 ) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 
   private val metrics = new ReaderMetrics
-  private val readers = task.bundles.map(new BundleReader(_, pool, ahead, metrics, decoder)).toIndexedSeq
+  private val readers =
+    task.bundles.map(new BundleReader(_, pool, ahead, metrics, decoder, recordTimes)).toIndexedSeq
   // Finds the classes in the properties of the user.
   private val loader = Thread.currentThread.getContextClassLoader
   private val fetches = readers.map(reader =>

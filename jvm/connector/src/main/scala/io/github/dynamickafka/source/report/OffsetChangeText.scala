@@ -18,7 +18,7 @@ private[source] object OffsetChangeText {
       .collect { case (id, fresh) if fresh.nonEmpty => s"cluster '$id' drains up to ${json(fresh)}" }
     val ending = end.ends.toSeq.map { case (id, topics) =>
       id -> Positions(topics.toSeq.collect {
-        case (topic, of) if !start.endsOf(id).get(topic).contains(of) => topic -> of.offsets
+        case (topic, ends) if !start.endsOf(id).get(topic).contains(ends) => topic -> ends.offsets
       })
     }.collect { case (id, fresh) if fresh.nonEmpty => s"cluster '$id' stops at ${json(fresh)}" }
     val all = entered ++ retired ++ draining ++ ending

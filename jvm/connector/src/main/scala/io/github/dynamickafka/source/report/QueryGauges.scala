@@ -14,12 +14,15 @@ import io.github.dynamickafka.time.Clock
  * @param recordsRead the number of records in completed batches since the query started, calculated from offsets
  * @param answeredAt when the last response was requested, in monotonic milliseconds
  * @param state 0: reading; 1: draining; 2: unreachable
+ * @param times the record times after the last batch
  */
 private[source] final case class ClusterGauges(
     pendingRecords: Long = 0L,
     recordsRead: Long = 0L,
     answeredAt: Long = 0L,
-    state: Long = 0L
+    state: Long = 0L,
+    times: ClusterTimes = ClusterTimes(),
+    eventTimeDriftMs: Long = 0L
 )
 
 /** The values of the gauges of one query, except those that are determined when they are read. */
@@ -27,7 +30,8 @@ private[source] final case class GaugeValues(
     clusters: SortedMap[String, ClusterGauges] = SortedMap.empty,
     topology: Int = 0,
     draining: Int = 0,
-    retained: Int = 0
+    retained: Int = 0,
+    counts: RecordCounts = RecordCounts()
 )
 
 /**
@@ -60,6 +64,11 @@ private[source] final class QueryGauges(
     "unreachableClusters" -> (() => values.clusters.count(_._2.state == QueryGauges.Unreachable).toLong),
     "drainingClusters" -> (() => values.draining.toLong),
     "retainedClusters" -> (() => values.retained.toLong),
+    "lostRecords" -> (() => values.counts.lost),
+    "deferredRecords" -> (() => values.counts.deferred),
+    "decodeErrors" -> (() => values.counts.decodeErrors),
+    "droppedRecords" -> (() => values.counts.dropped),
+    "deadLetterRecords" -> (() => values.counts.deadLetters),
     "metadataAgeMs" -> (() => feed.ageMs),
     "metadataFailures" -> (() => feed.failures.toLong),
     "commitsSucceeded" -> (() => commitCounter.total.succeeded),
@@ -73,6 +82,8 @@ private[source] final class QueryGauges(
       "recordsRead" -> of(_.recordsRead),
       "answerAgeMs" -> of(cluster => math.max(0L, clock.monotonicMs() - cluster.answeredAt)),
       "state" -> of(_.state),
+      "eventTimeLagMs" -> of(_.times.lagMs(clock.currentTimeMillis())),
+      "eventTimeDriftMs" -> of(_.eventTimeDriftMs),
       "commitsSucceeded" -> (() => commitCounter.of(id).succeeded),
       "commitsFailed" -> (() => commitCounter.of(id).failed)
     ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }

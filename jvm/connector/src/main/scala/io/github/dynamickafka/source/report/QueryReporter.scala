@@ -22,13 +22,17 @@ import io.github.dynamickafka.time.Clock
  *
  * @param commits whether to commit offsets to a consumer group
  * @param checkpoint the directory of the source in the checkpoint
+ * @param timeLags the record times at the position of the query
+ * @param watermark the watermark of the query, in milliseconds since the epoch, if it has one
  */
 private[source] final class QueryReporter(
     commits: Boolean,
     checkpoint: String,
     streams: ClusterStreams,
     feed: TopologyFeed,
-    clock: Clock
+    clock: Clock,
+    timeLags: TimeLags,
+    watermark: () => Option[Long] = () => None
 ) {
   import QueryReporter._
 
@@ -46,13 +50,27 @@ private[source] final class QueryReporter(
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
   private var consumed: Option[CompositeOffset] = None
+  // Also of a batch 0 that is not complete.
+  private var position = CompositeOffset.empty
   private var planned: Option[(CompositeOffset, SortedMap[String, Long])] = None
   private var read = Map.empty[String, Long]
   private var answeredAt = Map.empty[String, Long]
   private var shown: Option[Shown] = None
   private val lags = new Lags
+  private val lateClusters = new LateClusters(watermark, clock)
+  private var counts = RecordCounts()
+  private var readable
+      : Option[(TriggerSnapshot, SortedMap[String, Positions], SortedMap[String, Positions])] =
+    None
 
   def commitCounts: CommitCounts = commitCounter.total
+
+  /** The event-time lag and drift of each cluster of the topology, in milliseconds. */
+  def lagAndDriftMs: Map[String, (Long, Long)] = last.fold(Map.empty[String, (Long, Long)]) { snapshot =>
+    val (now, times) = (clock.currentTimeMillis(), timesOf(snapshot.topology.clusters.keySet.toSet))
+    val drifts = ClusterTimes.driftMs(times, now)
+    snapshot.topology.clusters.map { case (id, _) => id -> (times(id).lagMs(now), drifts(id)) }
+  }
 
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = beginning = Some(at)
@@ -70,24 +88,34 @@ private[source] final class QueryReporter(
       last = Some(snapshot)
       latestOffsets = known
       if (!beginning.contains(start)) reached(start)
+      timeLags.retain(start)
+      updateTimes(start)
+      lateClusters.check(timeLags.clusters)
       show()
     }
 
   /** Sets the ranges of the batch that ends here. */
-  def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit =
+  def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit = safely {
     planned = Some(end -> ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.size).sum })
+    // Responses of clusters have arrived meanwhile, and are shown while the batch runs.
+    updateTimes(position)
+    show()
+  }
 
   /**
    * The batch that ends here is in Spark's commit log.
    *
    * @param at `end` without records that were deferred
+   * @param counts of records since the start of the query
    */
-  def finished(end: CompositeOffset, at: CompositeOffset): Unit = safely {
+  def finished(end: CompositeOffset, at: CompositeOffset, counts: RecordCounts): Unit = safely {
+    this.counts = counts
     planned.filter(_._1 == end).foreach { case (_, sizes) =>
       read = sizes.foldLeft(read) { case (all, (id, n)) => all.updated(id, all.getOrElse(id, 0L) + n) }
       planned = None
     }
     reached(at)
+    updateTimes(at)
     show()
   }
 
@@ -100,9 +128,29 @@ private[source] final class QueryReporter(
     }
   }
 
+  private def updateTimes(at: CompositeOffset): Unit = {
+    position = at
+    last.foreach(snapshot => timeLags.update(at, ends(snapshot), streams.times.requestedAt))
+  }
+
+  private def ends(snapshot: TriggerSnapshot): SortedMap[String, Positions] =
+    readable.collect { case (of, known, ends) if (of eq snapshot) && (known eq latestOffsets) => ends }
+      .getOrElse {
+        val ends = TimeLags.ends(latestOffsets, snapshot.next.spans)
+        readable = Some((snapshot, latestOffsets, ends))
+        ends
+      }
+
+  /** Nothing is read yet of a cluster whose topics do not exist, and nothing is known of one that has not responded yet. */
+  private def timesOf(ids: Set[String]): Map[String, ClusterTimes] =
+    timeLags.clusters ++ (ids -- timeLags.clusters.keySet).map(id =>
+      id -> ClusterTimes(isLevel = streams.times.requestedAt.contains(id))
+    )
+
   private def show(): Unit = last.foreach { snapshot =>
     val at = consumed.getOrElse(CompositeOffset.empty)
-    val next = Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable)
+    val next =
+      Shown(snapshot, at, read, streams.times.requestedAt, streams.unreachable, timeLags.clusters, counts)
     if (!shown.exists(_.isSame(next))) {
       shown = Some(next)
       show(snapshot, at)
@@ -113,18 +161,23 @@ private[source] final class QueryReporter(
     val ofPartitions = lags.of(at, latestOffsets)
     val ids = snapshot.topology.clusters.keySet.toSet ++ snapshot.transition.clusters.keySet
     answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
+    val times = timesOf(ids)
+    val drifts = ClusterTimes.driftMs(times, clock.currentTimeMillis())
     gauges.show(GaugeValues(
       SortedMap.from(ids.map { id =>
         id -> ClusterGauges(
           ofPartitions.getOrElse(id, Nil).sum,
           read.getOrElse(id, 0L),
           answeredAt.getOrElse(id, startedAt),
-          state(id, at)
+          state(id, at),
+          times(id),
+          drifts(id)
         )
       }),
       snapshot.topology.clusters.size,
       at.draining.size,
-      at.retained.count(_._2.positions.nonEmpty)
+      at.retained.count(_._2.positions.nonEmpty),
+      counts
     ))
   }
 
@@ -146,12 +199,15 @@ private object QueryReporter {
       at: CompositeOffset,
       read: Map[String, Long],
       requestedAt: Map[String, Long],
-      unreachable: Set[String]
+      unreachable: Set[String],
+      times: Map[String, ClusterTimes],
+      counts: RecordCounts
   ) {
 
     /** Whether these are the same objects, as in most triggers of an idle query. */
     def isSame(other: Shown): Boolean =
       (snapshot eq other.snapshot) && (at eq other.at) && (read eq other.read) &&
-        (requestedAt eq other.requestedAt) && unreachable == other.unreachable
+        (requestedAt eq other.requestedAt) && unreachable == other.unreachable && (times eq other.times) &&
+        counts == other.counts
   }
 }

@@ -19,9 +19,8 @@ private[source] object SourceMetrics {
    * @param lags the lag of each partition, by cluster
    * @param clusters the cluster ids of the topology
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
-   * @param decodeErrors records since the start of the query of which a key or value could not be decoded
-   * @param droppedRecords those of them that yielded no row, without dead letters
-   * @param deadLetterRecords those of them that are dead letters
+   * @param lagAndDriftMs the event-time lag and drift of the clusters
+   * @param pendingHistoryFiles files of histories that are not read
    */
   def apply(
       consumed: CompositeOffset,
@@ -31,12 +30,10 @@ private[source] object SourceMetrics {
       metadataAgeMs: Long,
       metadataFailures: Int,
       commits: CommitCounts,
-      deferredRecords: Long,
-      lostRecords: Long,
+      counts: RecordCounts,
       responseAgesMs: Map[String, Long] = Map.empty,
-      decodeErrors: Long = 0L,
-      droppedRecords: Long = 0L,
-      deadLetterRecords: Long = 0L
+      lagAndDriftMs: Map[String, (Long, Long)] = Map.empty,
+      pendingHistoryFiles: Long = 0L
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -48,11 +45,12 @@ private[source] object SourceMetrics {
       "retainedClusters" -> consumed.retained.count(_._2.positions.nonEmpty).toString,
       "drainingClusters" -> consumed.draining.size.toString,
       "unreachableClusters" -> unreachable.size.toString,
-      "deferredRecords" -> deferredRecords.toString,
-      "lostRecords" -> lostRecords.toString,
-      "decodeErrors" -> decodeErrors.toString,
-      "droppedRecords" -> droppedRecords.toString,
-      "deadLetterRecords" -> deadLetterRecords.toString,
+      "pendingHistoryFiles" -> pendingHistoryFiles.toString,
+      "deferredRecords" -> counts.deferred.toString,
+      "lostRecords" -> counts.lost.toString,
+      "decodeErrors" -> counts.decodeErrors.toString,
+      "droppedRecords" -> counts.dropped.toString,
+      "deadLetterRecords" -> counts.deadLetters.toString,
       "metadataAgeMs" -> metadataAgeMs.toString,
       "metadataFailures" -> metadataFailures.toString,
       "commitsSucceeded" -> commits.succeeded.toString,
@@ -60,6 +58,10 @@ private[source] object SourceMetrics {
     )
     val byCluster = clusters.map(id => s"pendingRecords.$id" -> lags.getOrElse(id, Nil).sum.toString)
     val ages = clusters.map(id => s"snapshotAgeMs.$id" -> responseAgesMs.getOrElse(id, -1L).toString)
-    (general ++ byCluster ++ ages).asJava
+    val timeLags = clusters.flatMap { id =>
+      val (lag, drift) = lagAndDriftMs.getOrElse(id, (ClusterTimes.Unknown, ClusterTimes.Unknown))
+      Seq(s"eventTimeLagMs.$id" -> lag.toString, s"eventTimeDriftMs.$id" -> drift.toString)
+    }
+    (general ++ byCluster ++ ages ++ timeLags).asJava
   }
 }

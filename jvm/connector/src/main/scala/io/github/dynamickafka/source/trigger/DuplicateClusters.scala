@@ -55,7 +55,8 @@ private[source] object DuplicateClusters {
         val byTopic =
           ids.sorted.flatMap(id => transition.clusters(id).topics.map(_ -> id)).groupMap(_._1)(_._2)
         byTopic.valuesIterator.find(_.size > 1).foreach { both =>
-          val shared = byTopic.collect { case (topic, of) if both.take(2).forall(of.contains) => topic }
+          val shared =
+            byTopic.collect { case (topic, readers) if both.take(2).forall(readers.contains) => topic }
           throw Errors.duplicateCluster(both(0), both(1), kafkaId, shared.toSeq)
         }
     }

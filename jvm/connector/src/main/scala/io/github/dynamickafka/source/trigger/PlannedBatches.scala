@@ -15,7 +15,8 @@ private[source] final class PlannedBatches(
     checkpoint: SourceCheckpoint,
     logged: LoggedOffsets,
     deferred: DeferredRanges,
-    lost: LostRecords
+    lost: LostRecords,
+    aligner: Aligner
 ) {
   import PlannedBatches._
 
@@ -37,10 +38,13 @@ private[source] final class PlannedBatches(
       now: Long,
       wait: Boolean
   ): CompositeOffset =
-    if (last.exists(_.isIdle(start, snapshot))) start
-    else {
-      val granted =
-        limits.grant(snapshot.next.spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
+    if (last.exists(_.isIdle(start, snapshot))) {
+      aligner.idle()
+      start
+    } else {
+      val spans = aligner.align(snapshot, limit, wait)
+      val granted = limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
+      aligner.planned(spans, granted)
       val next = logged.next(start, deferred.resumed(start, snapshot.next.offset(granted)))
       // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
       val end = if (next.sameAs(start)) start else next

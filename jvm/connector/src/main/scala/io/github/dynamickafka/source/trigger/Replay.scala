@@ -73,20 +73,25 @@ private[source] final class Replay(
     case UnreachableReplayPolicy.Defer =>
       val reason =
         if (!isFirst) Some("tasks of this run may have read it")
-        else deferred.defer(start, end, missing.map { case (id, of) => id -> of.ranges })
+        else deferred.defer(start, end, missing.map { case (id, outage) => id -> outage.ranges })
       reason.foreach { why =>
-        val (id, of) = missing.head
-        throw unreachable(id, of, s"${streams(id).explain(of.error)}. The records cannot be deferred: $why")
+        val (id, outage) = missing.head
+        throw unreachable(
+          id,
+          outage,
+          s"${streams(id).explain(outage.error)}. The records cannot be deferred: $why"
+        )
       }
     case policy =>
-      missing.foreach { case (id, of) =>
-        if (isCurrent(id)) throw streams(id).failure(of.error)
-        if (policy == UnreachableReplayPolicy.Fail) throw unreachable(id, of, streams(id).explain(of.error))
-        lost.add(of.ranges)
+      missing.foreach { case (id, outage) =>
+        if (isCurrent(id)) throw streams(id).failure(outage.error)
+        if (policy == UnreachableReplayPolicy.Fail)
+          throw unreachable(id, outage, streams(id).explain(outage.error))
+        lost.add(outage.ranges)
         log.warn(
           "Kafka cluster '{}' is unreachable and 'unreachableReplayPolicy' is 'skip': these records are lost: {}",
           id,
-          show(of.ranges)
+          show(outage.ranges)
         )
       }
   }
@@ -110,10 +115,10 @@ private[source] final class Replay(
       val (recreated, rest) = ranges.partition(r =>
         ClusterIdentity.differ(logged.topics.get(r.topic), found.topics.get(r.topic))
       )
-      recreated.groupBy(_.topic).toSeq.sortBy(_._1).foreach { case (topic, of) =>
+      recreated.groupBy(_.topic).toSeq.sortBy(_._1).foreach { case (topic, ranges) =>
         val (oldId, newId) = (logged.topics(topic), found.topics(topic))
         if (options.failOnDataLoss) {
-          val known = SortedMap.from(of.map(r => r.partition -> r.from))
+          val known = SortedMap.from(ranges.map(r => r.partition -> r.from))
           throw Loss.TopicRecreated(
             id,
             topic,
@@ -123,7 +128,7 @@ private[source] final class Replay(
             streams.ends(id, Set(topic)).of(topic)
           ).error
         }
-        giveUp(id, s"topic id $newId of '$topic' instead of $oldId", of)
+        giveUp(id, s"topic id $newId of '$topic' instead of $oldId", ranges)
       }
       rest
     }

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Reconcile, Transition}
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.ClusterConfigs
@@ -48,23 +49,29 @@ private[source] final case class Trigger(
       topic: TopologyTopic,
       clusterIsKnown: Boolean
   ): OffsetsPolicy = origin match {
-    case Trigger.FirstStart => topologyConfigs.starting(id, topic)
+    case Trigger.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
     case Trigger.Started(initial) =>
       val isUnresolved = initial.exists(_.isUnresolved(id, name))
-      topologyConfigs.entering(
+      val policy = topologyConfigs.entering(
         id,
         topic,
         clusterIsKnown && !isUnresolved,
         isUnresolved || initial.exists(_.unresolved(id))
       )
+      // Also a topic that enters long after the first start follows on its history.
+      initial.fold(policy)(_.handOver.start(id, name, policy))
   }
 }
 
 private[source] object Trigger {
   sealed trait Origin
 
-  /** The trigger determines the start offset of batch 0. */
-  case object FirstStart extends Origin
+  /**
+   * The trigger determines the start offset of batch 0.
+   *
+   * @param handOver where Kafka follows on histories
+   */
+  final case class FirstStart(handOver: HandOver) extends Origin
 
   /** @param initial how the start offset of batch 0 was determined, if the checkpoint has it */
   final case class Started(initial: Option[InitialOffset]) extends Origin

@@ -4,6 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
   ClusterTransition,
@@ -44,9 +45,9 @@ private[source] final class TriggerPlanner(
   private var yielding = Set.empty[(String, String)]
 
   /** From which the start offset of batch 0 is determined. Waits for the first answer of the metadata service. */
-  def forStart(): TriggerSnapshot = {
+  def forStart(handOver: HandOver): TriggerSnapshot = {
     val _ = feed.first()
-    snapshot(begin(CompositeOffset.empty, Trigger.FirstStart, complete = true, pinned = None))
+    snapshot(begin(CompositeOffset.empty, Trigger.FirstStart(handOver), complete = true, pinned = None))
   }
 
   /** The parameters are those of [[Trigger]]. */
@@ -66,7 +67,10 @@ private[source] final class TriggerPlanner(
   ): Trigger = {
     val trigger =
       Trigger.begin(start, feed.current(), configs, clock.currentTimeMillis(), origin, complete, pinned)
-    if (origin == Trigger.FirstStart) trigger.topologyConfigs.checkEnding()
+    origin match {
+      case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
+      case Trigger.Started(_) => ()
+    }
     trigger
   }
 

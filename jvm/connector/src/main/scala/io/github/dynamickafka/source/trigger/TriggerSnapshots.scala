@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.loss.{LossPolicy, UnansweredPartitions}
@@ -38,8 +39,8 @@ private[source] final class TriggerSnapshots(
   def last: Option[TriggerSnapshot] = newest
 
   /** That of the start offset of batch 0. Waits for the first answer of the metadata service. */
-  def forStart(): TriggerSnapshot = {
-    val snapshot = planner.forStart()
+  def forStart(handOver: HandOver): TriggerSnapshot = {
+    val snapshot = planner.forStart(handOver)
     judgeUnanswered(snapshot, waits = false)
     val _ = losses.judge(snapshot.next.losses, snapshot.trigger.now, waitForTopics = false)
     first = Some(snapshot)

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.Conformance
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 
 /** Documents that are accepted, with their streams, and documents that are refused, with line and text. */
 class MetadataConformanceSuite extends AnyFunSuite {
@@ -27,6 +27,11 @@ class MetadataConformanceSuite extends AnyFunSuite {
         assert(
           mapper.valueToTree[JsonNode](options.asJava) ==
             Option(one.get("format_options")).getOrElse(mapper.createObjectNode())
+        )
+        val histories = streams.collect { case (id, s) if s.history != null => id -> fields(s.history) }
+        assert(
+          mapper.valueToTree[JsonNode](histories.asJava) ==
+            Option(one.get("histories")).getOrElse(mapper.createObjectNode())
         )
         assert(streams.keys.toSeq == one.get("streams").fieldNames.asScala.toSeq)
       } else refused(document, one.get("refused"))
@@ -47,6 +52,13 @@ class MetadataConformanceSuite extends AnyFunSuite {
 
   private def clusters(stream: KafkaStream): ju.Map[String, ju.Map[String, Any]] =
     stream.getClusterMetadataMap.asScala.map { case (id, cluster) => id -> fields(cluster) }.asJava
+
+  private def fields(history: StreamHistory): ju.Map[String, Any] = Seq[(String, Any)](
+    "format" -> history.format,
+    "path" -> history.path,
+    "options" -> (if (history.getOptions.isEmpty) null else history.getOptions),
+    "cluster" -> history.cluster
+  ).filter(_._2 != null).toMap.asJava
 
   /** The fields of an entry, without defaults. */
   private def fields(cluster: ClusterMetadata): ju.Map[String, Any] = Seq[(String, Any)](

@@ -3,15 +3,16 @@ package io.github.dynamickafka.metadata.resolve
 import java.{util => ju}
 
 import scala.collection.immutable.SortedSet
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.metadata.Streams._
-import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyTopic}
+import io.github.dynamickafka.topology.{OffsetsPolicy, Removal, Topology, TopologyHistory, TopologyTopic}
 
 class ResolutionSuite extends AnyFunSuite with TimeLimit {
 
@@ -58,6 +59,54 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
       ju.Map.of("t", ju.List.of[Integer](-1)),
       servers
     )).contains("at least 0"))
+  }
+
+  private def archived(history: StreamHistory, clusters: String*) = {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    val of = clusters.map(id => id -> new ClusterMetadata(ju.List.of("t"), servers)).toMap.asJava
+    Map("a" -> new KafkaStream("a", of, ju.Map.of[String, String](), history))
+  }
+
+  private def historyOf(history: StreamHistory, clusters: String*) =
+    Resolution.resolve(
+      Subscription.Ids(Seq("a")),
+      false,
+      archived(history, clusters: _*),
+      _ => true
+    ).histories("a")
+
+  test("a history belongs to the cluster of the metadata, or to the only cluster of the stream") {
+    val plain = new StreamHistory("parquet", "/archive")
+    assert(historyOf(plain, "blue").cluster.contains("blue"))
+    assert(historyOf(plain, "blue", "green").cluster.isEmpty)
+    val named = new StreamHistory("json", "/archive", ju.Map.of("multiLine", "true"), "old")
+    assert(
+      historyOf(named, "blue") == TopologyHistory("json", "/archive", Map("multiLine" -> "true"), Some("old"))
+    )
+  }
+
+  test("a history without format or path, or with what may be a secret, is refused without its value") {
+    def refusal(format: String, path: String, option: String = "x", cluster: String = null) = {
+      val history = new StreamHistory(format, path, ju.Map.of(option, "hunter2"), cluster)
+      val e = intercept[DynamicKafkaIllegalArgumentException](historyOf(history, "blue"))
+      assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID" && !e.getMessage.contains("hunter2"))
+      e.getMessage
+    }
+    assert(refusal(
+      null,
+      "/archive"
+    ).contains("stream 'a', key 'history', key 'format': it is missing or blank"))
+    assert(refusal("json", " ").contains("key 'path': it is missing or blank"))
+    Seq("fs.s3a.access.key", "fs.azure.x", "myPassword", "apiToken").foreach { name =>
+      assert(refusal(
+        "json",
+        "/archive",
+        option = name
+      ).contains(s"key 'options': '$name' is or may be a secret"))
+    }
+    assert(refusal("json", "ftp://me:hunter2@host/archive").contains("key 'path': the part before '@'"))
+    assert(refusal("json", "/archive", cluster = "no id").contains("key 'cluster'"))
+    assert(historyOf(new StreamHistory("json", "abfss://box@account/archive"), "blue").path.contains("box@"))
   }
 
   private val orders = Subscription.Ids(Seq("orders"))

@@ -134,7 +134,7 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     val positions = q.clusters.map { case (id, _) => id -> 10L }
     var busy = 0
     (1 to 3000).foreach { i =>
-      if (q.clock.monotonicMs() >= q.agents.calmUntil) {
+      if (q.clock.monotonicMs() >= q.agents.unchangedUntil) {
         q.agents.begin(positions)
         // Some respond later than others.
         q.clusters.valuesIterator.zipWithIndex.foreach { case (c, n) =>
@@ -150,26 +150,26 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test(
-    "it is not calm while there is something to read, a request is pending or has failed, or a response is old"
+    "it is not unchanged while there is something to read, a request is pending or has failed, or a response is old"
   ) {
     val q = new Query(tookMs = 1)
-    def isCalm = q.clock.monotonicMs() < q.agents.calmUntil
+    def isUnchanged = q.clock.monotonicMs() < q.agents.unchangedUntil
     def ask(position: Long, end: Long): Unit = {
       while (q.a.requests.forall(_.isDone)) {
         q.agents.begin(Map("a" -> position))
         if (q.a.requests.forall(_.isDone)) q.clock.advanceMs(1)
       }
-      assert(!isCalm, "pending")
+      assert(!isUnchanged, "pending")
       q.a.respond(end)
       val _ = q.agents.take(Map("a" -> position))
     }
-    assert(!isCalm, "a response that was waited for does not show whether it is quiet")
+    assert(!isUnchanged, "a response that was waited for does not show whether it is quiet")
     ask(position = 10L, end = 10L)
-    assert(isCalm)
+    assert(isUnchanged)
     q.clock.advanceMs(MaxAgeMs + 1)
-    assert(!isCalm, "old")
+    assert(!isUnchanged, "old")
     ask(position = 10L, end = 11L)
-    assert(!isCalm, "something to read")
+    assert(!isUnchanged, "something to read")
   }
 
   test(

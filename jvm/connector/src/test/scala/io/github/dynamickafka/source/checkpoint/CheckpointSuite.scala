@@ -43,7 +43,7 @@ class CheckpointSuite extends SourceTest {
       logged(s, _.replace("\"version\":2", "\"version\":7"))
       val e = refused(s.start(Trigger.AvailableNow()))
       assert(condition(e) == "UNKNOWN_OFFSET_VERSION")
-      assert(text(e).contains("version 7") && text(e).contains("up to 3"), text(e))
+      assert(text(e).contains("version 7") && text(e).contains("up to 4"), text(e))
     }
   }
 

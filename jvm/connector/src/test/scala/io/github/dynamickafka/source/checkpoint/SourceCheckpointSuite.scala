@@ -8,6 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan, HistoryTable}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
@@ -99,7 +100,26 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     val initial = InitialOffset(
       CompositeOffset(SortedMap("blue" -> positions(("t", 0, 4L)))),
       unresolved = Set("green"),
-      unresolvedTopics = Map("blue" -> Set("u", "v"))
+      unresolvedTopics = Map("blue" -> Set("u", "v")),
+      history = Some(HistoryPlan(
+        SortedMap(
+          "orders" -> HistoryTable(
+            "json",
+            "s3a://archive/a b",
+            Map("mode" -> "FAILFAST"),
+            """{"type":"struct","fields":[]}""",
+            Some("blue"),
+            None,
+            Vector("s3a://archive/a b/1.json", "s3a://archive/a b/0.json")
+          ),
+          "payments" -> HistoryTable("orc", "/p", Map.empty, "{}", None, Some("t"), Vector.empty)
+        ),
+        HandOver(
+          SortedMap("blue" -> positions(("t", 0, 4L))),
+          SortedMap("green" -> positions(("t", 1, 1763700000001L))),
+          SortedMap("red" -> SortedMap("u" -> 1763700000002L))
+        )
+      ))
     )
     assert(initial.isUnresolved("blue", "u") && !initial.isUnresolved("blue", "t"))
     assert(!initial.isUnresolved("green", "u"))

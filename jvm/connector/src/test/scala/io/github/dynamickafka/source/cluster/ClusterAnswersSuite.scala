@@ -1,7 +1,15 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.{CompletableFuture, CountDownLatch, ExecutorService, Executors, TimeUnit}
+import java.util.concurrent.{
+  CompletableFuture,
+  CountDownLatch,
+  ExecutionException,
+  ExecutorService,
+  Executors,
+  TimeUnit
+}
 
+import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
@@ -10,6 +18,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.Options
 import io.github.dynamickafka.offset.{ClusterView, Positions}
+import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.{Clock, ManualClock}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -42,6 +51,20 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
   private val long = config(600000)
   private val committed = OffsetsPolicy.Committed(None)
   private val inGroup = "kafka.group.id" -> "g"
+
+  test("times are those of the partitions whose leaders respond, and the request fails if none does") {
+    val kafka = ScriptedCluster.led(1, 2)
+    kafka.byTime = Map(("t", 0) -> 4L, ("t", 1) -> 5L)
+    kafka.times = Map(("t", 0) -> 700L)
+    kafka.silent = Set(2)
+    val asked = Seq(0, 1).map(new TopicPartition("t", _) -> 600L).toMap
+    val limited = stream(kafka, config(300))
+    def times = limited.times(asked, pool).get(60, TimeUnit.SECONDS)
+    assert(times == Map(new TopicPartition("t", 0) -> ListedOffset(4L, timestamp = Some(700L))))
+    kafka.silent = Set(1, 2)
+    val e = intercept[ExecutionException](times)
+    assert(e.getCause.isInstanceOf[java.util.concurrent.TimeoutException])
+  }
 
   test("a committed start that is beyond the latest offset of a moment ago is no lost record") {
     val kafka = ScriptedCluster.led(1)

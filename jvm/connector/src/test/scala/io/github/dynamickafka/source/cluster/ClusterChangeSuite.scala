@@ -12,8 +12,8 @@ class ClusterChangeSuite extends SourceTest {
 
   private def values(prefix: String, n: Int) = (0 until n).map(i => s"$prefix$i")
 
-  /** A time limit longer than the restart of a broker. */
-  private val patiently = "clusterRequestTimeoutMs" -> "30000"
+  /** A time limit longer than the restart of a broker, also on a busy machine. */
+  private val patiently = "clusterRequestTimeoutMs" -> "300000"
 
   test("a cluster moves to another address while the query runs: offsets are kept, others are not affected") {
     scene { s =>

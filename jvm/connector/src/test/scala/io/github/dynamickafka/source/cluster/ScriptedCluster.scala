@@ -37,6 +37,9 @@ final class ScriptedCluster {
   /** The leader epochs; a broker may give none. */
   @volatile var epochs: Map[(String, Int), Long] = Map.empty
   @volatile var byTime: Map[(String, Int), Long] = Map.empty
+
+  /** The times of the records at the offsets by time. */
+  @volatile var times: Map[(String, Int), Long] = Map.empty
   @volatile var committed: Map[(String, Int), Long] = Map.empty
 
   /** Called when a client asks for committed offsets, or for offsets by time. */
@@ -102,7 +105,8 @@ final class ScriptedCluster {
         case _ =>
           if (isolation == IsolationLevel.READ_COMMITTED) stable.getOrElse(key, ends(key)) else ends(key)
       }
-      def listed = ListedOffset(value, epochs.get(key))
+      def time = times.get(key).filter(_ => spec.isInstanceOf[OffsetSpec.TimestampSpec])
+      def listed = ListedOffset(value, epochs.get(key), time)
       tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(listed)
              else pending(new CompletableFuture[ListedOffset]))
     }

@@ -16,13 +16,27 @@ class GaugesSuite extends SourceTest {
 
   private lazy val ui = new SparkUi(spark)
   private val ofCluster =
-    Set("pendingRecords", "recordsRead", "answerAgeMs", "state", "commitsSucceeded", "commitsFailed")
+    Set(
+      "pendingRecords",
+      "recordsRead",
+      "answerAgeMs",
+      "state",
+      "eventTimeLagMs",
+      "eventTimeDriftMs",
+      "commitsSucceeded",
+      "commitsFailed"
+    )
   private val ofQuery = Set(
     "kafkaClustersCount",
     "pendingRecords",
     "unreachableClusters",
     "drainingClusters",
     "retainedClusters",
+    "lostRecords",
+    "deferredRecords",
+    "decodeErrors",
+    "droppedRecords",
+    "deadLetterRecords",
     "metadataAgeMs",
     "metadataFailures",
     "commitsSucceeded",
@@ -126,7 +140,9 @@ class GaugesSuite extends SourceTest {
     }
   }
 
-  test("every query of the dashboard matches an exported gauge, and every gauge is on the dashboard") {
+  test(
+    "every query of the dashboard and of the alerts matches an exported gauge, and every gauge is on the dashboard"
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
@@ -134,20 +150,26 @@ class GaugesSuite extends SourceTest {
       settle(query)
       eventually(assert(gauges("shown").nonEmpty))
       val exported = ui.exported().keySet.filter(_.contains("_shown_"))
-      val dashboard =
-        Path.of(System.getProperty("dynamickafka.root"), "docs", "grafana", "dynamic-kafka.json")
-      val expressions = texts(new ObjectMapper().readTree(Files.readString(dashboard)))
+      val expressions = texts(new ObjectMapper().readTree(document("dynamic-kafka.json")))
       assert(expressions.size >= 10)
+      def named(text: String) =
+        """__name__=~"([^"]+)"""".r.findAllMatchIn(text).map(_.group(1).replace(Variable, "shown")).toSeq
       val asked = expressions.flatMap { expression =>
-        val names = """__name__=~"([^"]+)"""".r.findAllMatchIn(expression).map(_.group(1)).toSeq
+        val names = named(expression)
         assert(names.nonEmpty, s"$expression has no gauge name")
-        names.map(_.replace(Variable, "shown"))
+        names
       }
+      val alerts = named(document("dynamic-kafka-alerts.yaml"))
+      assert(alerts.size >= 5)
+      alerts.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
       asked.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
       val unseen = exported.filter(_.endsWith("_Number")).filterNot(name => asked.exists(name.matches))
       assert(unseen.isEmpty)
     }
   }
+
+  private def document(name: String): String =
+    Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs", "grafana", name))
 
   /** The dashboard's variable with the name of the query. */
   private val Variable = Seq("$", "{query}").mkString

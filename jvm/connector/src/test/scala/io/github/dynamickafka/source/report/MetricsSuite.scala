@@ -16,6 +16,7 @@ class MetricsSuite extends SourceTest {
     "maxOffsetsBehindLatest",
     "avgOffsetsBehindLatest",
     "kafkaClustersCount",
+    "pendingHistoryFiles",
     "pendingRecords",
     "retainedClusters",
     "drainingClusters",
@@ -39,7 +40,10 @@ class MetricsSuite extends SourceTest {
       s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
       val query = s.start(Trigger.AvailableNow(), "maxOffsetsPerTrigger" -> "8")
       val ofClusters =
-        for (key <- Set("pendingRecords", "snapshotAgeMs"); id <- Seq("blue", "green")) yield s"$key.$id"
+        for {
+          key <- Set("pendingRecords", "snapshotAgeMs", "eventTimeLagMs", "eventTimeDriftMs")
+          id <- Seq("blue", "green")
+        } yield s"$key.$id"
       assert(query.awaitTermination(300000))
       val all = query.recentProgress.toSeq.map(p =>
         scala.jdk.CollectionConverters.MapHasAsScala(p.sources.head.metrics).asScala

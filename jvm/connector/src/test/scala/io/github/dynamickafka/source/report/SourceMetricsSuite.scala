@@ -27,11 +27,13 @@ class SourceMetricsSuite extends AnyFunSuite with TimeLimit {
       12L,
       3,
       CommitCounts(5L, 2L),
-      4L,
-      6L,
-      Map("blue" -> 7L)
+      RecordCounts(deferred = 4L, lost = 6L),
+      Map("blue" -> 7L),
+      Map("blue" -> (30L -> 0L))
     )
     assert(metrics.get("snapshotAgeMs.blue") == "7" && metrics.get("snapshotAgeMs.new") == "-1")
+    assert(metrics.get("eventTimeLagMs.blue") == "30" && metrics.get("eventTimeDriftMs.blue") == "0")
+    assert(metrics.get("eventTimeLagMs.new") == "-1" && metrics.get("eventTimeDriftMs.new") == "-1")
     assert(metrics.get("pendingRecords") == "2" && metrics.get("pendingRecords.blue") == "2")
     assert(metrics.get("pendingRecords.new") == "0" && !metrics.containsKey("pendingRecords.gone"))
     assert(metrics.get("maxOffsetsBehindLatest") == "2" && metrics.get("minOffsetsBehindLatest") == "0")
@@ -46,8 +48,7 @@ class SourceMetricsSuite extends AnyFunSuite with TimeLimit {
         0L,
         0,
         CommitCounts.none,
-        0L,
-        0L
+        RecordCounts()
       )
     assert(nothing.get("avgOffsetsBehindLatest") == "0.0" && nothing.get("kafkaClustersCount") == "0")
   }

@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.simulation
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.alignment.{Alignment, EventTimes}
 import io.github.dynamickafka.source.trigger.{Limits, Trigger}
 
 /** A trigger, and what the product does in it. */
@@ -35,6 +36,12 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def marksUnlogged: Boolean = false
   def carried(end: CompositeOffset, start: CompositeOffset, logged: CompositeOffset): CompositeOffset =
     end.carrying(start, logged)
+
+  def alignmentRules(rules: Alignment.Rules): Alignment.Rules = rules
+
+  /** The spans that alignment takes into account. */
+  def alignedSpans(spans: IndexedSeq[Span]): IndexedSeq[Span] = spans
+  def knownTimes: (EventTimes, Long) => EventTimes = (times, _) => times
 
   /** The number of records to read of each span, if it is not that of the product. */
   def granted: Option[Defect.Granting] = Option.empty
@@ -215,7 +222,32 @@ private[simulation] object Defect {
     override def trigger = (begun, _) => begun.copy(configs = begun.topologyConfigs)
   }
 
+  case object EnteringIsForgotten
+      extends Defect("partitions that enter are not aligned in their first batch") {
+    override def alignedSpans(spans: IndexedSeq[Span]) = spans.filterNot(_.enters)
+  }
+
+  case object UnknownIsNow extends Defect("a position whose time is not known counts as one of now") {
+    override def knownTimes: (EventTimes, Long) => EventTimes = (times, now) =>
+      EventTimes(times.partitions.map { case (key, known) =>
+        key -> (if (known.least.isEmpty) known.copy(passed = Some(now)) else known)
+      })
+  }
+
+  case object IdleHoldsForever extends Defect("clusters wait for an idle one without a time-out") {
+    override def alignmentRules(rules: Alignment.Rules): Alignment.Rules = rules.copy(idleMs = Long.MaxValue)
+  }
+
+  /** Nothing bounds what is read of clusters that are ahead. */
+  case object DriftIsIgnored extends Defect("clusters are not aligned") {
+    override def alignmentRules(rules: Alignment.Rules): Alignment.Rules = rules.copy(driftMs = 1000000000L)
+  }
+
   val all: Seq[Defect] = Seq(
+    EnteringIsForgotten,
+    UnknownIsNow,
+    IdleHoldsForever,
+    DriftIsIgnored,
     TopologyIsReadAgain,
     DrainIsUnlimited,
     MissingIsDrained,

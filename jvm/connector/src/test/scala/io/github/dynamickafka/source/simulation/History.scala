@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
+import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
 
 /**
@@ -45,6 +46,9 @@ private object History {
       logsSome,
       // The sinks for which Spark logs only some batches do not know which ones they have.
       Deferring(random.nextInt(if (logsSome) Deferring.WithOwnSink.id else Deferring.maxId)),
+      aligned = Option.when(random.nextInt(3) == 0)(
+        Alignment.Rules(driftMs = 500L + random.nextInt(10000), idleMs = random.nextInt(3) * 1000L)
+      ),
       defect
     )
     val wrong =
@@ -64,16 +68,16 @@ private object History {
   private def settled(world: World, query: SimulatedQuery): Seq[String] = {
     query.respondInTime()
     world.settle(draining = false)
-    val restsFirst = comesToRest(query)
+    val restsFirst = comesToRest(world, query)
     world.produceEverywhere()
     val serves = servesAll(world, query)
-    val rests = restsFirst && comesToRest(query)
+    val rests = restsFirst && comesToRest(world, query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
     val lost = there -- records -- query.excused
     val twice = records.diff(records.distinct).filterNot(query.repeated)
     world.settle(draining = true)
-    val drains = comesToRest(query) && query.reached.draining.isEmpty && query.reached.clusters.isEmpty
+    val drains = comesToRest(world, query) && query.reached.draining.isEmpty && query.reached.clusters.isEmpty
     Seq(
       Option.when(!rests)("the query does not come to rest"),
       Option.when(restsFirst && !serves)("limits starve a partition"),
@@ -81,26 +85,33 @@ private object History {
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
       query.falseLosses.headOption.map(first => s"not true: $first"),
       query.excessive.headOption.map(first => s"above the limit: $first"),
+      query.tooNew.headOption.map(first => s"not aligned: $first"),
       Option.when(rests && !drains)(s"does not drain: ${query.reached.json}")
     ).flatten
   }
 
   /** Whether each partition is served in turn if there are always more records than the limits let through. */
-  private def servesAll(world: World, query: SimulatedQuery): Boolean = !query.isLimited || {
-    val before = query.reached
-    val partitions = before.clusters.valuesIterator.map(_.size).sum
-    (0 to partitions + 1).foreach { _ =>
-      world.produceEverywhere()
-      query.trigger(ReadLimit.maxRows(2), Crash.Never)
-    }
-    before.clusters.forall { case (id, positions) =>
-      positions.iterator.forall { case (topic, p, at) =>
-        query.reached.position(id).get(topic, p).exists(_ > at)
+  private def servesAll(world: World, query: SimulatedQuery): Boolean =
+    !query.isLimited || query.isAligned || {
+      val before = query.reached
+      val partitions = before.clusters.valuesIterator.map(_.size).sum
+      (0 to partitions + 1).foreach { _ =>
+        world.produceEverywhere()
+        query.trigger(ReadLimit.maxRows(2), Crash.Never)
+      }
+      before.clusters.forall { case (id, positions) =>
+        positions.iterator.forall { case (topic, p, at) =>
+          query.reached.position(id).get(topic, p).exists(_ > at)
+        }
       }
     }
-  }
 
-  private def comesToRest(query: SimulatedQuery): Boolean =
-    Iterator.iterate(0)(idle => if (query.trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1)
-      .take(MostTriggers).exists(_ == 2)
+  /** Clusters that are aligned may wait for an idle one: a query is at rest if it has had nothing to do for longer. */
+  private def comesToRest(world: World, query: SimulatedQuery): Boolean = {
+    val enough = if (query.isAligned) 6 else 2
+    Iterator.iterate(0) { idle =>
+      if (query.isAligned) world.passes(1000)
+      if (query.trigger(ReadLimit.allAvailable(), Crash.Never)) 0 else idle + 1
+    }.take(MostTriggers).exists(_ == enough)
+  }
 }

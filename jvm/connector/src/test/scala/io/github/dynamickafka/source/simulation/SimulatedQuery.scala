@@ -7,6 +7,7 @@ import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimi
 
 import io.github.dynamickafka.config.{Options, SourceOptions}
 import io.github.dynamickafka.offset._
+import io.github.dynamickafka.offset.alignment.Alignment
 import io.github.dynamickafka.offset.deferral.{Deferral, Deferrals}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion}
 import io.github.dynamickafka.source.loss.LossGrace
@@ -33,6 +34,7 @@ private[simulation] object Deferring extends Enumeration {
  * @param logsSome whether some batches are not logged (asynchronous progress tracking): then the sink can get records again
  *                 after a restart
  * @param deferring with a foreign sink, records that it had when their batch was deferred are delivered again
+ * @param aligned whether clusters advance together in record time, and how
  * @param defect what is put back; [[Defect.None]] for the product
  */
 private[simulation] final class SimulatedQuery(
@@ -44,6 +46,7 @@ private[simulation] final class SimulatedQuery(
     limit: Option[Long],
     logsSome: Boolean,
     deferring: Deferring.Value,
+    aligned: Option[Alignment.Rules],
     defect: Defect
 ) {
   private val log = new OffsetLog(world, logsSome)
@@ -52,6 +55,7 @@ private[simulation] final class SimulatedQuery(
   private var grace = newGrace()
   private val ahead = new ModelAgents(world)
   private var deferrals = Deferrals.none
+  private val alignment = aligned.map(new ModelAlignment(world, _, defect))
 
   /** Records that a sink may get again. */
   def repeated: Set[Long] = sink.repeated
@@ -73,6 +77,11 @@ private[simulation] final class SimulatedQuery(
   private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit)
   private val configs = new ClusterConfigs.ByScope(options)
 
+  def isAligned: Boolean = aligned.isDefined
+
+  /** Records that were read too early. */
+  def tooNew: Vector[String] = alignment.fold(Vector.empty[String])(_.tooNew)
+
   /** Whether cluster a has a limit of its own. */
   def isLimited: Boolean = limit.isDefined
 
@@ -85,6 +94,7 @@ private[simulation] final class SimulatedQuery(
     limits = new Limits
     grace = newGrace()
     ahead.clear()
+    alignment.foreach(_.restart())
     log.restart()
     if (logsSome) {
       owed = owed.restored(reached)
@@ -144,10 +154,12 @@ private[simulation] final class SimulatedQuery(
     losses.foreach(judge(reached, _))
     owed = owed.declared(losses, advance.replaced).stillDraining(trigger.topology, drainRemoved)
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
+    val spans = alignment.fold(advance.spans)(_.align(advance.spans, views))
     val granted =
-      defect.granted.fold(limits.grant(advance.spans, most, ofCluster, world.now, wait = false))(
-        _(advance.spans, most, ofCluster, log.next)
+      defect.granted.fold(limits.grant(spans, most, ofCluster, world.now, wait = false))(
+        _(spans, most, ofCluster, log.next)
       )
+    alignment.foreach(_.planned(advance.spans, granted, views))
     checkLimit(advance.spans, granted, most)
     val computed = advance.offset(granted)
     val resumed = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed

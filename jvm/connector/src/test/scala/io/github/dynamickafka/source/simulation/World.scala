@@ -15,6 +15,11 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   val names: Seq[String] = Seq("t", "b-t")
 
   private var numbers = 0L
+  private val timeRandom = new Random(random.nextLong())
+  private var times = Map.empty[Long, Long]
+
+  /** How far the records of each cluster are behind. */
+  private val lagMs = ids.map(id => id -> timeRandom.nextInt(4) * 7000L).toMap
   private var isSettled = false
   var clusters: Map[String, ModelCluster] = ids.map(id => id -> newCluster()).toMap
   var topology: Topology = anyTopology()
@@ -37,6 +42,21 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   def number(): Long = {
     numbers += 1
     numbers
+  }
+
+  /** The time of a record, or -1 if it has none. */
+  def timeOf(record: Long): Long = times(record)
+
+  private def newRecord(id: String): Long = {
+    val record = number()
+    val time = now - lagMs(id)
+    times += record -> (timeRandom.nextInt(60) match {
+      case 0 => -1L
+      case 1 => now + timeRandom.nextInt(5000)
+      case 2 | 3 => time - timeRandom.nextInt(5000)
+      case _ => time - timeRandom.nextInt(200)
+    })
+    record
   }
 
   def chance(percent: Int): Boolean = random.nextInt(100) < percent
@@ -95,6 +115,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     }
   }
 
+  def passes(ms: Long): Unit = now += ms
+
   /** The metadata service answers at any time, also while a trigger runs. */
   def changeInTrigger(): Unit = if (!isSettled && chance(10)) changeTopology()
 
@@ -126,7 +148,9 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   private def produce(least: Int = 0): Unit =
     clusters = clusters.map { case (id, cluster) =>
       id -> cluster.copy(topics = cluster.topics.map { case (name, topic) =>
-        name -> topic.copy(logs = topic.logs.map(_.append(Seq.fill(least + random.nextInt(4))(number()))))
+        name -> topic.copy(logs =
+          topic.logs.map(_.append(Seq.fill(least + random.nextInt(4))(newRecord(id))))
+        )
       })
     }
 

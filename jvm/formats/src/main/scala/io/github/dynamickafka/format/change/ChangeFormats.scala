@@ -55,7 +55,7 @@ private[format] abstract class ChangeFormat(name: String) extends JsonFormat(nam
   }
 
   private[change] final def source(key: String, zone: ZoneId): ChangeSource =
-    sources.collectFirst { case (known, of) if known.key == key => of(zone) }.get
+    sources.collectFirst { case (known, field) if known.key == key => field(zone) }.get
 
   override def isChange: Boolean = true
   override def metadata: Seq[FormatMetadata] = sources.map(_._1)

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 import io.github.dynamickafka.error.Errors
 
 /** Casts columns to those of a schema as an INSERT does, by the rules of ANSI SQL, whatever the session has set. */
-private[format] final class StoreAssignment(input: StructType) {
+private[dynamickafka] final class StoreAssignment(input: StructType) {
   private val attributes: Seq[AttributeReference] =
     input.map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
 

@@ -9,8 +9,8 @@ import io.github.dynamickafka.time.Clock
  *
  * @param until until when the responses of all clusters stay the same, in monotonic milliseconds
  */
-private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock) {
-  import Calm._
+private[source] final class IdleTriggers[Q <: AnyRef, V](until: () => Long, clock: Clock) {
+  import IdleTriggers._
 
   private var last: Option[(Q, V)] = None
   private var endedAt = Long.MinValue
@@ -24,12 +24,12 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
       val begun = clock.monotonicMs()
       val end = until()
       val isIdle = begins(begun)
-      val isCalm = begun < end
+      val isSame = begun < end
       val restMs = math.min(restOf(begun - idleSince), end - begun)
       // After a batch, which other sources of the query may have more to read for, it does not rest.
-      if (isCalm && isIdle) clock.pauseMs(restMs)
+      if (isSame && isIdle) clock.pauseMs(restMs)
       endedAt = clock.monotonicMs()
-      isCalm && endedAt < until()
+      isSame && endedAt < until()
     }
 
   /** @param views what a trigger with these questions has found */
@@ -47,7 +47,7 @@ private[source] final class Calm[Q <: AnyRef, V](until: () => Long, clock: Clock
   }
 }
 
-private[source] object Calm {
+private[source] object IdleTriggers {
 
   /**
    * A record that arrives meanwhile is found when its cluster is asked next, which the rest does not delay. It delays the

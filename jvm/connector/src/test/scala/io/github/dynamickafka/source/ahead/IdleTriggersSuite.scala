@@ -6,7 +6,7 @@ import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
 /** Queries that rest while there is nothing to read and nothing to ask. */
-class CalmSuite extends AnyFunSuite with TimeLimit {
+class IdleTriggersSuite extends AnyFunSuite with TimeLimit {
 
   private final class Query {
     var until = Long.MinValue
@@ -17,9 +17,9 @@ class CalmSuite extends AnyFunSuite with TimeLimit {
         advanceMs(ms)
       }
     }
-    private val calm = new Calm[String, String](() => until, clock)
-    def asked(questions: String): Unit = calm.asked(questions, s"views of $questions")
-    def answers(questions: String): Option[String] = calm.answers(questions)
+    private val idleTriggers = new IdleTriggers[String, String](() => until, clock)
+    def asked(questions: String): Unit = idleTriggers.asked(questions, s"views of $questions")
+    def answers(questions: String): Option[String] = idleTriggers.answers(questions)
 
     /** Many triggers without a batch. */
     def idle(): Unit = {

@@ -1,0 +1,150 @@
+package io.github.dynamickafka.offset.alignment
+
+/**
+ * Decides how far each partition is read in a trigger, so that no cluster is read further ahead of the oldest one than the drift
+ * allows. Pure: what has to be asked is returned as [[Alignment.Ask]]. The clusters of the oldest records always advance.
+ *
+ * @param searched the partitions whose times were not known, or not well enough to advance
+ * @param failed partitions whose times were asked for without a response
+ * @param asked the bound for which ends were asked
+ */
+private[dynamickafka] final case class AlignedTrigger(
+    rules: Alignment.Rules,
+    alignment: Alignment,
+    clusters: Map[String, Alignment.Cluster],
+    now: Long,
+    monotonicMs: Long,
+    searched: Set[LogKey] = Set.empty,
+    failed: Set[LogKey] = Set.empty,
+    asked: Option[Long] = None
+) {
+  import AlignedTrigger._
+  import Alignment._
+
+  private def times: EventTimes = alignment.times
+
+  private def isSilent(key: LogKey): Boolean =
+    failed(key) || !clusters.get(key.cluster).exists(c => c.responds && !c.unanswered(key))
+
+  private lazy val (silent, responding) = times.partitions.partition { case (key, _) => isSilent(key) }
+
+  /** The partitions that can be read. */
+  private lazy val open = responding.filter(_._2.isUnread)
+
+  private lazy val openOf = byCluster(open)
+  private lazy val silentOf = byCluster(silent)
+  private lazy val respondingOf = byCluster(responding)
+
+  def next: Step = {
+    val unknown = searched ++ open.iterator.collect { case (key, p) if p.least.isEmpty => key }
+    val questions =
+      TimeSearch.questions(open.filter(of => unknown(of._1)), open.values, now, rules.driftMs)
+    if (questions.nonEmpty) Ask(questions, copy(searched = unknown)) else align
+  }
+
+  private def align: Step = clusters.keysIterator.flatMap(hold).minByOption(_.time) match {
+    case Some(Hold(Unknown, _)) => aligned(Some(Unknown), _.at)
+    case Some(oldest) if oldest.time + rules.driftMs <= now =>
+      val read = TimeSearch.questions(oldest.idle, Nil, now, rules.driftMs)
+      if (read.nonEmpty) Ask(read, this) else upTo(oldest.time + rules.driftMs)
+    case _ => aligned(None, _.end)
+  }
+
+  private def upTo(bound: Long): Step = {
+    def endBefore(time: Long)(p: PartitionTimes) = p.endAt(time, now).getOrElse(p.at)
+    // Positions of which only a lower limit was known: they are searched, instead of being approached drift by drift.
+    lazy val inexact = open.collect {
+      case (key, p) if !searched(key) && p.least.exists(p.below - _ > rules.driftMs) => key
+    }.toSet
+    asked match {
+      case Some(before) if before < bound && open.valuesIterator.exists(p => p.at < endBefore(before)(p)) =>
+        aligned(Some(before), endBefore(before))
+      case Some(before) if before < bound && inexact.nonEmpty =>
+        copy(searched = searched ++ inexact, asked = None).next
+      case _ =>
+        val missing = open.collect { case (key, p) if p.endAt(bound, now).isEmpty => key -> bound }
+        if (missing.nonEmpty) Ask(missing, copy(asked = Some(bound)))
+        else aligned(Some(bound), endBefore(bound))
+    }
+  }
+
+  /** Partitions whose times were asked for without a response are not read. */
+  private def aligned(bound: Option[Long], endOf: PartitionTimes => Long): Step = {
+    val unknown = failed.iterator.flatMap(key => times(key).map(key -> _.at))
+    Aligned(bound, open.map { case (key, p) => key -> endOf(p) } ++ unknown, this)
+  }
+
+  /** Until when the others are read because of this cluster. */
+  private def hold(id: String): Option[Hold] = {
+    def isWaitedFor(since: Map[String, Long]) =
+      rules.waits && since.get(id).exists(monotonicMs - _ < rules.idleMs)
+    val (unread, away) = (openOf.getOrElse(id, Map.empty), silentOf.getOrElse(id, Map.empty))
+    val isRead = respondingOf.getOrElse(id, Map.empty)
+    val unanswered = if (isWaitedFor(alignment.answered)) away.filter(_._2.isUnread) else Map.empty
+    if (!clusters(id).responds && away.isEmpty)
+      Option.when(isWaitedFor(alignment.answered))(Hold(Unknown))
+    else if (unread.nonEmpty || unanswered.nonEmpty)
+      (unread.values ++ unanswered.values)
+        .filterNot(p => p.isTimeless || (p.isAhead(now) && p.time(now).isEmpty))
+        .map(_.time(now).getOrElse(Unknown)).minOption.map(Hold(_))
+    else if (isWaitedFor(alignment.unread) && (clusters(id).responds || isWaitedFor(alignment.answered)))
+      (isRead.values ++ away.values).flatMap(_.time(now)).maxOption
+        .map(Hold(_, isRead.filter(_._2.time(now).isDefined)))
+    else None
+  }
+
+  /**
+   * @param answers of the partitions that have responded
+   * @param questions what was asked
+   */
+  def answered(questions: Map[LogKey, Long], answers: Map[LogKey, TimeAnswer]): AlignedTrigger = copy(
+    alignment = alignment.copy(times = times.answered(answers)),
+    failed = failed ++ (questions.keySet -- answers.keySet)
+  )
+
+  /** The latest offset of a partition. */
+  def endOf(key: LogKey): Option[Long] = times.endOf(key)
+
+  /** What is asked for the trigger after a batch that ends at these positions. */
+  def ahead(positions: Map[LogKey, Long]): Map[LogKey, Long] = {
+    val after = copy(
+      alignment = alignment.copy(times = times.after(positions)),
+      searched = Set.empty,
+      asked = None
+    )
+    after.next match {
+      case Ask(questions, _) => questions
+      case _ => Map.empty
+    }
+  }
+
+  /** What is kept for the next trigger, after a batch that ends at these positions. */
+  def ended(positions: Map[LogKey, Long]): Alignment = {
+    def at(id: String, kept: Map[String, Long], isNow: Boolean) =
+      id -> (if (isNow) monotonicMs else kept.getOrElse(id, monotonicMs))
+    val hasFailed = failed.map(_.cluster)
+    val hasUnread = times.partitions.iterator.filter(_._2.isUnread).map(_._1.cluster).toSet
+    Alignment(
+      times.after(positions),
+      clusters.map { case (id, _) => at(id, alignment.unread, hasUnread(id)) },
+      clusters.map { case (id, of) =>
+        at(id, alignment.answered, of.responds && of.unanswered.isEmpty && !hasFailed(id))
+      }
+    )
+  }
+}
+
+private object AlignedTrigger {
+  private type Times = Map[LogKey, PartitionTimes]
+
+  private def byCluster(all: Times): Map[String, Times] = all.groupBy(_._1.cluster)
+
+  /** Nothing is read: the time of a cluster is not known. */
+  private val Unknown = Long.MinValue
+
+  /**
+   * @param time the time of the cluster
+   * @param idle its partitions, if it has no unread records
+   */
+  private final case class Hold(time: Long, idle: Map[LogKey, PartitionTimes] = Map.empty)
+}

@@ -1,0 +1,88 @@
+package io.github.dynamickafka.offset.history
+
+import scala.collection.immutable.SortedMap
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.CompositeOffset
+
+/**
+ * The histories of a query, as they were found at its first start: what is read before Kafka, and where Kafka follows. Pure.
+ *
+ * @param tables by stream id
+ */
+private[dynamickafka] final case class HistoryPlan(
+    tables: SortedMap[String, HistoryTable],
+    handOver: HandOver
+) {
+  private type Read = SortedMap[String, Long]
+
+  /** The number of files that are read before the first batch. */
+  def nothing: Read = tables.map { case (stream, _) => stream -> 0L }
+
+  /** All files. */
+  def everything: Read = tables.map { case (stream, table) => stream -> table.files.size.toLong }
+
+  /** The number of files that are not read at this offset. */
+  def pending(at: CompositeOffset): Long = everything.values.sum - reached(at).values.sum
+
+  /**
+   * The end of the batch after `start`, with up to `most` files more; None if all files are read, so that Kafka follows. The streams
+   * follow each other in the order of their ids.
+   */
+  def next(start: CompositeOffset, most: Int): Option[CompositeOffset] = {
+    val read = reached(start)
+    val (end, left) = tables.foldLeft((read, most.toLong)) { case ((sofar, left), (stream, table)) =>
+      val more = math.min(left, table.files.size - sofar(stream))
+      (sofar.updated(stream, sofar(stream) + more), left - more)
+    }
+    Option.when(left < most)(start.copy(
+      history = end,
+      entered = SortedMap.empty,
+      identities = start.withoutEntries.identities
+    ))
+  }
+
+  /** The files of the batches between two offsets, by stream, in their order. */
+  def files(start: CompositeOffset, end: CompositeOffset): Seq[(String, HistoryTable, Seq[String])] = {
+    val (from, until) = (reached(start), reached(end))
+    tables.toSeq.flatMap { case (stream, table) =>
+      val of = table.files.slice(from(stream).toInt, until(stream).toInt)
+      Option.when(of.nonEmpty)((stream, table, of))
+    }
+  }
+
+  /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET` */
+  private def reached(at: CompositeOffset): Read =
+    if (at.history.isEmpty) everything
+    else {
+      val unknown = at.history.find { case (stream, n) => tables.get(stream).forall(_.files.size < n) }
+      unknown.foreach { case (stream, n) =>
+        throw Errors.invalidOffset(
+          s"$n files of the history of stream '$stream' are read, but the checkpoint lists " +
+            s"${tables.get(stream).fold(0)(_.files.size)}"
+        )
+      }
+      nothing ++ at.history
+    }
+}
+
+/**
+ * Files with older records of a stream.
+ *
+ * @param format the name of Spark's data source
+ * @param path as the metadata has it
+ * @param options for the data source, with the base path of columns in the names of folders
+ * @param schema all columns of the files, as JSON
+ * @param cluster the cluster of the rows; None: the column `cluster`
+ * @param topic the topic of the rows; None: the column `topic`
+ * @param files in the order in which they are read
+ */
+private[dynamickafka] final case class HistoryTable(
+    format: String,
+    path: String,
+    options: Map[String, String],
+    schema: String,
+    cluster: Option[String],
+    topic: Option[String],
+    files: Vector[String]
+)

@@ -1,0 +1,82 @@
+package io.github.dynamickafka.source.history
+
+import org.apache.spark.sql.connector.read.InputPartition
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.config.SourceOptions
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.history.{HistoryPlan, HistoryTable}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.topology.Topology
+
+/**
+ * The batches of histories, which come before those of Kafka. They depend only on the checkpoint. Used only by the thread of the query.
+ *
+ * @param layout of the table; None: the columns of Spark's Kafka source
+ */
+private[source] final class HistoryBatches(
+    options: SourceOptions,
+    layout: Option[Layout],
+    checkpoint: SourceCheckpoint
+) {
+  private val log = LoggerFactory.getLogger(classOf[HistoryBatches])
+  private lazy val stored = checkpoint.initial.flatMap(_.history)
+  private var ignored = Set.empty[String]
+
+  /** The end of the batch after `start`; None if the batch is one of Kafka. */
+  def next(start: CompositeOffset): Option[CompositeOffset] =
+    if (start.history.isEmpty) None else plan.next(start, options.limits.historyFilesPerTrigger)
+
+  /** The number of files that are not read. */
+  def pending(at: CompositeOffset): Long = if (at.history.isEmpty) 0L else plan.pending(at)
+
+  /** The partitions of the files between two offsets. */
+  def partitions(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
+    if (start.history.isEmpty) Array.empty
+    else plan.files(start, end).toArray.flatMap { case (stream, table, files) => planned(stream, table, files) }
+
+  private def planned(stream: String, table: HistoryTable, files: Seq[String]): Array[InputPartition] = {
+    val source = new HistorySource(stream, table.format, table.path, layout)
+    val columns = source.columns(source.schemaOf(table), table.cluster, table.topic)
+    val scan = source.format.scan(table, columns.names, files)
+    val projection = columns.projection(scan.readSchema(), source.where)
+    val batch = scan.toBatch
+    val factory = batch.createReaderFactory()
+    batch.planInputPartitions().map(part =>
+      HistoryPartition(
+        part,
+        factory,
+        factory.supportColumnarReads(part),
+        projection,
+        columns.isDecoded,
+        stream,
+        options.includeHeaders
+      ): InputPartition
+    )
+  }
+
+  /** Histories of a query that has started are not read: logs them once. */
+  def logIgnored(topology: Topology): Unit = {
+    val more = topology.histories.keySet.toSet -- ignored
+    if (more.nonEmpty) {
+      ignored ++= more
+      val known = stored.fold(Set.empty[(String, String, String)])(
+        _.tables.map { case (stream, t) => (stream, t.format, t.path) }.toSet
+      )
+      topology.histories.filter { case (stream, h) => more(stream) && !known((stream, h.format, h.path)) }
+        .foreach { case (stream, history) =>
+          log.warn(
+            "The history of stream '{}' at '{}' is ignored, because the query has started without it",
+            stream,
+            history.path
+          )
+        }
+    }
+  }
+
+  private def plan: HistoryPlan = stored.getOrElse(
+    throw Errors.invalidOffset("the offset is one of a history, but the checkpoint does not list its files")
+  )
+}

@@ -1,0 +1,136 @@
+package io.github.dynamickafka.source.history
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
+import org.apache.spark.sql.types.{BinaryType, DataType, IntegerType, LongType, StringType, StructField, StructType, TimestampType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, Errors}
+import io.github.dynamickafka.format.ColumnOrigin.{Absent, CorruptRecord, DecodeError, OfRecord}
+import io.github.dynamickafka.format.MetadataColumn
+import io.github.dynamickafka.format.encode.StoreAssignment
+import io.github.dynamickafka.format.{Layout, LayoutColumn}
+
+/**
+ * How the columns of files become those of a table.
+ *
+ * @param isDecoded whether the files have the decoded columns; otherwise they have records, as [[HistoryRecord.schema]]
+ * @param targets in the order of the rows
+ */
+private[history] final case class HistoryColumns(isDecoded: Boolean, targets: Seq[HistoryColumns.Target]) {
+
+  /** The columns of the files that are read. */
+  def names: Set[String] = targets.flatMap(_.column).toSet
+
+  /**
+   * The schema with which the files are read: JSON has no types of its own, and binary values are Base64, as Spark writes them.
+   *
+   * @param found all columns of the files
+   */
+  def schema(format: String, found: StructType): StructType =
+    if (!format.equalsIgnoreCase("json")) found
+    else {
+      val wanted = targets.flatMap(t => t.column.map(_ -> t.field.dataType)).toMap
+      StructType(found.map(f => f.copy(dataType = wanted.getOrElse(f.name, f.dataType))))
+    }
+
+  /**
+   * From rows with these columns, cast as in an INSERT.
+   *
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_SCHEMA`
+   */
+  def projection(rows: StructType, where: String): Seq[Expression] = {
+    val assignment = new StoreAssignment(rows)
+    targets.map { t =>
+      try t.column.fold[Expression](t.otherwise)(name => assignment.to(t.field, Some(rows.fieldIndex(name))))
+      catch {
+        case e: DynamicKafkaIllegalArgumentException =>
+          val reason = Option(e.getMessageParameters.get("reason")).getOrElse(e.getMessage)
+          throw Errors.invalidSchema(s"$where: column '${t.field.name}' does not fit: $reason")
+      }
+    }
+  }
+}
+
+private[history] object HistoryColumns {
+
+  /**
+   * @param column the column of the files; None: it has none
+   * @param otherwise the value without a column
+   */
+  final case class Target(field: StructField, column: Option[String], otherwise: Literal)
+
+  /**
+   * @param where the stream and the path, for errors
+   * @param layout of the table; None: the columns of Spark's Kafka source
+   * @param fixed values of columns that the files do not have
+   * @throws DynamicKafkaIllegalArgumentException `INVALID_SCHEMA` if the files have neither records nor the decoded columns
+   */
+  def of(
+      where: String,
+      format: String,
+      files: StructType,
+      layout: Option[Layout],
+      caseSensitive: Boolean,
+      fixed: Map[MetadataColumn, String]
+  ): HistoryColumns = {
+    def find(name: String): Option[StructField] =
+      files.find(_.name == name).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(name)))
+    def hasValue(types: DataType*) = find(MetadataColumn.Value.name).exists(f => types.contains(f.dataType))
+    def target(field: StructField, column: MetadataColumn) =
+      Target(field, find(field.name).map(_.name), otherwise(column, fixed))
+    def records = HistoryColumns(
+      isDecoded = false,
+      HistoryRecord.columns.map(c => target(StructField(c.name, c.dataType), c))
+    )
+    val decoded = layout.toSeq.flatMap(_.columns).filter(isRequired)
+    val missing = decoded.filter(c => find(c.field.name).isEmpty).map(_.field.name)
+    // JSON has binary values as text.
+    if (hasValue(BinaryType)) records
+    else if (layout.isDefined && missing.isEmpty)
+      HistoryColumns(
+        isDecoded = true,
+        layout.toSeq.flatMap(_.columns).map {
+          case LayoutColumn(field, OfRecord(column)) => target(field, column)
+          case LayoutColumn(field, _) =>
+            Target(field, find(field.name).map(_.name), Literal(null, field.dataType))
+        }
+      )
+    else if (format.equalsIgnoreCase("json") && hasValue(StringType)) records
+    else {
+      val alternative =
+        if (missing.isEmpty) "" else s", nor the columns ${missing.map(n => s"'$n'").mkString(", ")}"
+      throw Errors.invalidSchema(
+        s"$where: the files have no binary column 'value'$alternative. Their columns are ${files.simpleString}"
+      )
+    }
+  }
+
+  /** The name of the column of the files with this column of the record, if they have it. */
+  def recordColumn(
+      column: MetadataColumn,
+      columns: HistoryColumns,
+      files: StructType,
+      layout: Option[Layout],
+      caseSensitive: Boolean
+  ): Option[String] = {
+    val ofLayout = layout.filter(_ => columns.isDecoded).toSeq.flatMap(_.columns)
+    val name = ofLayout.find(_.origin == OfRecord(column)).map(_.field.name)
+      .orElse(Option.when(!ofLayout.exists(_.field.name.equalsIgnoreCase(column.name)))(column.name))
+    name.flatMap(n =>
+      files.find(_.name == n).orElse(files.find(f => !caseSensitive && f.name.equalsIgnoreCase(n))).map(_.name)
+    )
+  }
+
+  private def isRequired(column: LayoutColumn) = column.origin match {
+    case OfRecord(_) | Absent | CorruptRecord | DecodeError => false
+    case _ => true
+  }
+
+  private def otherwise(column: MetadataColumn, fixed: Map[MetadataColumn, String]): Literal =
+    fixed.get(column).map(text => Literal(UTF8String.fromString(text), StringType)).getOrElse(column.dataType match {
+      case IntegerType if !column.nullable => Literal(HistoryRecord.Unknown)
+      case LongType => Literal(HistoryRecord.Unknown.toLong)
+      case TimestampType => Literal(0L, TimestampType)
+      case other => Literal(null, other)
+    })
+}

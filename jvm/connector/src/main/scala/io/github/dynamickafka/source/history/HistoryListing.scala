@@ -1,0 +1,180 @@
+package io.github.dynamickafka.source.history
+
+import java.io.FileNotFoundException
+import java.net.URI
+
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.SparkThrowable
+import org.apache.spark.sql.functions.{col, count, lit, max, min, unix_micros, when}
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{AnalysisException, Column, DataFrame, SparkSession}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.format.{Layout, MetadataColumn}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.storage.SessionConfiguration
+import io.github.dynamickafka.topology.{Topology, TopologyHistory}
+
+/**
+ * Lists the files of histories and finds where they end, with Spark's own readers, so that the files are those that Spark would read:
+ * files that a sink of Spark has not committed are not among them.
+ *
+ * @param layout of the table; None: the columns of Spark's Kafka source
+ */
+private[source] final class HistoryListing(layout: Option[Layout]) {
+  private val log = LoggerFactory.getLogger(classOf[HistoryListing])
+
+  /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID`, `INVALID_SCHEMA` */
+  def apply(topology: Topology): HistoryPlan = {
+    val found = topology.histories.map { case (stream, history) => stream -> list(stream, history, topology) }
+    val plan = HistoryPlan(
+      found.map { case (stream, (table, _)) => stream -> table },
+      HandOver.of(found.values.flatMap(_._2))
+    )
+    found.foreach { case (stream, (table, _)) =>
+      log.info("The history of stream '{}' has {} files at '{}'", stream, table.files.size, table.path)
+    }
+    plan
+  }
+
+  private def list(
+      stream: String,
+      history: TopologyHistory,
+      topology: Topology
+  ): (HistoryTable, Seq[HistoryEnd]) = {
+    val source = new HistorySource(stream, history.format, history.path, layout)
+    val _ = source.format
+    reading(source) {
+      val options = optionsOf(source, history)
+      def load(schema: Option[StructType]) = {
+        val reader = session.read.format(history.format).options(options + HistoryFormat.plainPaths)
+        schema.fold(reader)(reader.schema(_)).load(history.path)
+      }
+      val inferred = load(None).schema
+      val columns = source.columns(inferred, Some(""), Some(""))
+      val schema = columns.schema(history.format, inferred)
+      val rows = new Rows(source, columns, schema)
+      val table = HistoryTable(
+        history.format,
+        history.path,
+        options,
+        schema.json,
+        if (rows.has(MetadataColumn.Cluster)) None else Some(clusterOf(source, history)),
+        if (rows.has(MetadataColumn.Topic)) None else Some(topicOf(source, stream, topology)),
+        Vector.empty
+      )
+      // Before the files are read: types that do not fit.
+      val _ = source.columns(schema, table.cluster, table.topic).projection(schema, source.where)
+      val frame = load(Some(schema))
+      val ends = rows.ends(frame, table, stream)
+      (table.copy(files = rows.files(frame)), ends)
+    }
+  }
+
+  private def session = SparkSession.active
+
+  private def optionsOf(source: HistorySource, history: TopologyHistory): Map[String, String] = {
+    val path = new Path(history.path)
+    val status =
+      try path.getFileSystem(SessionConfiguration.of(session)).getFileStatus(path)
+      catch {
+        case e: FileNotFoundException =>
+          throw Errors.metadataInvalid(source.where, "the path does not exist", e)
+      }
+    def isSet(name: String) = history.options.keys.exists(_.equalsIgnoreCase(name))
+    // Columns in the names of folders, also for single files.
+    val base = Option.when(status.isDirectory && !isSet("basePath"))("basePath" -> status.getPath.toString)
+    // Otherwise a bad line is a row without values.
+    val mode = Option.when(history.format.equalsIgnoreCase("json") && !isSet("mode"))("mode" -> "FAILFAST")
+    history.options ++ base ++ mode
+  }
+
+  private def clusterOf(source: HistorySource, history: TopologyHistory): String =
+    history.cluster.getOrElse(throw Errors.metadataInvalid(
+      source.where,
+      "the files have no column 'cluster', and the stream is on several clusters: set 'cluster' of the history"
+    ))
+
+  private def topicOf(source: HistorySource, stream: String, topology: Topology): String = {
+    val names = topology.clusters.values.flatMap(_.topics.filter(_._2.stream == stream).keySet).toSeq.distinct
+    if (names.size == 1) names.head
+    else throw Errors.metadataInvalid(
+      source.where,
+      s"the files have no column 'topic', and the stream has ${names.size} topics"
+    )
+  }
+
+  /** What the rows of files say about records. */
+  private final class Rows(source: HistorySource, columns: HistoryColumns, schema: StructType) {
+    import MetadataColumn._
+
+    private def find(column: MetadataColumn) = source.recordColumn(column, columns, schema)
+    def has(column: MetadataColumn): Boolean = find(column).isDefined
+    private def named(column: MetadataColumn): Option[Column] =
+      find(column).map(n => col(s"`${n.replace("`", "``")}`"))
+
+    private val time: Column = named(Timestamp).fold(
+      throw Errors.invalidSchema(s"${source.where}: the files have no column 'timestamp'")
+    )(c => unix_micros(c.cast("timestamp")))
+
+    def ends(frame: DataFrame, table: HistoryTable, stream: String): Seq[HistoryEnd] = {
+      val (partition, offset) = (named(Partition), named(Offset))
+      val known = Seq(Cluster, Topic, Partition, Offset, Timestamp).flatMap(c => named(c).map(c -> _))
+      val nulls = known.map { case (c, column) => count(when(column.isNull, lit(1))).as(s"null ${c.name}") }
+      val streamColumn = named(Stream).map(_.cast("string")).getOrElse(lit(stream))
+      val found = frame.groupBy(
+        named(Cluster).getOrElse(lit(table.cluster.orNull)).cast("string").as("cluster"),
+        named(Topic).getOrElse(lit(table.topic.orNull)).cast("string").as("topic"),
+        partition.getOrElse(lit(null)).cast("int").as("partition")
+      ).agg(
+        max(offset.filter(_ => partition.isDefined).getOrElse(lit(null)).cast("long")).as("offset"),
+        max(time).as("time") +: min(streamColumn).as("least") +: max(streamColumn).as("greatest") +: nulls: _*
+      ).collect()
+      for (row <- found; (c, _) <- known if row.getAs[Long](s"null ${c.name}") > 0)
+        throw Errors.metadataInvalid(source.where, s"rows have no value in column '${c.name}'")
+      for (row <- found; name <- Seq("least", "greatest"); other = row.getAs[String](name) if other != stream)
+        throw Errors.metadataInvalid(source.where, s"rows belong to stream '$other' by their column 'stream'")
+      found.toSeq.map { row =>
+        def number[A](name: String): Option[A] =
+          Option.when(!row.isNullAt(row.fieldIndex(name)))(row.getAs[A](name))
+        HistoryEnd(
+          row.getAs[String]("cluster"),
+          row.getAs[String]("topic"),
+          number[Int]("partition"),
+          number[Long]("offset"),
+          number[Long]("time").map(Math.floorDiv(_, MicrosPerMs))
+        )
+      }
+    }
+
+    /** In the order of their greatest times, so that event time advances. */
+    def files(frame: DataFrame): Vector[String] =
+      frame.groupBy(frame.metadataColumn("_metadata").getField("file_path").as("file"))
+        .agg(max(time).as("time")).collect().toVector
+        .map(row =>
+          (row.getAs[Long]("time"), new Path(new URI(row.getAs[String]("file"))).toString)
+        ).sorted.map(_._2)
+  }
+
+  /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for any error of Spark */
+  private def reading[A](source: HistorySource)(body: => A): A =
+    try body
+    catch {
+      case e: DynamicKafkaError => throw e
+      // The query is stopped.
+      case e: SparkThrowable if e.getCondition == "SPARK_JOB_CANCELLED" => throw e
+      case NonFatal(e) =>
+        val reason = e match {
+          case known: AnalysisException => known.getMessage.linesIterator.next()
+          // A message may have parts of records.
+          case t: SparkThrowable if t.getCondition != null => s"${e.getClass.getSimpleName} ${t.getCondition}"
+          case _ => e.getClass.getSimpleName
+        }
+        throw Errors.metadataInvalid(source.where, s"the files cannot be read: $reason", e)
+    }
+
+  private val MicrosPerMs = 1000L
+}

@@ -1,0 +1,192 @@
+package io.github.dynamickafka.source.report
+
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
+import io.github.dynamickafka.source.client.ListedOffset
+import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
+import io.github.dynamickafka.source.read.{ClusterPartition, RecordTimes, ReportedTimes}
+import io.github.dynamickafka.time.Clock
+
+/**
+ * The record times of the clusters of a query at its position. Tasks report most of them. If no task has seen the first unread record of
+ * a partition, and the position stays, its cluster is asked: without waiting, in one request per second at most for all partitions of the
+ * cluster. Nothing is computed while nothing changes. Used by the thread of the query only.
+ *
+ * @param records what the tasks report
+ * @param ask requests the first record of each partition that has this time or a later one; None: it cannot be asked now
+ */
+private[source] final class TimeLags(
+    records: RecordTimes,
+    ask: (String, Map[TopicPartition, Long]) => Option[TimeLags.Response],
+    clock: Clock
+) {
+  import TimeLags._
+
+  private var last = Seen(CompositeOffset.empty, SortedMap.empty, Map.empty, Map.empty)
+  private var found = Map.empty[String, ClusterTimes]
+  // By cluster, of the reports that it is computed from.
+  private var lastRead = (last.read, Map.empty[String, Long])
+  // Of partitions with unread records.
+  private var unread = Map.empty[ClusterPartition, Unread]
+  private var requests = Map.empty[String, Request]
+  // Whether a question waits until it may be sent, and when this was last tried.
+  private var isOpen = false
+  private var triedAt = Long.MinValue
+
+  /** By cluster that is read; the same object as long as nothing has changed. */
+  def clusters: Map[String, ClusterTimes] = found
+
+  /**
+   * @param reached the position of the query
+   * @param ends up to where each partition can be read
+   * @param answeredAt when the responses with these ends were requested, by cluster, in monotonic milliseconds
+   */
+  def update(
+      reached: CompositeOffset,
+      ends: SortedMap[String, Positions],
+      answeredAt: Map[String, Long]
+  ): Unit = {
+    val arrived = collect()
+    val now = Seen(reached, ends, records.value, answeredAt)
+    if (arrived || !now.isSame(last)) {
+      unread = (for {
+        (id, positions) <- reached.clusters.iterator
+        (topic, p, at) <- positions.iterator
+        if ends.get(id).flatMap(_.get(topic, p)).exists(_ > at)
+      } yield {
+        val of = ClusterPartition(id, topic, p)
+        val before = unread.get(of)
+        of -> before.filter(_.position == at)
+          // A position that goes back is one of another log.
+          .getOrElse(Unread(at, levelAt(of, at), before.filter(_.position < at).flatMap(_.answer)))
+      }).toMap
+      found = timesOf(now)
+      send()
+    } else if (isOpen && clock.monotonicMs() - triedAt >= RetryMs) send()
+    last = now
+  }
+
+  /** No task runs: forgets what is about other logs. */
+  def retain(reached: CompositeOffset): Unit =
+    if (last.reached ne reached) records.retain(reached.clusters)
+
+  /** When the partition was last read to its end at this position, in milliseconds since the epoch. */
+  private def levelAt(of: ClusterPartition, position: Long): Option[Long] = {
+    def offset(all: SortedMap[String, Positions]) = all.get(of.cluster).flatMap(_.get(of.topic, of.partition))
+    val wasLevel =
+      offset(last.reached.clusters).contains(position) && offset(last.ends).exists(_ <= position)
+    last.answeredAt.get(of.cluster).filter(_ => wasLevel)
+      .map(at => clock.currentTimeMillis() - (clock.monotonicMs() - at))
+  }
+
+  private def timesOf(now: Seen): Map[String, ClusterTimes] = {
+    val firsts = unread.groupMap(_._1.cluster) { case (of, u) => first(of, u) }
+    if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
+    now.reached.clusters.map { case (id, _) =>
+      val ofCluster = firsts.getOrElse(id, Nil)
+      id -> ClusterTimes(
+        lastRead._2.get(id),
+        isLevel = ofCluster.isEmpty && now.ends.contains(id),
+        ofCluster.flatten.map(_.time).minOption,
+        ofCluster.flatten.filter(_.isCertain).map(_.time).minOption
+      )
+    }
+  }
+
+  private def first(of: ClusterPartition, u: Unread): Option[FirstUnread] =
+    FirstUnread(u.position, records.value.get(of), u.answer, u.levelAt)
+
+  private def send(): Unit = {
+    val (now, time) = (clock.monotonicMs(), clock.currentTimeMillis())
+    requests = requests.filter { case (_, r) => r.response.isDefined || now - r.sentAt < PauseMs }
+    val open = unread.flatMap { case (of, u) =>
+      val from = FirstUnread.asked(u.position, records.value.get(of))
+      val isAnswered = u.answer.exists(a => a.position == u.position && a.from == from)
+      Option.when(!isAnswered && !first(of, u).exists(_.isCertain))(of -> Question(u.position, from))
+    }
+    // Usually the next batch reads it; until then it is known well enough.
+    def isNew(of: ClusterPartition) = unread(of).levelAt.exists(time - _ < PauseMs)
+    isOpen = open.nonEmpty
+    triedAt = now
+    val due = open.filterNot { case (of, _) => requests.contains(of.cluster) || isNew(of) }
+    due.groupBy(_._1.cluster).foreach { case (id, questions) =>
+      val byPartition = questions.map { case (of, q) => new TopicPartition(of.topic, of.partition) -> q }
+      val sent = ask(id, byPartition.map { case (tp, q) => tp -> q.from })
+      if (sent.isDefined) requests += id -> Request(now, byPartition, sent)
+    }
+  }
+
+  /** Takes responses that have arrived. */
+  private def collect(): Boolean = {
+    val done = requests.filter(_._2.response.exists(_.isDone))
+    done.foreach { case (id, request) =>
+      requests += id -> request.copy(response = None)
+      val answers = request.response.flatMap(Futures.outcome(_).toOption).getOrElse(Map.empty)
+      for ((tp, question) <- request.questions; answer <- answers.get(tp)) {
+        val of = ClusterPartition(id, tp.topic, tp.partition)
+        val found = answer.timestamp.filter(_ => answer.offset >= 0).map(answer.offset -> _)
+        unread = unread.updatedWith(of)(
+          _.map(_.copy(answer = Some(TimeResponse(question.position, question.from, found))))
+        )
+      }
+    }
+    done.nonEmpty
+  }
+}
+
+private[source] object TimeLags {
+  type Response = CompletableFuture[Map[TopicPartition, ListedOffset]]
+
+  def apply(records: RecordTimes, streams: ClusterStreams, clock: Clock): TimeLags = new TimeLags(
+    records,
+    (id, times) =>
+      Option.when(streams.ids(id) && !streams.unreachable(id))(streams.timesAhead(id, times)),
+    clock
+  )
+
+  /** Between two requests to a cluster. */
+  private val PauseMs = 1000L
+  private val RetryMs = 250L
+
+  /** Up to where each partition can be read: to its latest offset, or up to where it stops or drains. */
+  def ends(latest: SortedMap[String, Positions], spans: Seq[Span]): SortedMap[String, Positions] =
+    spans.foldLeft(latest) { (all, s) =>
+      all.get(s.cluster).filter(_.get(s.topic, s.partition).exists(_ > s.end)).fold(all)(of =>
+        all.updated(s.cluster, of.updated(s.topic, s.partition, s.end))
+      )
+    }
+
+  private def lastRead(read: Map[ClusterPartition, ReportedTimes]): Map[String, Long] =
+    read.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) { case (all, (of, times)) =>
+      all.updated(of.cluster, math.max(times.last.time, all.getOrElse(of.cluster, 0L)))
+    }
+
+  private final case class Seen(
+      reached: CompositeOffset,
+      ends: SortedMap[String, Positions],
+      read: Map[ClusterPartition, ReportedTimes],
+      answeredAt: Map[String, Long]
+  ) {
+
+    /** Whether these are the same objects, as in most triggers of an idle query. */
+    def isSame(other: Seen): Boolean =
+      (reached eq other.reached) && (ends eq other.ends) && (read eq other.read)
+  }
+
+  /** @param levelAt when the partition was last read to its end at this position, in milliseconds since the epoch */
+  private final case class Unread(position: Long, levelAt: Option[Long], answer: Option[TimeResponse])
+
+  private final case class Question(position: Long, from: Long)
+
+  /** @param response None: it has arrived; the cluster is not asked again for a while */
+  private final case class Request(
+      sentAt: Long,
+      questions: Map[TopicPartition, Question],
+      response: Option[Response]
+  )
+}

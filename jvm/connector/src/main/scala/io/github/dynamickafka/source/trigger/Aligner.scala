@@ -1,0 +1,176 @@
+package io.github.dynamickafka.source.trigger
+
+import java.util.concurrent.CompletableFuture
+
+import org.apache.kafka.common.TopicPartition
+import org.apache.spark.sql.connector.read.streaming.{ReadAllAvailable, ReadLimit}
+
+import io.github.dynamickafka.config.AlignmentOptions
+import io.github.dynamickafka.offset.alignment.{
+  AlignedTrigger,
+  Alignment,
+  EventTimes,
+  LogKey,
+  ReadTimes,
+  TimeAnswer
+}
+import io.github.dynamickafka.offset.{ClusterView, Span}
+import io.github.dynamickafka.source.client.ListedOffset
+import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
+import io.github.dynamickafka.time.Clock
+
+/**
+ * Lowers the ends of what a trigger can read, so that clusters advance together in record time (`alignment=timestamp`), and
+ * keeps what is known of record times, with or without alignment. Used only by the thread of the query.
+ *
+ * Each cluster is asked ahead of the next trigger, with one request. A trigger waits for what is missing: for all clusters at
+ * once, and not longer than for other requests.
+ *
+ * @param options None: clusters are not aligned, and nothing is asked
+ * @param read what tasks have reported
+ */
+private[source] final class Aligner(
+    options: Option[AlignmentOptions],
+    streams: ClusterStreams,
+    read: ReadTimes,
+    clock: Clock
+) {
+  import Aligner._
+
+  private var alignment = Alignment.none
+  private var current: Option[AlignedTrigger] = None
+  private var pending = Map.empty[String, Pending]
+
+  /** What is known of record times. */
+  def times: EventTimes = alignment.times.reported(read)
+
+  /** The spans that the trigger can read. `Trigger.Once` reads all in one batch, which has one watermark. */
+  def align(snapshot: TriggerSnapshot, limit: ReadLimit, waits: Boolean): IndexedSeq[Span] = {
+    val spans = snapshot.next.spans
+    val (drift, idle) = options.fold((0L, 0L))(o => (o.maxDriftMs, o.idleTimeoutMs))
+    val begun = alignment.copy(times = alignment.times.reported(read)).begin(
+      Alignment.Rules(drift, idle, waits),
+      spans,
+      clustersOf(snapshot),
+      clock.currentTimeMillis(),
+      clock.monotonicMs()
+    )
+    val isAligned = options.isDefined && !limit.isInstanceOf[ReadAllAvailable]
+    if (!isAligned) {
+      current = Some(begun)
+      spans
+    } else {
+      // Answers about the log of a topic that enters may be those about a former one.
+      pending = pending.filter { case (id, _) => !spans.exists(s => s.enters && s.cluster == id) }
+      val decided = decide(collected(begun, pending.filter(_._2.answer.isDone).keySet))
+      current = Some(decided.from)
+      spans.map(span => decided.ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end)))
+    }
+  }
+
+  /** The trigger has found the same as the one before, which was nothing to read. */
+  def idle(): Unit = if (options.isDefined) current.foreach { trigger =>
+    alignment = trigger.copy(monotonicMs = clock.monotonicMs()).ended(Map.empty)
+  }
+
+  /** The batch of the trigger reads these numbers of records of its spans. */
+  def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long]): Unit = current.foreach { trigger =>
+    val positions = spans.iterator.zip(granted.iterator)
+      .map { case (span, n) => EventTimes.key(span) -> (span.from + n) }.toMap
+    alignment = trigger.ended(positions)
+    if (options.isDefined) askAhead(trigger.ahead(positions))
+  }
+
+  @annotation.tailrec
+  private def decide(trigger: AlignedTrigger, rounds: Int = 0): Alignment.Aligned = trigger.next match {
+    case decided: Alignment.Aligned => decided
+    // Logs that change while they are asked for could be asked without an end.
+    case Alignment.Ask(questions, from) if rounds >= MostRounds =>
+      decide(from.answered(questions, Map.empty), rounds)
+    case Alignment.Ask(questions, from) =>
+      val asked = questions.keySet.map(_.cluster)
+      val late = pending.filter { case (id, _) => asked(id) }
+      if (late.nonEmpty) {
+        val _ = Futures.await(late.map { case (id, request) => id -> request.answer }, _ => false)
+        decide(collected(from, late.keySet), rounds + 1)
+      } else {
+        val answers = streams.timesNow(byCluster(questions))
+        val found = answers.collect { case (id, Some(times)) =>
+          answersOf(id, questions, from.endOf, times)
+        }
+        decide(from.answered(questions, found.flatten.toMap), rounds + 1)
+      }
+  }
+
+  /** With the answers to what was asked ahead; a request that has failed is sent again where it is needed. */
+  private def collected(trigger: AlignedTrigger, ids: Set[String]): AlignedTrigger = {
+    val answers = pending.filter(of => ids(of._1)).flatMap { case (id, request) =>
+      Futures.outcome(request.answer).toOption.toSeq
+        .flatMap(answersOf(id, request.questions, request.ends.get(_), _))
+    }
+    pending --= ids
+    trigger.answered(Map.empty, answers)
+  }
+
+  private def askAhead(questions: Map[LogKey, Long]): Unit =
+    byCluster(questions).foreach { case (id, asked) =>
+      if (!pending.contains(id)) {
+        val ofCluster = questions.filter { case (key, _) => key.cluster == id }
+        val ends = ofCluster.keysIterator.flatMap(key => alignment.times.endOf(key).map(key -> _)).toMap
+        pending += id -> Pending(ofCluster, ends, streams.timesAhead(id, asked))
+      }
+    }
+
+  private def clustersOf(snapshot: TriggerSnapshot): Map[String, Alignment.Cluster] =
+    snapshot.transition.clusters.map { case (id, _) =>
+      id -> (snapshot.views.get(id) match {
+        case Some(view: ClusterView.Reachable) =>
+          val unanswered = view.unanswered.keySet.map { case (topic, p) => LogKey(id, topic, p) }
+          Alignment.Cluster(responds = true, unanswered)
+        case _ => Alignment.Cluster(responds = false)
+      })
+    }
+
+  /** @param endOf the latest offset of a partition when it was asked */
+  private def answersOf(
+      id: String,
+      questions: Map[LogKey, Long],
+      endOf: LogKey => Option[Long],
+      found: ClusterStream.Times
+  ): Iterable[(LogKey, TimeAnswer)] = for {
+    (tp, listed) <- found
+    key = LogKey(id, tp.topic, tp.partition)
+    asked <- questions.get(key)
+    answer <- answerTo(asked, listed, endOf(key))
+  } yield key -> answer
+
+  /** Kafka returns -1 if no record has this time or a later one. */
+  private def answerTo(asked: Long, listed: ListedOffset, end: Option[Long]): Option[TimeAnswer] = {
+    val now = clock.currentTimeMillis()
+    if (listed.offset >= 0)
+      Some(TimeAnswer(asked, listed.offset, listed.timestamp.orElse(Some(asked)), now))
+    else end.map(TimeAnswer(asked, _, None, now))
+  }
+}
+
+private[source] object Aligner {
+
+  /** More than any search needs. */
+  private val MostRounds = 100
+
+  /**
+   * A request ahead of a trigger.
+   *
+   * @param ends the latest offsets that were known when it was sent
+   */
+  private final case class Pending(
+      questions: Map[LogKey, Long],
+      ends: Map[LogKey, Long],
+      answer: CompletableFuture[ClusterStream.Times]
+  )
+
+  private def byCluster(questions: Map[LogKey, Long]): Map[String, Map[TopicPartition, Long]] =
+    questions.groupBy(_._1.cluster).map { case (id, of) =>
+      id -> of.map { case (key, time) => new TopicPartition(key.topic, key.partition) -> time }
+    }
+}

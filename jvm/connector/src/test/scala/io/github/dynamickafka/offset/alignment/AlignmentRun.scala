@@ -1,0 +1,116 @@
+package io.github.dynamickafka.offset.alignment
+
+import scala.util.Random
+
+import org.scalatest.Assertions.assert
+
+import io.github.dynamickafka.offset.Span
+
+/** A query that reads clusters of random logs, aligned, with random limits and clusters that fail, and a clock of its own. */
+final class AlignmentRun(random: Random) {
+  private val driftMs = 1L + random.nextInt(20000)
+  private val idleMs = random.nextInt(3) * 1000L
+  private val waits = random.nextInt(4) > 0
+  private val reports = random.nextBoolean()
+  private val rules = Alignment.Rules(driftMs, idleMs, waits)
+  private var now = 1000000L
+  private var logs: Map[LogKey, TimedLog] = (for {
+    c <- 0 to random.nextInt(4)
+    p <- 0 to random.nextInt(3)
+  } yield LogKey(s"c$c", "t", p) -> TimedLog.any(random, now, 40)).toMap
+  private var at = logs.map { case (key, log) => key -> random.nextInt(log.end.toInt + 1).toLong }
+  private var kept = Alignment.none
+  private var ahead = Map.empty[LogKey, Long]
+  private var unread = Map.empty[String, Long]
+  private var answered = Map.empty[String, Long]
+  private val ids = logs.keySet.map(_.cluster)
+
+  def all(): Unit = {
+    (0 until 25).foreach(_ => trigger(mayFail = waits))
+    // Held for the time-out at most, each time a cluster becomes idle.
+    Iterator.continually(trigger(mayFail = false)).take(2000).takeWhile(_ => isUnread).foreach(_ => ())
+    assert(!isUnread, s"not read: ${logs.filter { case (key, log) => at(key) < log.end }} from $at")
+  }
+
+  private def isUnread = logs.exists { case (key, log) => at(key) < log.end }
+
+  private def trigger(mayFail: Boolean): Unit = {
+    now += random.nextInt(500)
+    if (mayFail)
+      logs = logs.map { case (key, log) =>
+        key -> (if (random.nextInt(4) == 0) log.append(now - random.nextInt(3000)) else log)
+      }
+    val down = if (mayFail) ids.filter(_ => random.nextInt(6) == 0) else Set.empty[String]
+    val here = logs.filterNot(of => down(of._1.cluster))
+    val spans = here.toIndexedSeq.map { case (key, log) =>
+      Span(key.cluster, key.topic, key.partition, at(key), log.end, enters = false)
+    }
+    val silent = if (mayFail) ids.filter(_ => random.nextInt(8) == 0) else Set.empty[String]
+    val times = if (reports) kept.times.reported(key => logs(key).reported(at(key))) else kept.times
+    val begun = kept.copy(times = times).begin(
+      rules,
+      spans,
+      ids.map(id => id -> Alignment.Cluster(!down(id))).toMap,
+      now,
+      now
+    )
+    val started =
+      if (random.nextBoolean()) begun
+      else begun.answered(
+        Map.empty,
+        ahead.map { case (key, time) => key -> logs(key).answer(time, now, kept.times(key).get.end) }
+      )
+    val (decided, failed) = decide(started, silent, Set.empty)
+    ids.foreach { id =>
+      val isNew = !answered.contains(id)
+      if (isNew || (!down(id) && !failed(id))) answered += id -> now
+      if (isNew || decided.from.alignment.times.partitions.exists(p => p._1.cluster == id && p._2.isUnread))
+        unread += id -> now
+    }
+    check(decided, here.filter { case (key, log) => at(key) < log.end }, failed, down)
+    val most = if (random.nextInt(3) == 0) 1 + random.nextInt(5) else Int.MaxValue
+    val read = decided.ends.map { case (key, end) => key -> math.min(end, at(key) + most) }
+    at ++= read
+    kept = decided.from.ended(read)
+    ahead = decided.from.ahead(read)
+  }
+
+  private def decide(
+      trigger: AlignedTrigger,
+      silent: Set[String],
+      failed: Set[String],
+      rounds: Int = 0
+  ): (Alignment.Aligned, Set[String]) = trigger.next match {
+    case decided: Alignment.Aligned => (decided, failed)
+    case Alignment.Ask(questions, from) =>
+      assert(rounds < 120 && questions.nonEmpty, s"too many rounds: $from")
+      val answers = questions.filterNot(q => silent(q._1.cluster)).map { case (key, time) =>
+        key -> logs(key).answer(time, now, from.endOf(key).get)
+      }
+      val more = questions.keySet.map(_.cluster).intersect(silent)
+      decide(from.answered(questions, answers), silent, failed ++ more, rounds + 1)
+  }
+
+  private def check(
+      decided: Alignment.Aligned,
+      here: Map[LogKey, TimedLog],
+      failed: Set[String],
+      down: Set[String]
+  ): Unit = {
+    val open = here.filterNot(of => failed(of._1.cluster))
+    val oldest = open.flatMap { case (key, log) => log.timeAt(at(key)).filter(_ <= now) }.minOption
+    for ((key, log) <- open; oldest <- oldest if !log.timeAt(at(key)).exists(_ > now)) {
+      val read = log.between(at(key), decided.ends(key))
+      val tooNew = read.filter { case (_, time) => time >= oldest + driftMs && oldest + driftMs <= now }
+      assert(tooNew.isEmpty, s"$tooNew of $key is read while the oldest is $oldest, drift $driftMs: $decided")
+    }
+    assert(here.keySet.subsetOf(decided.ends.keySet), s"not aligned: ${here.keySet -- decided.ends.keySet}")
+    if (open.nonEmpty && decided.ends.forall { case (key, end) => at(key) == end }) {
+      val isWaiting = waits && ids.exists { id =>
+        val isIdle = !open.exists(_._1.cluster == id)
+        (isIdle && now - unread(id) < idleMs) || ((failed ++ down)(id) && now - answered(id) < idleMs)
+      }
+      assert(isWaiting, s"nothing advances: $decided")
+    }
+  }
+}

@@ -1,0 +1,92 @@
+package io.github.dynamickafka.offset.history
+
+import scala.collection.immutable.SortedMap
+
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
+
+  private def table(stream: String, files: Int) =
+    HistoryTable(
+      "parquet",
+      "/p",
+      Map.empty,
+      "{}",
+      None,
+      None,
+      Vector.tabulate(files)(i => s"$stream-$i")
+    )
+
+  private val plans: Gen[HistoryPlan] = Gen.mapOf(Gen.zip(Gen.oneOf("a", "b", "c", "d"), Gen.choose(0, 7)))
+    .filter(_.nonEmpty)
+    .map(sizes => HistoryPlan(SortedMap.from(sizes.map { case (id, n) => id -> table(id, n) }), HandOver.none))
+
+  private val positions = SortedMap("blue" -> Positions.from(Seq(("t", 0, 5L))))
+
+  private def begin(plan: HistoryPlan) = CompositeOffset(positions, history = plan.nothing)
+
+  private def batches(plan: HistoryPlan, most: Int): Seq[CompositeOffset] =
+    Iterator.unfold(begin(plan))(at => plan.next(at, most).map(end => (end, end))).toSeq
+
+  private def filesOf(plan: HistoryPlan, start: CompositeOffset, end: CompositeOffset): Seq[String] =
+    plan.files(start, end).flatMap(_._3)
+
+  test("batches have each file once, in order, and no more than the limit") {
+    forAll(plans, Gen.choose(1, 9)) { (plan, most) =>
+      val ends = batches(plan, most)
+      val read = (begin(plan) +: ends).zip(ends).map { case (start, end) => filesOf(plan, start, end) }
+      assert(read.flatten == plan.tables.values.flatMap(_.files).toSeq)
+      assert(read.forall(files => files.nonEmpty && files.size <= most))
+      assert(read.dropRight(1).forall(_.size == most))
+      assert(ends.forall(_.clusters == positions), "Kafka is not read before")
+      val left = (begin(plan) +: ends).map(plan.pending(_))
+      assert(left.last == 0L && left.head == plan.everything.values.sum)
+    }
+  }
+
+  test("the files between any two offsets are those of the batches between them, also if Kafka has begun") {
+    forAll(plans, Gen.choose(1, 4), Gen.choose(0, 30), Gen.choose(0, 30)) { (plan, most, i, j) =>
+      val all = (begin(plan) +: batches(plan, most)) :+ CompositeOffset(positions)
+      val (from, to) = (math.min(i, j) % all.size, math.max(i, j) % all.size)
+      val (first, last) = (math.min(from, to), math.max(from, to))
+      val each = all.slice(first, last).zip(all.slice(first + 1, last + 1))
+        .flatMap { case (start, end) => filesOf(plan, start, end) }
+      assert(filesOf(plan, all(first), all(last)).toSet == each.toSet)
+    }
+  }
+
+  test("an offset with more files than the checkpoint lists is refused") {
+    val plan = HistoryPlan(SortedMap("a" -> table("a", 2)), HandOver.none)
+    Seq("a" -> 3L, "other" -> 1L).foreach { of =>
+      val bad = CompositeOffset(positions, history = SortedMap(of))
+      val e = intercept[DynamicKafkaRuntimeException](plan.next(bad, 1))
+      assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OFFSET" && e.getMessage.contains(of._1))
+    }
+  }
+
+  private def ending(partition: Option[Int], offset: Option[Long], time: Option[Long], topic: String = "t") =
+    HistoryEnd("blue", topic, partition, offset, time)
+
+  test("Kafka follows on the greatest offset, else on the greatest time of the partition, else of the topic") {
+    val handOver = HandOver.of(Seq(
+      ending(Some(0), Some(41L), Some(1000L)),
+      ending(Some(0), Some(7L), Some(9000L)),
+      ending(Some(1), None, Some(500L)),
+      ending(Some(1), None, Some(499L)),
+      ending(None, None, Some(99L), "u")
+    ))
+    val rest = OffsetsPolicy.Latest
+    assert(handOver.start("blue", "t", rest) ==
+      OffsetsPolicy.After(Map(0 -> 42L), Map(1 -> 501L), None, rest))
+    assert(handOver.start("blue", "u", rest) == OffsetsPolicy.After(Map.empty, Map.empty, Some(100L), rest))
+    assert(handOver.start("green", "t", rest) == rest && handOver.start("blue", "v", rest) == rest)
+    assert(HandOver.none.start("blue", "t", rest) == rest)
+  }
+}

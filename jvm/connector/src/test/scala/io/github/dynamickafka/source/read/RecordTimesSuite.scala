@@ -1,0 +1,177 @@
+package io.github.dynamickafka.source.read
+
+import java.{util => ju}
+
+import scala.collection.immutable.SortedMap
+
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.TopicPartition
+import org.apache.kafka.common.header.internals.RecordHeaders
+import org.apache.kafka.common.record.TimestampType
+import org.apache.spark.SparkContext
+import org.scalacheck.Gen
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+
+import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.source.SourceTest
+import io.github.dynamickafka.testkit.TimeLimit
+
+/** What tasks report about the times of the records that they read. */
+class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
+  import RecordTimesSuite._
+
+  private def read(now: Long, slices: Slice*): Option[ReportedTimes] = {
+    val times = new RangeTimes(of)
+    slices.foreach(times.read(_, now))
+    times.found.map(_._2)
+  }
+
+  test("the last record, the greatest time, and the next record if it was fetched") {
+    assert(read(100L).isEmpty)
+    assert(
+      read(100L, slice(2, 5L -> 70L, 6L -> 60L)).contains(ReportedTimes(TimedOffset(6L, 60L), 70L))
+    )
+    val next = Some(TimedOffset(9L, 65L))
+    assert(
+      read(100L, slice(2, 5L -> 70L, 6L -> 60L), slice(1, 7L -> 61L, 9L -> 65L, 10L -> 99L))
+        .contains(ReportedTimes(TimedOffset(7L, 61L), 70L, next))
+    )
+  }
+
+  test("a time in the future counts as now, and is not the greatest; a record may have no time") {
+    assert(
+      read(100L, slice(1, 5L -> 500L, 6L -> 900L))
+        .contains(ReportedTimes(TimedOffset(5L, 100L), -1L, Some(TimedOffset(6L, 100L))))
+    )
+    assert(
+      read(100L, slice(2, 5L -> 500L, 6L -> 70L), slice(1, 7L -> 900L))
+        .contains(ReportedTimes(TimedOffset(7L, 100L), 70L))
+    )
+    assert(read(100L, slice(1, 5L -> -1L)).contains(ReportedTimes(TimedOffset(5L, -1L), -1L)))
+  }
+
+  private val times: Gen[ReportedTimes] = for {
+    offset <- Gen.choose(0L, 5L)
+    time <- Gen.choose(0L, 5L)
+    more <- Gen.choose(0L, 5L)
+    next <- Gen.option(Gen.choose(1L, 3L).map(n => TimedOffset(offset + n, n)))
+  } yield ReportedTimes(TimedOffset(offset, time), time + more, next)
+
+  private val reports: Gen[List[(ClusterPartition, ReportedTimes)]] =
+    Gen.listOf(Gen.zip(Gen.choose(0, 2).map(p => of.copy(partition = p)), times))
+
+  private def merged(all: Seq[(ClusterPartition, ReportedTimes)]): Map[ClusterPartition, ReportedTimes] = {
+    val driver = new RecordTimes
+    all.foreach { report =>
+      val task = new RecordTimes
+      task.merge(reported(report))
+      driver.merge(task)
+    }
+    driver.value
+  }
+
+  /** The accumulator of a task with this result. */
+  private def reported(report: (ClusterPartition, ReportedTimes)): RecordTimes = {
+    val (of, ReportedTimes(last, greatest, next)) = report
+    val range = new RangeTimes(of)
+    // Of several records, the first one has the greatest time.
+    val records = Seq(last.offset -> greatest, last.offset -> last.time) ++ next.map(n => n.offset -> n.time)
+    range.read(slice(2, records: _*), 1000L)
+    val task = new RecordTimes
+    task.add(range)
+    task
+  }
+
+  test("neither the order of tasks nor repeated ones change what is known, and nothing moves backwards") {
+    forAll(reports, Gen.long) { (reports, seed) =>
+      val random = new scala.util.Random(seed)
+      val found = merged(reports)
+      assert(merged(random.shuffle(reports ++ reports.take(3))) == found)
+      reports.foreach { case (of, report) =>
+        assert(found(of).last.offset >= report.last.offset && found(of).greatest >= report.greatest)
+      }
+      found.foreach { case (of, known) =>
+        val own = reports.collect { case (`of`, report) => report }
+        assert(known.greatest == own.map(_.greatest).max)
+        assert(own.exists(report => report.last == known.last && report.next == known.next))
+        // That the next record is known is not forgotten because another attempt does not know it.
+        assert(known.next.isDefined || !own.exists(r => r.last == known.last && r.next.isDefined))
+      }
+    }
+  }
+
+  test("partitions that are not read any more are forgotten, and those whose positions went back") {
+    forAll(reports) { reports =>
+      val driver = new RecordTimes
+      reports.foreach(report => driver.merge(reported(report)))
+      val before = driver.value
+      val positions = SortedMap("blue" -> Positions.from(Seq(("t", 0, 3L), ("t", 1, 100L))))
+      driver.retain(positions)
+      assert(driver.value == before.filter { case (of, known) =>
+        of.partition == 1 || (of.partition == 0 && known.last.offset < 3L)
+      })
+      driver.retain(SortedMap.empty)
+      assert(driver.value.isEmpty)
+    }
+  }
+
+  test("what is known stays the same object until a task has ended") {
+    val driver = new RecordTimes
+    driver.merge(reported(of -> ReportedTimes(TimedOffset(5L, 50L), 60L)))
+    val before = driver.value
+    driver.retain(SortedMap("blue" -> Positions.from(Seq(("t", 0, 6L)))))
+    assert(driver.value eq before)
+  }
+
+  test("tasks of Spark report to the driver: those that fail do not, and copies for tasks are empty") {
+    val context: SparkContext = SourceTest.spark.sparkContext
+    val driver = RecordTimes(context)
+    val failing = context.parallelize(1 to 4, 4).map { p =>
+      driver.add(RecordTimesSuite.range(p, time = 10L * p))
+      if (p == 3) throw new IllegalStateException("a task fails")
+      p
+    }
+    assert(intercept[Exception](failing.count()).getMessage.contains("a task fails"))
+    assert(!driver.value.contains(of.copy(partition = 3)))
+    assert(context.parallelize(1 to 4, 4).map { p =>
+      val isEmpty = driver.isZero
+      driver.add(RecordTimesSuite.range(p, time = 20L * p))
+      isEmpty
+    }.collect().forall(identity))
+    assert(driver.value == (1 to 4).map(p =>
+      of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p)
+    ).toMap)
+  }
+}
+
+private object RecordTimesSuite {
+  private val of = ClusterPartition("blue", "t", 0)
+
+  private def slice(size: Int, records: (Long, Long)*): Slice = {
+    val all = new ju.ArrayList[ConsumerRecord[Array[Byte], Array[Byte]]]
+    records.foreach { case (offset, time) =>
+      all.add(new ConsumerRecord(
+        "t",
+        0,
+        offset,
+        time,
+        TimestampType.CREATE_TIME,
+        0,
+        0,
+        Array.empty[Byte],
+        Array.empty[Byte],
+        new RecordHeaders,
+        ju.Optional.empty[Integer]
+      ))
+    }
+    Slice(new TopicPartition("t", 0), all, size)
+  }
+
+  /** Of a task that has read the record at offset 7. */
+  private def range(partition: Int, time: Long): RangeTimes = {
+    val times = new RangeTimes(of.copy(partition = partition))
+    times.read(slice(1, 7L -> time), now = 1000L)
+    times
+  }
+}

@@ -1,0 +1,166 @@
+package io.github.dynamickafka.source.trigger
+
+import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+
+/** `alignment=timestamp` on brokers. The value of a record is its time. */
+class AlignedClustersSuite extends EventTimeTest {
+
+  private val DriftMs = 10000L
+  private val End = 1767225600000L
+  private val skip = "clusterFailurePolicy" -> "skip"
+
+  /** One record per second, the last one this number of seconds before the end, in two partitions. */
+  private def produceSeconds(cluster: KafkaCluster, topic: String, count: Int, lastS: Int = 0): Unit =
+    produceTimes(cluster, topic, (1 to count).map(s => End - (count - s + lastS) * 1000L))
+
+  private def produceTimes(cluster: KafkaCluster, topic: String, times: Seq[Long]): Unit = {
+    val records = times.zipWithIndex.map { case (time, i) =>
+      Record(i % 2, None, time.toString, timestamp = Some(time))
+    }
+    val _ = cluster.produce(topic, records)
+  }
+
+  private def withClusters(clusters: (String, KafkaCluster)*)(body: (Scene, String) => Unit): Unit = scene {
+    s =>
+      val topic = newTopicOn(2, clusters.map(_._2): _*)
+      s.orders(clusters.map { case (id, cluster) => Entry(id, cluster, topic) }: _*)
+      body(s, topic)
+  }
+
+  private def all(topic: String) = stored("blue", blue, topic) ++ stored("green", green, topic)
+
+  /** Whether each batch from this one on has read only what is less than the drift newer than the oldest unread record. */
+  private def assertAligned(s: Scene, from: Int = 0): Unit = {
+    val batches = (0 until s.results.batchCount).map(id => s.results.batch(id.toLong))
+    (from until batches.size).filter(batches(_).nonEmpty).foreach { b =>
+      val unread = batches.drop(b).flatten.map(_.value.toLong)
+      val newest = batches(b).map(_.value.toLong).max
+      assert(newest < unread.min + DriftMs, s"batch $b of ${s.results.sizes}")
+    }
+  }
+
+  test("a batch reads only records that are less than the drift newer than the oldest unread one") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 30)
+      produceSeconds(green, topic, 90)
+      s.catchUp(aligned("10s"): _*)
+      assertSame(s.seen, all(topic))
+      assertAligned(s)
+      assert(s.results.sizes.take(7) == Seq.fill(6)(10) :+ 20, "no batch is smaller than it has to be")
+    }
+  }
+
+  test("limits share what alignment leaves") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 20)
+      produceSeconds(green, topic, 40)
+      s.catchUp(aligned("10s", "maxOffsetsPerTrigger" -> "7"): _*)
+      assertSame(s.seen, all(topic))
+      assertAligned(s)
+      assert(s.results.sizes.forall(_ <= 7))
+    }
+  }
+
+  test("one watermark over clusters of different lag drops no row") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 150)
+      val both = Map("blue" -> 60L, "green" -> 150L)
+      val limit = "maxOffsetsPerTrigger" -> "60"
+      assert(counted(s, watermarked(s.frame(limit)))._1 != both, "the test shows nothing")
+      assert(counted(s, watermarked(s.frame(aligned("10s", limit): _*))) == ((both, 0L)))
+    }
+  }
+
+  test("a cluster that enters late with old records is caught up with before the others continue") {
+    withClusters("blue" -> blue) { (s, topic) =>
+      green.createTopic(topic, 2)
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 30, lastS = 80)
+      s.results.inBatch = id =>
+        if (id == 5) s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+      val query = s.start(aligned("10s", "maxOffsetsPerTrigger" -> "4"): _*)
+      waitFor("all records")(s.seen.size == 90)
+      query.stop()
+      assertSame(s.seen, all(topic))
+      assert(!(0L to 5L).exists(s.results.batch(_).exists(_.cluster == "green")))
+      assertAligned(s, from = 6)
+    }
+  }
+
+  test("an idle cluster holds the others, at most for the time-out") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 1, lastS = 59)
+      val query = s.start(aligned("10s", "alignmentIdleTimeout" -> "10min"): _*)
+      waitFor("the records that green allows")(s.seen.size == 11)
+      settle(query)
+      assert(s.seen.size == 11)
+      produceSeconds(green, topic, 1, lastS = 40)
+      waitFor("more records")(s.seen.size == 11 + 20)
+      query.stop()
+    }
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 1, lastS = 59)
+      val query = s.start(aligned("10s", "alignmentIdleTimeout" -> "2s"): _*)
+      waitFor("all records")(s.seen.size == 61)
+      query.stop()
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a cluster that is unreachable holds the others, at most for the time-out") {
+    withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
+      produceSeconds(blue, topic, 40)
+      produceSeconds(red, topic, 10, lastS = 50)
+      red.kill()
+      try {
+        val options =
+          aligned("10s", "alignmentIdleTimeout" -> "2s", skip, "clusterRequestTimeoutMs" -> "5000")
+        val query = s.start(options: _*)
+        waitFor("the records of blue")(s.seen.size == 40)
+        red.restart()
+        waitFor("the records of red")(s.seen.size == 50)
+        query.stop()
+      } finally red.restart()
+      assertSame(s.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
+    }
+  }
+
+  test("a record of the future parks no cluster") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      val future = System.currentTimeMillis() + 3600000L
+      produceTimes(blue, topic, Seq(future, future) ++ (1 to 40).map(i => End - 40000L + i * 1000L))
+      produceSeconds(green, topic, 60)
+      s.catchUp(aligned("10s"): _*)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("records of one time, and without order, are read") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceTimes(blue, topic, Seq.fill(30)(End))
+      produceTimes(green, topic, (1 to 40).map(i => End - (i * 7919 % 60) * 1000L))
+      s.catchUp(aligned("1s", "maxOffsetsPerTrigger" -> "20"): _*)
+      assertSame(s.seen, all(topic))
+    }
+  }
+
+  test("a restart finds the times of its positions, and a batch that is planned again is the same") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 100)
+      s.results.inBatch = id => if (id == 5) throw new IllegalStateException("as a crash")
+      val options = aligned("10s", "maxOffsetsPerTrigger" -> "9")
+      val query = s.start(options: _*)
+      eventually(assert(!query.isActive))
+      s.results.inBatch = _ => ()
+      s.catchUp(options: _*)
+      assert(s.results.repeated == Set(5L))
+      assertSame(s.seen, all(topic))
+      assertAligned(s)
+    }
+  }
+}

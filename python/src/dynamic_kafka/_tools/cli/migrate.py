@@ -1,0 +1,95 @@
+"""``migrate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dynamic_kafka._tools.checkpoint.copying import check_target, copy, snapshot
+from dynamic_kafka._tools.checkpoint.edits import check_complete
+from dynamic_kafka._tools.checkpoint.migration import Migration, from_plain, to_plain
+from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, refusing
+from dynamic_kafka._tools.cli.output import print_json, print_table
+
+
+@click.command()
+@click.argument("checkpoint", type=checkpoint_folder)
+@click.option(
+    "--to",
+    "target",
+    metavar="NEW",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder of the new checkpoint: it does not exist, or is empty.",
+)
+@click.option(
+    "--cluster",
+    "clusters",
+    metavar="ID",
+    multiple=True,
+    help="The id that the metadata gives to the cluster. With several sources N=ID, for each of them.",
+)
+@click.option("--to-kafka", is_flag=True, help="Back to Spark's kafka source.")
+@click.option("--drop-retained", is_flag=True, help="With --to-kafka: give up the offsets of what was removed.")
+@click.option("--dry-run", is_flag=True, help="Print the offsets, and write nothing.")
+@as_json
+def migrate(
+    checkpoint: Path,
+    target: Path,
+    clusters: tuple[str, ...],
+    to_kafka: bool,
+    drop_retained: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Copies CHECKPOINT, of a query with Spark's kafka source, so that the query continues with this source.
+
+    It continues at exactly the same offsets, with its state, its batch numbers and its id. Stop the query first,
+    and do not run both: CHECKPOINT is only read. No broker is asked.
+    The exit code is 0, or 1 if CHECKPOINT cannot be migrated: then nothing is written.
+    """
+    if to_kafka and clusters:
+        raise click.UsageError("--to-kafka takes no --cluster.")
+    if not to_kafka and not clusters:
+        raise click.UsageError("Missing option '--cluster'.")
+    if drop_retained and not to_kafka:
+        raise click.UsageError("--drop-retained needs --to-kafka.")
+    with refusing():
+        check_target(checkpoint, target)
+        check_complete(checkpoint)
+        before = snapshot(checkpoint)
+        found = to_plain(checkpoint, drop_retained) if to_kafka else from_plain(checkpoint, clusters)
+        if not dry_run:
+            copy(checkpoint, before, target, found.logs, [moved.source for moved in found.sources])
+    for note in found.notes:
+        click.echo(note, err=True)
+    if as_json:
+        print_json(_json(found, dry_run))
+        return
+    what = "would continue" if dry_run else "continues"
+    click.echo(f"the query {what} in {target} after batch {found.batch}, at these offsets\n")
+    rows = [
+        (moved.source, moved.cluster, topic, partition, offset)
+        for moved in found.sources
+        for topic, partitions in sorted(moved.offsets.items())
+        for partition, offset in sorted(partitions.items())
+    ]
+    print_table(
+        ("source", "cluster", "topic", "partition", "offset"), rows, right=frozenset(("partition", "offset"))
+    )
+
+
+def _json(found: Migration, dry_run: bool) -> dict[str, object]:
+    sources = [
+        {
+            "source": moved.source,
+            "cluster": moved.cluster,
+            "offsets": {
+                topic: {str(partition): offset for partition, offset in sorted(partitions.items())}
+                for topic, partitions in sorted(moved.offsets.items())
+            },
+        }
+        for moved in found.sources
+    ]
+    return {"batch": found.batch, "dry_run": dry_run, "sources": sources}

@@ -1,0 +1,1 @@
+"""Makes the checkpoints in tests/conformance/checkpoints."""
