@@ -16,8 +16,9 @@ from dynamic_kafka._tools.checkpoint import kafka
 from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partition
 from dynamic_kafka._tools.cli.app import app
 from dynamic_kafka._tools.doctor.check import Result as Found
-from dynamic_kafka._tools.doctor.check import run
+from dynamic_kafka._tools.doctor.check import run as run_checks
 from dynamic_kafka._tools.operator import connector
+from dynamic_kafka._tools.plan.plan import Plan
 
 DOCS = REPOSITORY / "docs"
 CHECKPOINT = REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1"
@@ -79,7 +80,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "start the broker, correct the port, or open the firewall",
     )
     blue = {"dns": lambda: Found("ok", "2 of 2 names resolve"), "tcp": lambda: down}
-    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run("blue", blue)))
+    monkeypatch.setattr("dynamic_kafka._tools.cli.doctor.examine", lambda *_: list(run_checks("blue", blue)))
+
+    def place(cluster: str) -> dict[str, object]:
+        return {"cluster": cluster, "topic": "orders", "partition": 0}
+
+    planned = Plan(
+        enters=[{**place("green"), "position": 0, "by": "earliest"}],
+        drains=[{**place("red"), "position": 4, "target": 10}],
+        leaves=[{**place("blue"), "position": 4, "end": 7, "records": 3}],
+        lost_records=3,
+        lost_bytes=600,
+        rights=[{"cluster": "green", "topic": "orders", "right": "Read"}],
+        next_batch={"green": 10, "red": 6},
+    )
+    monkeypatch.setattr("dynamic_kafka._tools.cli.plan.make", lambda *_: planned)
     (tmp_path / "shipments").mkdir()
     monkeypatch.setattr(connector, "ask", ask)
     monkeypatch.setattr(kafka, "end_offsets", end_offsets)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyspark
 import pytest
 from conftest import REPOSITORY
-from dynamic_kafka._version import JAR_VERSION
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from dynamic_kafka import DynamicKafka, DynamicKafkaError, _artifact
+from dynamic_kafka._version import JAR_VERSION
 
 OURS = f"io.github.dynamickafka:dynamic-kafka-spark-{_artifact.spark_line()}_2.13:{JAR_VERSION}"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
-from dynamic_kafka._version import JAR_VERSION
 
 import dynamic_kafka
+from dynamic_kafka._version import JAR_VERSION
 
 pytestmark = pytest.mark.packaging
 

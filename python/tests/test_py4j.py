@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
 from dynamic_kafka._version import JAR_VERSION
 
 SOURCES = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,28 @@ _VERSION = 1
 Properties = dict[str, str]
 
 
+@dataclass(frozen=True)
+class Remembered:
+    """The newest topology.
+
+    Attributes:
+        properties: Kafka client properties by cluster id. They contain no secrets.
+        current: The clusters of the metadata that the last batch was planned with.
+        streams: The streams of these clusters that the query reads.
+    """
+
+    properties: dict[str, Properties] = field(default_factory=dict)
+    current: frozenset[str] = frozenset()
+    streams: frozenset[str] = frozenset()
+
+
 def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Properties]:
-    """Returns Kafka client properties by cluster id, from the newest topology. They contain no secrets.
+    """Returns Kafka client properties by cluster id, as :func:`remembered` does."""
+    return remembered(checkpoint, source).properties
+
+
+def remembered(checkpoint: Path, source: SourceId) -> Remembered:
+    """Returns the newest topology, without anything if there is none.
 
     Args:
         checkpoint: Folder of the query's checkpoint.
@@ -27,7 +48,7 @@ def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Propert
     folder = checkpoint / "sources" / str(source) / "dynamic-kafka" / "topology"
     files = {int(file.stem): file for file in folder.glob("*.json") if file.stem.isdecimal()}
     if not files:
-        return {}
+        return Remembered()
     file = files[max(files)]
     try:
         root = json.loads(file.read_text("utf-8"))
@@ -36,7 +57,16 @@ def remembered_clusters(checkpoint: Path, source: SourceId) -> dict[str, Propert
                 f"{file} has version {root['version']}, but this release supports version {_VERSION}"
             )
         # The current properties of a cluster take precedence over former ones.
-        return _properties(root["former"]) | _properties(root["current"])
+        current = root["current"]
+        return Remembered(
+            _properties(root["former"]) | _properties(current),
+            frozenset(current),
+            frozenset(
+                topic["stream"]
+                for cluster in current.values()
+                for topic in (*cluster["topics"].values(), *cluster.get("patterns", ()))
+            ),
+        )
     except (json.JSONDecodeError, LookupError, TypeError, AttributeError):
         raise CheckpointError(f"{file} is not a topology that the connector wrote") from None
 

@@ -11,6 +11,7 @@ from dynamic_kafka._tools.cli.edit import activate, drain, move
 from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.migrate import migrate
 from dynamic_kafka._tools.cli.offsets import offsets
+from dynamic_kafka._tools.cli.plan import plan
 from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
 from dynamic_kafka._tools.cli.reset import reset
 from dynamic_kafka._tools.cli.resolve import resolve
@@ -34,6 +35,6 @@ def app() -> None:
 
 
 _METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, schema)
-_CHECKPOINTS = (lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
+_CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
 for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)

@@ -1,0 +1,158 @@
+package io.github.dynamickafka.offset
+
+import java.nio.file.{Files, Path}
+
+import scala.collection.immutable.{SortedMap, SortedSet}
+import scala.util.Random
+
+import com.fasterxml.jackson.databind.ObjectMapper
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+
+import io.github.dynamickafka.topology.{
+  OffsetsPolicy,
+  Removal,
+  ReplacedClusterPolicy,
+  Topology,
+  TopologyCluster,
+  TopologyTopic
+}
+
+/**
+ * Random positions, topologies and responses of clusters, with what the next batch does by [[Reconcile]] and [[NextOffset]]. The
+ * command `plan` of the Python package has to say the same.
+ */
+object PlanCases {
+  private val mapper = new ObjectMapper
+  private val Seed = 20260L
+  private val Clusters = Seq("a", "b", "c")
+  private val Topics = Seq("t", "u")
+
+  def file: Path = Path.of(sys.props("dynamickafka.root"), "tests", "conformance", "plan", "random.json")
+
+  /** One case in each line. */
+  def text: String = {
+    val random = new Random(Seed)
+    (1 to 200).map(n => one(n, random).toString).mkString("[\n", ",\n", "\n]\n")
+  }
+
+  private final case class Kafka(ends: Positions, earliest: Positions)
+
+  private def one(n: Int, random: Random): ObjectNode = {
+    def chance(percent: Int) = random.nextInt(100) < percent
+    def positions(topics: Int => Boolean, most: Int) = Positions.from(for {
+      (topic, i) <- Topics.zipWithIndex if topics(i)
+      p <- 0 to random.nextInt(2)
+    } yield (topic, p, random.nextInt(most).toLong))
+    def byCluster(percent: Int, most: Int) =
+      SortedMap.from(Clusters.filter(_ => chance(percent)).map(_ -> positions(_ => chance(60), most)))
+        .filter(_._2.nonEmpty)
+
+    val read = byCluster(70, 20)
+    val retained = SortedMap.from(Clusters.filter(_ => chance(40)).map { id =>
+      val left = positions(_ => chance(50), 20) -- read.getOrElse(id, Positions.empty)
+      id -> Retained.at(1000L, left, drained = Topics.filter(t => chance(20) && !read.get(id).exists(_.topics(t))).toSet)
+    }).filterNot(_._2.isEmpty)
+    val draining = read.map { case (id, at) =>
+      val drained = at.topics.filter(_ => chance(30))
+      id -> Positions.from(at.filterTopics(drained).iterator.map { case (t, p, o) => (t, p, o + random.nextInt(4)) })
+    }.filter(_._2.nonEmpty)
+    val start = CompositeOffset(read, retained = retained, draining = draining)
+
+    val kinds = Clusters.map(id =>
+      id -> Topics.map(t => t -> (if (chance(75)) Seq("active", "active", "draining", "removed")(random.nextInt(4)) else "absent"))
+    )
+    def topic(draining: Boolean) = TopologyTopic(
+      "s",
+      draining = draining,
+      partitions = Option.when(chance(20))(SortedSet(random.nextInt(2)))
+    )
+    val topology = Topology(
+      SortedMap.from(kinds.map { case (id, topics) =>
+        val named = topics.collect { case (t, kind @ ("active" | "draining")) => t -> topic(kind == "draining") }
+        id -> TopologyCluster(id, SortedMap.from(named), Map.empty[String, String])
+      }.filter(_._2.topics.nonEmpty)),
+      removals = SortedMap.from(kinds.map { case (id, topics) =>
+        id -> Removal(SortedSet.from(topics.collect { case (t, "removed") => t }), Set.empty)
+      }.filter(_._2.topics.nonEmpty))
+    )
+    val drainRemoved = chance(40)
+    val kafka = Clusters.filterNot(_ => chance(15)).map { id =>
+      val ends = positions(_ => chance(85), 30)
+      val first = ends.iterator.map { case (t, p, end) => (t, p, if (chance(70)) 0L else random.nextInt(end.toInt + 1).toLong) }
+      id -> Kafka(ends, Positions.from(first))
+    }.toMap
+    expected(s"random $n", start, topology, kafka, drainRemoved)
+  }
+
+  private def expected(
+      name: String,
+      start: CompositeOffset,
+      topology: Topology,
+      kafka: Map[String, Kafka],
+      drainRemoved: Boolean
+  ): ObjectNode = {
+    val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
+    val transition = Reconcile(start, topology, 2000L, rules)
+    val views = transition.clusters.collect { case (id, work) if kafka.contains(id) =>
+      def asked(at: Positions) =
+        at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
+      val ends = asked(kafka(id).ends)
+      id -> ClusterView.Reachable(ends, asked(kafka(id).earliest), missing = work.topics -- kafka(id).ends.topics)
+    }
+    val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+    val after = next.latest
+    val root = mapper.createObjectNode().put("name", name).put("offset", start.json)
+      .put("drain_removed", drainRemoved)
+    val named = root.putObject("topology")
+    topology.clusters.foreach { case (id, cluster) =>
+      val topics = named.putObject(id)
+      cluster.topics.foreach { case (t, topic) =>
+        val entry = topics.putObject(t).put("draining", topic.draining)
+        topic.partitions.foreach { numbers =>
+          val partitions = entry.putArray("partitions")
+          numbers.foreach(partitions.add(_))
+        }
+      }
+    }
+    val removed = root.putObject("removed")
+    topology.removals.foreach { case (id, removal) =>
+      val topics = removed.putArray(id)
+      removal.topics.foreach(topics.add)
+    }
+    val answers = root.putObject("kafka")
+    kafka.toSeq.sortBy(_._1).foreach { case (id, of) =>
+      val node = answers.putObject(id)
+      write(node.putObject("ends"), of.ends)
+      write(node.putObject("earliest"), of.earliest)
+    }
+    rows(root.putArray("enters"), next.spans.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, Seq(s.from))))
+    rows(root.putArray("drains"), all(next.draining).map { case (c, t, p, at) => (c, t, p, Seq(at)) })
+    rows(
+      root.putArray("leaves"),
+      all(start.clusters).filter { case (c, t, p, _) => after.position(c).get(t, p).isEmpty }
+        .map { case (c, t, p, at) => (c, t, p, Seq(at)) }
+    )
+    rows(root.putArray("reads"), next.spans.map(s => (s.cluster, s.topic, s.partition, Seq(s.from, s.end))))
+    root
+  }
+
+  private def all(clusters: SortedMap[String, Positions]): Seq[(String, String, Int, Long)] =
+    clusters.toSeq.flatMap { case (id, at) => at.iterator.map { case (t, p, o) => (id, t, p, o) } }
+
+  private def rows(to: ArrayNode, found: Seq[(String, String, Int, Seq[Long])]): Unit =
+    found.sortBy(f => (f._1, f._2, f._3)).foreach { case (cluster, topic, partition, numbers) =>
+      val row = to.addArray().add(cluster).add(topic).add(partition)
+      numbers.foreach(row.add(_))
+    }
+
+  private def write(node: ObjectNode, positions: Positions): Unit =
+    positions.byTopic.foreach { case (topic, at) =>
+      val topics = node.putObject(topic)
+      at.foreach { case (p, offset) => topics.put(p.toString, offset) }
+    }
+}
+
+/** Writes the file, after a change of the rules. */
+object PlanCasesFile extends App {
+  println(s"wrote ${Files.writeString(PlanCases.file, PlanCases.text)}")
+}

@@ -1,0 +1,1 @@
+"""What a query would do with another metadata file, as ``plan`` prints it."""

@@ -1,0 +1,195 @@
+"""Makes the plan of a query: what its next batch would do with other metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dynamic_kafka._tools.checkpoint import composite
+from dynamic_kafka._tools.checkpoint.composite import CompositeOffset
+from dynamic_kafka._tools.checkpoint.log import SourceId
+from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
+from dynamic_kafka._tools.plan.error import PlanError
+from dynamic_kafka._tools.plan.rules import Answer, Decision, Key, decide
+from dynamic_kafka._tools.plan.topology import missing_clusters, topology_of
+from dynamic_kafka.model import KafkaStream
+
+if TYPE_CHECKING:
+    from dynamic_kafka._tools.plan.asking import Cluster, Topics
+
+_DEFAULT = "earliest"
+
+
+@dataclass
+class Plan:
+    """What the next batch would do. The lists are those of the JSON."""
+
+    enters: list[dict[str, Any]] = field(default_factory=list)
+    drains: list[dict[str, Any]] = field(default_factory=list)
+    leaves: list[dict[str, Any]] = field(default_factory=list)
+    lost_records: int = 0
+    lost_bytes: int = 0
+    rights: list[dict[str, str]] = field(default_factory=list)
+    next_batch: dict[str, int] = field(default_factory=dict)
+
+
+def make(
+    checkpoint: Path, offsets: Mapping[SourceId, str], streams: Mapping[str, KafkaStream], timeout_s: float
+) -> Plan:
+    """Asks the clusters, and decides.
+
+    Args:
+        checkpoint: Folder of the query's checkpoint.
+        offsets: The newest composite offset of each source, by source.
+        streams: The metadata.
+        timeout_s: Limit of each request.
+
+    Raises:
+        PlanError: if what the query would do is not known.
+    """
+    plan = Plan()
+    for number, text in offsets.items():
+        known = remembered(checkpoint, number)
+        _Source(composite.read(text), known, _chosen(known, streams), timeout_s).add_to(plan)
+    return plan
+
+
+def _chosen(known: Remembered, streams: Mapping[str, KafkaStream]) -> list[KafkaStream]:
+    """The streams that the query reads."""
+    if not known.streams:
+        raise PlanError("the checkpoint does not name the streams of the query")
+    lacking = sorted(known.streams - streams.keys())
+    if lacking:
+        raise PlanError(
+            f"the file lacks stream '{lacking[0]}', which the query reads: that is a failure of the metadata "
+            "service, unless allowMissingStreams is set"
+        )
+    chosen = [streams[id] for id in sorted(known.streams)]
+    gone = missing_clusters(known.current, chosen)
+    if len(gone) > max(1, len(known.current) // 2):
+        raise PlanError(
+            f"the file lacks the clusters {', '.join(gone)}: that is a failure of the metadata service, unless "
+            "maxRemovedClustersPerChange allows it; set their state to 'removed'"
+        )
+    return chosen
+
+
+class _Source:
+    def __init__(
+        self, start: CompositeOffset, known: Remembered, streams: list[KafkaStream], timeout_s: float
+    ) -> None:
+        if start.history:
+            raise PlanError("the query still reads a history")
+        if start.ends:
+            raise PlanError("the query has stopping offsets, which are not among what is planned")
+        self._start = start
+        given = {id: entry.properties for stream in streams for id, entry in stream.clusters.items()}
+        contacted = {id for s in streams for id, entry in s.clusters.items() if entry.state != "removed"}
+        self._clusters = self._open({*start.clusters, *contacted}, {**known.properties, **given}, timeout_s)
+        self._topology = topology_of(
+            streams, lambda id: self._clusters[id].names if id in self._clusters else frozenset()
+        )
+        self._asked = {id: self._topics(id) for id in self._clusters}
+        self._check_identities()
+
+    def add_to(self, plan: Plan) -> None:
+        answers = {id: self._answer(id) for id in self._clusters}
+        decision = decide(self._start, self._topology, answers, drain_removed=False)
+        if decision.expired:
+            id, topic, partition = min(decision.expired)
+            raise PlanError(
+                f"cluster '{id}', topic '{topic}', partition {partition}: Kafka no longer has the position of the "
+                "query"
+            )
+        self._add_entries(decision, plan)
+        self._add_departures(decision, answers, plan)
+        for id, topics in self._asked.items():
+            named = self._topology.clusters.get(id, {})
+            missing = sorted(topics.unreadable.intersection(named))
+            plan.rights += [{"cluster": id, "topic": topic, "right": "Read"} for topic in missing]
+        for (id, _, _), (begin, end) in decision.reads.items():
+            plan.next_batch[id] = plan.next_batch.get(id, 0) + end - begin
+
+    @staticmethod
+    def _open(
+        ids: Iterable[str], properties: Mapping[str, Mapping[str, str]], timeout_s: float
+    ) -> dict[str, Cluster]:
+        from dynamic_kafka._tools.plan.asking import Cluster
+
+        chosen = sorted(ids)
+        for id in chosen:
+            if "bootstrap.servers" not in properties.get(id, {}):
+                raise PlanError(f"neither the file nor the checkpoint has the address of cluster '{id}'")
+        with ThreadPoolExecutor(max_workers=16) as pool:
+            return dict(
+                zip(chosen, pool.map(lambda id: Cluster(id, properties[id], timeout_s), chosen), strict=True)
+            )
+
+    def _topics(self, id: str) -> Topics:
+        retained = self._start.retained.get(id)
+        kept = retained.topics if retained is not None else {}
+        return self._clusters[id].topics(
+            {*self._start.clusters.get(id, {}), *self._topology.clusters.get(id, {}), *kept}
+        )
+
+    def _check_identities(self) -> None:
+        for id, found in self._asked.items():
+            known = self._start.identities.get(id)
+            if (
+                known is not None
+                and None not in (known.cluster, found.kafka_id)
+                and known.cluster != found.kafka_id
+            ):
+                raise PlanError(
+                    f"cluster '{id}' is another Kafka cluster than the one that was read: {found.kafka_id} "
+                    f"instead of {known.cluster}"
+                )
+            ids = dict(known.topics) if known is not None else {}
+            retained = self._start.retained.get(id)
+            ids |= {t: of.id for t, of in (retained.topics if retained else {}).items() if of.id and t not in ids}
+            for topic, topic_id in ids.items():
+                if found.ids.get(topic, topic_id) != topic_id:
+                    raise PlanError(f"cluster '{id}': topic '{topic}' was recreated")
+
+    def _answer(self, id: str) -> Answer:
+        cluster, topics = self._clusters[id], self._asked[id].ids
+        ends = cluster.ends(topics)
+        named = self._topology.clusters.get(id, {})
+        given = {t: named[t].starting_offsets for t in topics if t in named}
+        starts = {topic: start for topic, start in given.items() if start is not None and self._is_new(id, topic)}
+        return Answer(ends, cluster.earliest(topics), cluster.starting(starts, ends))
+
+    def _is_new(self, id: str, topic: str) -> bool:
+        retained = self._start.retained.get(id)
+        return topic not in self._start.clusters.get(id, {}) and not (retained and topic in retained.topics)
+
+    def _add_entries(self, decision: Decision, plan: Plan) -> None:
+        for key, position in sorted(decision.enters.items()):
+            id, topic, _ = key
+            given = self._topology.clusters.get(id, {}).get(topic)
+            start = given.starting_offsets if given is not None and self._is_new(id, topic) else None
+            by = "retained" if key in decision.returns else start or _DEFAULT
+            plan.enters.append({**_names(key), "position": position, "by": by})
+        for key, target in sorted(decision.drains.items()):
+            id, topic, partition = key
+            at = decision.reads.get(
+                key, (self._start.clusters.get(id, {}).get(topic, {}).get(partition, target), 0)
+            )
+            plan.drains.append({**_names(key), "position": at[0], "target": target})
+
+    def _add_departures(self, decision: Decision, answers: Mapping[str, Answer], plan: Plan) -> None:
+        for key, position in sorted(decision.leaves.items()):
+            id, topic, partition = key
+            end = answers[id].ends.get(topic, {}).get(partition) if id in answers else None
+            records = None if end is None else max(0, end - position)
+            plan.leaves.append({**_names(key), "position": position, "end": end, "records": records})
+            if records and key not in decision.drained:
+                plan.lost_records += records
+                plan.lost_bytes += round(records * self._clusters[id].record_bytes(topic, partition, position))
+
+
+def _names(key: Key) -> dict[str, Any]:
+    return dict(zip(("cluster", "topic", "partition"), key, strict=True))

@@ -1,0 +1,199 @@
+"""``plan`` with faked clusters; tests/e2e compares it with what a query does."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from conftest import REPOSITORY
+
+from dynamic_kafka._tools.checkpoint.composite import Positions
+from dynamic_kafka._tools.cli.app import app
+from dynamic_kafka._tools.plan import asking
+from dynamic_kafka._tools.plan.asking import Topics
+from dynamic_kafka._tools.plan.error import PlanError
+from dynamic_kafka._tools.plan.topology import topology_of
+from dynamic_kafka.model import ClusterMetadata, KafkaStream
+
+FILE = """version: 1
+clusters:
+  blue: {properties: {bootstrap.servers: "blue:1"}}
+  green: {properties: {bootstrap.servers: "green:1"}}
+  red: {properties: {bootstrap.servers: "red:1"}}
+streams:
+  golden:
+    clusters:
+      blue: {topics: [golden-orders], state: draining}
+      green: {topics: [golden-orders], starting_offsets: latest}
+      red: {topics: [golden-old]}
+"""
+
+
+class FakeCluster:
+    """Two partitions of each topic, with the offsets 1 to 10."""
+
+    def __init__(self, id: str, properties: Mapping[str, str], timeout_s: float) -> None:
+        if properties["bootstrap.servers"] == "down:1":
+            raise PlanError(f"cluster '{id}': no answer")
+        self._id = id
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(("golden-orders", "golden-old", "golden-new"))
+
+    def topics(self, asked: Iterable[str]) -> Topics:
+        there = self.names.intersection(asked)
+        unreadable = there if self._id == "green" else frozenset()
+        return Topics(f"kafka-{self._id}", self.names, dict.fromkeys(there, "id"), frozenset(unreadable))
+
+    def ends(self, topics: Iterable[str]) -> Positions:
+        return {topic: {0: 10, 1: 10} for topic in topics}
+
+    def earliest(self, topics: Iterable[str]) -> Positions:
+        return {topic: {0: 1, 1: 1} for topic in topics}
+
+    def starting(self, topics: Mapping[str, str], ends: Positions) -> Positions:
+        return {topic: ends[topic] for topic, given in topics.items() if given == "latest"}
+
+    def record_bytes(self, topic: str, partition: int, offset: int) -> float:
+        return 2.5
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(asking, "Cluster", FakeCluster)
+    shutil.copytree(REPOSITORY / "jvm/connector/src/test/resources/checkpoints/v1", "checkpoint")
+    Path("streams.yaml").write_text(FILE)
+    return Path("streams.yaml")
+
+
+def run(*options: str) -> Result:
+    result = CliRunner().invoke(app, ["plan", "checkpoint", "streams.yaml", *options])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def stream_of_the_checkpoint() -> str:
+    (file,) = Path("checkpoint").rglob("topology/1.json")
+    current = json.loads(file.read_text())["current"]
+    (stream,) = {topic["stream"] for cluster in current.values() for topic in cluster["topics"].values()}
+    return str(stream)
+
+
+def written(file: Path, *replacements: tuple[str, str]) -> None:
+    text = FILE.replace("golden:", f"{stream_of_the_checkpoint()}:")
+    for old, new in replacements:
+        assert old in text, old
+        text = text.replace(old, new)
+    file.write_text(text)
+
+
+def test_what_enters_drains_and_stays(file: Path) -> None:
+    written(file)
+    result = run("--json")
+    assert result.exit_code == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert answer["batch"] == 1
+    # Retained positions take precedence over starting_offsets.
+    assert answer["enters"] == [
+        {"cluster": "green", "topic": "golden-orders", "partition": p, "position": 2, "by": "retained"}
+        for p in (0, 1)
+    ]
+    assert answer["drains"] == [
+        {"cluster": "blue", "topic": "golden-orders", "partition": p, "position": 4, "target": 10} for p in (0, 1)
+    ]
+    assert answer["leaves"] == []
+    assert answer["lost"] == {"records": 0, "bytes": 0, "bytes_estimated": True}
+    assert answer["rights"] == [{"cluster": "green", "topic": "golden-orders", "right": "Read"}]
+    assert answer["next_batch"] == {"records": 46, "clusters": {"blue": 12, "green": 16, "red": 18}}
+
+
+def test_what_is_lost(file: Path) -> None:
+    written(file, ("golden-orders], state: draining", "golden-new]"))
+    result = run()
+    assert result.exit_code == 2, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "after batch 1"
+    assert "+ cluster blue, topic golden-new, partition 0 enters at 1 (earliest)" in lines
+    assert "- cluster blue, topic golden-orders, partition 0 leaves at 4: 6 unread records" in lines
+    assert "! cluster green, topic golden-orders: no right to Read" in lines
+    assert "lost: 12 records, about 30 bytes" in lines
+    assert lines[-2] == "next batch: 52 records (blue 18, green 16, red 18)"
+    assert lines[-1].startswith("assumed: ")
+
+
+@pytest.mark.parametrize(
+    ("replacement", "says"),
+    [
+        (('"red:1"', '"down:1"'), "cluster 'red': no answer"),
+        (("streams:\n", "streams:\n  x: {clusters: {}}\n"), None),
+        (("golden-old]", "golden-old], starting_offsets: earliest"), None),
+        (("[golden-old]", "[golden-old], state: removed"), None),
+    ],
+)
+def test_what_cannot_be_told(file: Path, replacement: tuple[str, str], says: str | None) -> None:
+    written(file, replacement)
+    result = run()
+    assert result.exit_code == (
+        0 if says is None and "removed" not in replacement[1] else 2 if says is None else 1
+    )
+    assert (says or "") in result.stderr
+
+
+def test_a_stream_that_the_file_lacks(file: Path) -> None:
+    file.write_text(FILE.replace("golden:", "another:"))
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"the file lacks stream '{stream_of_the_checkpoint()}'" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({"history": {"orders": 3}}, "still reads a history"),
+        ({"ends": {"blue": {"t": {"by": "latest", "offsets": {"0": 5}}}}}, "has stopping offsets"),
+        ({"identities": {"blue": {"cluster": "other"}}}, "cluster 'blue' is another Kafka cluster"),
+        ({"identities": {"blue": {"topics": {"golden-new": "other"}}}}, "topic 'golden-new' was recreated"),
+    ],
+)
+def test_positions_that_are_not_planned(file: Path, section: dict[str, object], says: str) -> None:
+    written(file)
+    offset = {"version": 4, "clusters": {"blue": {"golden-new": {"0": 4}}}, **section}
+    Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert says in result.stderr
+
+
+def test_a_position_that_kafka_no_longer_has(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(file)
+    monkeypatch.setattr(FakeCluster, "earliest", lambda _, topics: {t: {0: 9, 1: 9} for t in topics})
+    result = run()
+    assert result.exit_code == 1
+    assert "Kafka no longer has the position of the query" in result.stderr
+
+
+def test_the_topology_of_several_streams() -> None:
+    def stream(id: str, **entry: object) -> KafkaStream:
+        return KafkaStream(id, {"blue": ClusterMetadata(properties={}, **entry)})  # type: ignore[arg-type]
+
+    found = topology_of(
+        [
+            stream("b", partitions={"x": [2]}, state="draining", starting_offsets="latest"),
+            stream("a", topic_pattern="[xy]", state="draining", starting_offsets="earliest"),
+            stream("c", topics=["z"], state="removed"),
+        ],
+        lambda _: ["x", "y", "yy"],
+    )
+    (topics,) = found.clusters.values()
+    assert topics["x"].draining and topics["x"].partitions is None
+    assert topics["x"].starting_offsets == "earliest"
+    assert sorted(topics) == ["x", "y"]
+    assert found.removed == {"blue": {"z"}}
+    with pytest.raises(PlanError, match="Java only"):
+        topology_of([stream("a", topic_pattern="a++b(?<n>c)\\p{Lu}")], lambda _: ["x"])

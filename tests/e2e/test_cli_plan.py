@@ -1,0 +1,87 @@
+"""`plan` says what the next batch of a real query does, and the query then does it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+from tests.harness.query import Query
+from tests.harness.scene import Scene
+
+
+def plan(query: Query, file: object) -> tuple[int, Any]:
+    command = [sys.executable, "-m", "dynamic_kafka", "plan", str(query.checkpoint.folder), str(file)]
+    done = subprocess.run([*command, "--timeout", "30", "--json"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 1 or done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout) if done.stdout else done.stderr
+
+
+def test_a_move_and_a_removal(scene: Scene) -> None:
+    topic = scene.topic("blue", "red", "green")
+    metadata = scene.metadata("orders", "blue", "red", topic=topic)
+    query = scene.query(metadata)
+    scene.produce("blue", topic, 4)
+    scene.produce("red", topic, 4)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic), ("red", topic))
+    query.stop()
+    scene.produce("blue", topic, 6)
+    scene.produce("green", topic, 2)
+
+    # Nothing changes: the next batch reads what is new.
+    code, found = plan(query, metadata.path)
+    assert code == 0, found
+    assert found["enters"] == found["drains"] == found["leaves"] == []
+    assert found["next_batch"] == {"records": 6, "clusters": {"blue": 6, "red": 0}}
+    assert found["lost"] == {"records": 0, "bytes": 0, "bytes_estimated": True}
+
+    # Without a drain, unread records are lost.
+    metadata.without("orders", "blue").write()
+    code, found = plan(query, metadata.path)
+    assert code == 2
+    assert found["lost"]["records"] == 6
+    assert found["lost"]["bytes"] > 0
+    assert {(one["cluster"], one["topic"]) for one in found["leaves"]} == {("blue", topic)}
+    assert sum(one["records"] for one in found["leaves"]) == 6
+
+    # A move: blue drains, green enters. The query does what the plan says.
+    green = scene.brokers["green"].bootstrap_servers
+    metadata.cluster("green", green).set_entry("orders", "green", [topic])
+    metadata.set_entry("orders", "blue", [topic], state="draining").write()
+    code, found = plan(query, metadata.path)
+    assert (code, found["leaves"], found["rights"]) == (0, [], [])
+    assert [(one["cluster"], one["position"], one["by"]) for one in found["enters"]] == [
+        ("green", 0, "earliest"),
+        ("green", 0, "earliest"),
+    ]
+    assert sum(one["target"] - one["position"] for one in found["drains"]) == 6
+    assert found["next_batch"] == {"records": 8, "clusters": {"blue": 6, "green": 2, "red": 0}}
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic), ("red", topic), ("green", topic))
+    query.stop()
+
+
+def test_what_cannot_be_told(scene: Scene) -> None:
+    topic = scene.topic("blue")
+    metadata = scene.metadata("orders", "blue", topic=topic)
+    query = scene.query(metadata)
+    scene.produce("blue", topic, 2)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic))
+    query.stop()
+
+    other = scene.metadata("payments", "blue", topic=topic)
+    code, reason = plan(query, other.path)
+    assert code == 1
+    assert "lacks stream 'orders'" in reason
+    # Another Kafka cluster under the id.
+    metadata.cluster("blue", scene.brokers["red"].bootstrap_servers).write()
+    code, reason = plan(query, metadata.path)
+    assert code == 1
+    assert "cluster 'blue' is another Kafka cluster" in reason
+    metadata.cluster("blue", "127.0.0.1:1").write()
+    code, reason = plan(query, metadata.path)
+    assert code == 1
+    assert "cluster 'blue'" in reason
