@@ -27,8 +27,9 @@ def run(bench: Context) -> None:
     file = StreamsFile(bench.folder / f"{TOPIC}.yaml", members)
     found: dict[str, list[float]] = {name: [] for name in WAYS}
     for round_ in range(ROUNDS):
-        for name, options in WAYS.items():
-            cores = idle_cores(bench, product(bench.spark, file.path, options=options))
+        # The order alternates, because the first measurement may affect the next one.
+        for name in WAYS if round_ % 2 == 0 else reversed(WAYS):
+            cores = idle_cores(bench, product(bench.spark, file.path, options=WAYS[name]))
             found[name].append(cores * 100)
             bench.results.add(STEP, part="idle", way=name, round=round_, clusters=count, cores=cores)
             bench.say(f"idle, {name}: {cores * 100:.1f} % of a core")
