@@ -50,16 +50,24 @@ object PlanCases {
     val read = byCluster(70, 20)
     val retained = SortedMap.from(Clusters.filter(_ => chance(40)).map { id =>
       val left = positions(_ => chance(50), 20) -- read.getOrElse(id, Positions.empty)
-      id -> Retained.at(1000L, left, drained = Topics.filter(t => chance(20) && !read.get(id).exists(_.topics(t))).toSet)
+      id -> Retained.at(
+        1000L,
+        left,
+        drained = Topics.filter(t => chance(20) && !read.get(id).exists(_.topics(t))).toSet
+      )
     }).filterNot(_._2.isEmpty)
     val draining = read.map { case (id, at) =>
       val drained = at.topics.filter(_ => chance(30))
-      id -> Positions.from(at.filterTopics(drained).iterator.map { case (t, p, o) => (t, p, o + random.nextInt(4)) })
+      id -> Positions.from(at.filterTopics(drained).iterator.map { case (t, p, o) =>
+        (t, p, o + random.nextInt(4))
+      })
     }.filter(_._2.nonEmpty)
     val start = CompositeOffset(read, retained = retained, draining = draining)
 
     val kinds = Clusters.map(id =>
-      id -> Topics.map(t => t -> (if (chance(75)) Seq("active", "active", "draining", "removed")(random.nextInt(4)) else "absent"))
+      id -> Topics.map(t =>
+        t -> (if (chance(75)) Seq("active", "active", "draining", "removed")(random.nextInt(4)) else "absent")
+      )
     )
     def topic(draining: Boolean) = TopologyTopic(
       "s",
@@ -68,7 +76,9 @@ object PlanCases {
     )
     val topology = Topology(
       SortedMap.from(kinds.map { case (id, topics) =>
-        val named = topics.collect { case (t, kind @ ("active" | "draining")) => t -> topic(kind == "draining") }
+        val named = topics.collect { case (t, kind @ ("active" | "draining")) =>
+          t -> topic(kind == "draining")
+        }
         id -> TopologyCluster(id, SortedMap.from(named), Map.empty[String, String])
       }.filter(_._2.topics.nonEmpty)),
       removals = SortedMap.from(kinds.map { case (id, topics) =>
@@ -78,7 +88,9 @@ object PlanCases {
     val drainRemoved = chance(40)
     val kafka = Clusters.filterNot(_ => chance(15)).map { id =>
       val ends = positions(_ => chance(85), 30)
-      val first = ends.iterator.map { case (t, p, end) => (t, p, if (chance(70)) 0L else random.nextInt(end.toInt + 1).toLong) }
+      val first = ends.iterator.map { case (t, p, end) =>
+        (t, p, if (chance(70)) 0L else random.nextInt(end.toInt + 1).toLong)
+      }
       id -> Kafka(ends, Positions.from(first))
     }.toMap
     expected(s"random $n", start, topology, kafka, drainRemoved)
@@ -93,11 +105,16 @@ object PlanCases {
   ): ObjectNode = {
     val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
     val transition = Reconcile(start, topology, 2000L, rules)
-    val views = transition.clusters.collect { case (id, work) if kafka.contains(id) =>
-      def asked(at: Positions) =
-        at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
-      val ends = asked(kafka(id).ends)
-      id -> ClusterView.Reachable(ends, asked(kafka(id).earliest), missing = work.topics -- kafka(id).ends.topics)
+    val views = transition.clusters.collect {
+      case (id, work) if kafka.contains(id) =>
+        def asked(at: Positions) =
+          at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
+        val ends = asked(kafka(id).ends)
+        id -> ClusterView.Reachable(
+          ends,
+          asked(kafka(id).earliest),
+          missing = work.topics -- kafka(id).ends.topics
+        )
     }
     val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
     val after = next.latest
@@ -125,7 +142,10 @@ object PlanCases {
       write(node.putObject("ends"), of.ends)
       write(node.putObject("earliest"), of.earliest)
     }
-    rows(root.putArray("enters"), next.spans.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, Seq(s.from))))
+    rows(
+      root.putArray("enters"),
+      next.spans.filter(_.enters).map(s => (s.cluster, s.topic, s.partition, Seq(s.from)))
+    )
     rows(root.putArray("drains"), all(next.draining).map { case (c, t, p, at) => (c, t, p, Seq(at)) })
     rows(
       root.putArray("leaves"),
