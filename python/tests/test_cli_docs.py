@@ -127,7 +127,8 @@ def test_the_example_of_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     """The commands of docs/changing.md, one after the other."""
     monkeypatch.chdir(tmp_path)
     text = (DOCS / "changing.md").read_text()
-    first, changed_lines = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    [first] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    [changed_lines] = re.findall(r"changed:\n\n```text\n(.*?)```", text, re.DOTALL)
     file = Path("streams.yaml")
     file.write_text(first)
     steps = re.findall(r"^\$ (.+)\n((?:(?!\$ |```).*\n)*)", text, re.M)
