@@ -24,7 +24,7 @@ import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
-import io.github.dynamickafka.source.read.{ClusterPartition, Decoding, RecordTimes}
+import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
 import io.github.dynamickafka.source.report.{
   Lags,
   OffsetChangeText,
@@ -224,7 +224,7 @@ private[source] object DynamicMicroBatchStream {
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>
-        times.value.get(ClusterPartition(key.cluster, key.topic, key.partition))
+        times.value.get(key)
           .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
     )
 }

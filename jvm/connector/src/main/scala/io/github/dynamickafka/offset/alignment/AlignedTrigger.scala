@@ -38,7 +38,7 @@ private[dynamickafka] final case class AlignedTrigger(
   def next: Step = {
     val unknown = searched ++ open.iterator.collect { case (key, p) if p.least.isEmpty => key }
     val questions =
-      TimeSearch.questions(open.filter(of => unknown(of._1)), open.values, now, rules.driftMs)
+      TimeSearch.questions(open.filter { case (key, _) => unknown(key) }, open.values, now, rules.driftMs)
     if (questions.nonEmpty) Ask(questions, copy(searched = unknown)) else align
   }
 
@@ -127,8 +127,8 @@ private[dynamickafka] final case class AlignedTrigger(
     Alignment(
       times.after(positions),
       clusters.map { case (id, _) => at(id, alignment.unread, hasUnread(id)) },
-      clusters.map { case (id, of) =>
-        at(id, alignment.answered, of.responds && of.unanswered.isEmpty && !hasFailed(id))
+      clusters.map { case (id, cluster) =>
+        at(id, alignment.answered, cluster.responds && cluster.unanswered.isEmpty && !hasFailed(id))
       }
     )
   }

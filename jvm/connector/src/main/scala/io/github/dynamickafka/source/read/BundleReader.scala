@@ -17,6 +17,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.offset.Loss
+import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -50,7 +51,7 @@ private[source] final class BundleReader(
     recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
       all =>
         bundle.ranges.map { case StreamRange(_, range) =>
-          val ofRange = new RangeTimes(ClusterPartition(bundle.cluster, range.topic, range.partition))
+          val ofRange = new RangeTimes(LogKey(bundle.cluster, range.topic, range.partition))
           all.add(ofRange)
           new TopicPartition(range.topic, range.partition) -> ofRange
         }.toMap

@@ -6,6 +6,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.util.AccumulatorV2
 
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.offset.alignment.LogKey
 
 /**
  * The times of the records that the tasks of a query have read, by partition. Tasks add their ranges when they begin, and the driver
@@ -15,12 +16,12 @@ import io.github.dynamickafka.offset.Positions
  * It has no name: Spark's UI would keep the value of each task of an accumulator with a name. Thread-safe.
  */
 private[source] final class RecordTimes
-    extends AccumulatorV2[RangeTimes, Map[ClusterPartition, ReportedTimes]] {
+    extends AccumulatorV2[RangeTimes, Map[LogKey, ReportedTimes]] {
 
   // Of a task.
   @volatile private var ranges = List.empty[RangeTimes]
   // Of the driver.
-  @volatile private var known = Map.empty[ClusterPartition, ReportedTimes]
+  @volatile private var known = Map.empty[LogKey, ReportedTimes]
 
   override def isZero: Boolean = ranges.isEmpty && known.isEmpty
 
@@ -41,7 +42,7 @@ private[source] final class RecordTimes
   }
 
   override def merge(
-      other: AccumulatorV2[RangeTimes, Map[ClusterPartition, ReportedTimes]]
+      other: AccumulatorV2[RangeTimes, Map[LogKey, ReportedTimes]]
   ): Unit = {
     val found = other.value
     synchronized {
@@ -50,7 +51,7 @@ private[source] final class RecordTimes
   }
 
   /** On the driver, the same object until a task has found out something. */
-  override def value: Map[ClusterPartition, ReportedTimes] =
+  override def value: Map[LogKey, ReportedTimes] =
     RecordTimes.merged(known, ranges.flatMap(_.found))
 
   /**
@@ -58,8 +59,8 @@ private[source] final class RecordTimes
    * by the driver when no task runs.
    */
   def retain(positions: SortedMap[String, Positions]): Unit = synchronized {
-    val kept = known.filter { case (of, times) =>
-      positions.get(of.cluster).flatMap(_.get(of.topic, of.partition)).exists(_ > times.last.offset)
+    val kept = known.filter { case (key, times) =>
+      positions.get(key.cluster).flatMap(_.get(key.topic, key.partition)).exists(_ > times.last.offset)
     }
     if (kept.size < known.size) known = kept
   }
@@ -74,10 +75,10 @@ private[source] object RecordTimes {
   }
 
   private def merged(
-      known: Map[ClusterPartition, ReportedTimes],
-      found: Iterable[(ClusterPartition, ReportedTimes)]
-  ): Map[ClusterPartition, ReportedTimes] = found.foldLeft(known) { case (all, (of, times)) =>
-    all.updated(of, all.get(of).fold(times)(_.and(times)))
+      known: Map[LogKey, ReportedTimes],
+      found: Iterable[(LogKey, ReportedTimes)]
+  ): Map[LogKey, ReportedTimes] = found.foldLeft(known) { case (all, (key, times)) =>
+    all.updated(key, all.get(key).fold(times)(_.and(times)))
   }
 }
 
@@ -86,7 +87,7 @@ private[source] object RecordTimes {
  * of a fetch. Used by the thread that holds the lock of the reader; Spark's heartbeat may serialize it meanwhile, and drops what
  * it gets.
  */
-private[source] final class RangeTimes(of: ClusterPartition) extends Serializable {
+private[source] final class RangeTimes(key: LogKey) extends Serializable {
   private var offset = -1L
   private var time = -1L
   private var greatest = -1L
@@ -119,15 +120,12 @@ private[source] final class RangeTimes(of: ClusterPartition) extends Serializabl
   }
 
   /** None: no record was read. */
-  def found: Option[(ClusterPartition, ReportedTimes)] =
+  def found: Option[(LogKey, ReportedTimes)] =
     Option.when(offset >= 0) {
       val next = Option.when(nextOffset > offset)(TimedOffset(nextOffset, nextTime))
-      of -> ReportedTimes(TimedOffset(offset, time), greatest, next)
+      key -> ReportedTimes(TimedOffset(offset, time), greatest, next)
     }
 }
-
-/** A partition of a topic of a cluster. */
-private[source] final case class ClusterPartition(cluster: String, topic: String, partition: Int)
 
 /** An offset and the time of its record, in milliseconds since the epoch. */
 private[source] final case class TimedOffset(offset: Long, time: Long)

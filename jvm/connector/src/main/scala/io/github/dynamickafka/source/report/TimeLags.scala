@@ -6,10 +6,11 @@ import scala.collection.immutable.SortedMap
 
 import org.apache.kafka.common.TopicPartition
 
+import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
-import io.github.dynamickafka.source.read.{ClusterPartition, RecordTimes, ReportedTimes}
+import io.github.dynamickafka.source.read.{RecordTimes, ReportedTimes}
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -32,7 +33,7 @@ private[source] final class TimeLags(
   // By cluster, of the reports that it is computed from.
   private var lastRead = (last.read, Map.empty[String, Long])
   // Of partitions with unread records.
-  private var unread = Map.empty[ClusterPartition, Unread]
+  private var unread = Map.empty[LogKey, Unread]
   private var requests = Map.empty[String, Request]
   // Whether a question waits until it may be sent, and when this was last tried.
   private var isOpen = false
@@ -59,11 +60,11 @@ private[source] final class TimeLags(
         (topic, p, at) <- positions.iterator
         if ends.get(id).flatMap(_.get(topic, p)).exists(_ > at)
       } yield {
-        val of = ClusterPartition(id, topic, p)
-        val before = unread.get(of)
-        of -> before.filter(_.position == at)
+        val key = LogKey(id, topic, p)
+        val before = unread.get(key)
+        key -> before.filter(_.position == at)
           // A position that goes back is one of another log.
-          .getOrElse(Unread(at, levelAt(of, at), before.filter(_.position < at).flatMap(_.answer)))
+          .getOrElse(Unread(at, levelAt(key, at), before.filter(_.position < at).flatMap(_.answer)))
       }).toMap
       found = timesOf(now)
       send()
@@ -76,16 +77,17 @@ private[source] final class TimeLags(
     if (last.reached ne reached) records.retain(reached.clusters)
 
   /** When the partition was last read to its end at this position, in milliseconds since the epoch. */
-  private def levelAt(of: ClusterPartition, position: Long): Option[Long] = {
-    def offset(all: SortedMap[String, Positions]) = all.get(of.cluster).flatMap(_.get(of.topic, of.partition))
+  private def levelAt(key: LogKey, position: Long): Option[Long] = {
+    def offset(all: SortedMap[String, Positions]) =
+      all.get(key.cluster).flatMap(_.get(key.topic, key.partition))
     val wasLevel =
       offset(last.reached.clusters).contains(position) && offset(last.ends).exists(_ <= position)
-    last.answeredAt.get(of.cluster).filter(_ => wasLevel)
+    last.answeredAt.get(key.cluster).filter(_ => wasLevel)
       .map(at => clock.currentTimeMillis() - (clock.monotonicMs() - at))
   }
 
   private def timesOf(now: Seen): Map[String, ClusterTimes] = {
-    val firsts = unread.groupMap(_._1.cluster) { case (of, u) => first(of, u) }
+    val firsts = unread.groupMap(_._1.cluster) { case (key, u) => first(key, u) }
     if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
     now.reached.clusters.map { case (id, _) =>
       val ofCluster = firsts.getOrElse(id, Nil)
@@ -98,24 +100,24 @@ private[source] final class TimeLags(
     }
   }
 
-  private def first(of: ClusterPartition, u: Unread): Option[FirstUnread] =
-    FirstUnread(u.position, records.value.get(of), u.answer, u.levelAt)
+  private def first(key: LogKey, u: Unread): Option[FirstUnread] =
+    FirstUnread(u.position, records.value.get(key), u.answer, u.levelAt)
 
   private def send(): Unit = {
     val (now, time) = (clock.monotonicMs(), clock.currentTimeMillis())
     requests = requests.filter { case (_, r) => r.response.isDefined || now - r.sentAt < PauseMs }
-    val open = unread.flatMap { case (of, u) =>
-      val from = FirstUnread.asked(u.position, records.value.get(of))
+    val open = unread.flatMap { case (key, u) =>
+      val from = FirstUnread.asked(u.position, records.value.get(key))
       val isAnswered = u.answer.exists(a => a.position == u.position && a.from == from)
-      Option.when(!isAnswered && !first(of, u).exists(_.isCertain))(of -> Question(u.position, from))
+      Option.when(!isAnswered && !first(key, u).exists(_.isCertain))(key -> Question(u.position, from))
     }
     // Usually the next batch reads it; until then it is known well enough.
-    def isNew(of: ClusterPartition) = unread(of).levelAt.exists(time - _ < PauseMs)
+    def isNew(key: LogKey) = unread(key).levelAt.exists(time - _ < PauseMs)
     isOpen = open.nonEmpty
     triedAt = now
-    val due = open.filterNot { case (of, _) => requests.contains(of.cluster) || isNew(of) }
+    val due = open.filterNot { case (key, _) => requests.contains(key.cluster) || isNew(key) }
     due.groupBy(_._1.cluster).foreach { case (id, questions) =>
-      val byPartition = questions.map { case (of, q) => new TopicPartition(of.topic, of.partition) -> q }
+      val byPartition = questions.map { case (key, q) => new TopicPartition(key.topic, key.partition) -> q }
       val sent = ask(id, byPartition.map { case (tp, q) => tp -> q.from })
       if (sent.isDefined) requests += id -> Request(now, byPartition, sent)
     }
@@ -128,9 +130,9 @@ private[source] final class TimeLags(
       requests += id -> request.copy(response = None)
       val answers = request.response.flatMap(Futures.outcome(_).toOption).getOrElse(Map.empty)
       for ((tp, question) <- request.questions; answer <- answers.get(tp)) {
-        val of = ClusterPartition(id, tp.topic, tp.partition)
+        val key = LogKey(id, tp.topic, tp.partition)
         val found = answer.timestamp.filter(_ => answer.offset >= 0).map(answer.offset -> _)
-        unread = unread.updatedWith(of)(
+        unread = unread.updatedWith(key)(
           _.map(_.copy(answer = Some(TimeResponse(question.position, question.from, found))))
         )
       }
@@ -156,20 +158,20 @@ private[source] object TimeLags {
   /** Up to where each partition can be read: to its latest offset, or up to where it stops or drains. */
   def ends(latest: SortedMap[String, Positions], spans: Seq[Span]): SortedMap[String, Positions] =
     spans.foldLeft(latest) { (all, s) =>
-      all.get(s.cluster).filter(_.get(s.topic, s.partition).exists(_ > s.end)).fold(all)(of =>
-        all.updated(s.cluster, of.updated(s.topic, s.partition, s.end))
+      all.get(s.cluster).filter(_.get(s.topic, s.partition).exists(_ > s.end)).fold(all)(positions =>
+        all.updated(s.cluster, positions.updated(s.topic, s.partition, s.end))
       )
     }
 
-  private def lastRead(read: Map[ClusterPartition, ReportedTimes]): Map[String, Long] =
-    read.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) { case (all, (of, times)) =>
-      all.updated(of.cluster, math.max(times.last.time, all.getOrElse(of.cluster, 0L)))
+  private def lastRead(read: Map[LogKey, ReportedTimes]): Map[String, Long] =
+    read.iterator.filter(_._2.last.time >= 0).foldLeft(Map.empty[String, Long]) { case (all, (key, times)) =>
+      all.updated(key.cluster, math.max(times.last.time, all.getOrElse(key.cluster, 0L)))
     }
 
   private final case class Seen(
       reached: CompositeOffset,
       ends: SortedMap[String, Positions],
-      read: Map[ClusterPartition, ReportedTimes],
+      read: Map[LogKey, ReportedTimes],
       answeredAt: Map[String, Long]
   ) {
 

@@ -104,7 +104,7 @@ private[source] final class Aligner(
 
   /** With the answers to what was asked ahead; a request that has failed is sent again where it is needed. */
   private def collected(trigger: AlignedTrigger, ids: Set[String]): AlignedTrigger = {
-    val answers = pending.filter(of => ids(of._1)).flatMap { case (id, request) =>
+    val answers = pending.filter { case (id, _) => ids(id) }.flatMap { case (id, request) =>
       Futures.outcome(request.answer).toOption.toSeq
         .flatMap(answersOf(id, request.questions, request.ends.get(_), _))
     }
@@ -170,7 +170,7 @@ private[source] object Aligner {
   )
 
   private def byCluster(questions: Map[LogKey, Long]): Map[String, Map[TopicPartition, Long]] =
-    questions.groupBy(_._1.cluster).map { case (id, of) =>
-      id -> of.map { case (key, time) => new TopicPartition(key.topic, key.partition) -> time }
+    questions.groupBy(_._1.cluster).map { case (id, ofCluster) =>
+      id -> ofCluster.map { case (key, time) => new TopicPartition(key.topic, key.partition) -> time }
     }
 }

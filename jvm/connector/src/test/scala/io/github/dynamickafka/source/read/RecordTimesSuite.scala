@@ -14,6 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -58,10 +59,10 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     next <- Gen.option(Gen.choose(1L, 3L).map(n => TimedOffset(offset + n, n)))
   } yield ReportedTimes(TimedOffset(offset, time), time + more, next)
 
-  private val reports: Gen[List[(ClusterPartition, ReportedTimes)]] =
+  private val reports: Gen[List[(LogKey, ReportedTimes)]] =
     Gen.listOf(Gen.zip(Gen.choose(0, 2).map(p => of.copy(partition = p)), times))
 
-  private def merged(all: Seq[(ClusterPartition, ReportedTimes)]): Map[ClusterPartition, ReportedTimes] = {
+  private def merged(all: Seq[(LogKey, ReportedTimes)]): Map[LogKey, ReportedTimes] = {
     val driver = new RecordTimes
     all.foreach { report =>
       val task = new RecordTimes
@@ -72,7 +73,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   }
 
   /** The accumulator of a task with this result. */
-  private def reported(report: (ClusterPartition, ReportedTimes)): RecordTimes = {
+  private def reported(report: (LogKey, ReportedTimes)): RecordTimes = {
     val (of, ReportedTimes(last, greatest, next)) = report
     val range = new RangeTimes(of)
     // Of several records, the first one has the greatest time.
@@ -146,7 +147,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 }
 
 private object RecordTimesSuite {
-  private val of = ClusterPartition("blue", "t", 0)
+  private val of = LogKey("blue", "t", 0)
 
   private def slice(size: Int, records: (Long, Long)*): Slice = {
     val all = new ju.ArrayList[ConsumerRecord[Array[Byte], Array[Byte]]]

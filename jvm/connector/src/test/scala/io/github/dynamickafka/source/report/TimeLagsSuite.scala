@@ -11,9 +11,10 @@ import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
-import io.github.dynamickafka.source.read.{ClusterPartition, RangeTimes, RecordTimes, Slice}
+import io.github.dynamickafka.source.read.{RangeTimes, RecordTimes, Slice}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -53,7 +54,7 @@ class TimeLagsSuite extends AnyFunSuite with TimeLimit {
       ))
       add(last, time)
       next.foreach(add(last + 1, _))
-      val range = new RangeTimes(ClusterPartition(id, "t", p))
+      val range = new RangeTimes(LogKey(id, "t", p))
       range.read(Slice(new TopicPartition("t", p), of, 1), clock.currentTimeMillis())
       val task = new RecordTimes
       task.add(range)
