@@ -72,7 +72,9 @@ class Screen:
         self._next_line = 0.0
 
     def event(self, text: str) -> None:
-        """Show the next event."""
+        """Show the next event; without a terminal, after the state that the previous one has led to."""
+        if self._events and not self._console.is_terminal:
+            self._print_state()
         self._events.append((time.monotonic() - self._began, text))
         if not self._console.is_terminal:
             self._console.print(f"[{_clock(self._events[-1][0])}] {text}", markup=False, soft_wrap=True)
@@ -80,17 +82,20 @@ class Screen:
     def tick(self) -> None:
         """Called regularly: prints a line from time to time. A terminal is refreshed automatically."""
         if not self._console.is_terminal and time.monotonic() >= self._next_line:
-            self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
-            view = self._view()
-            produced, read = view.names
-            clusters = "; ".join(
-                f"{r.cluster} {r.query}: {produced} {r.produced}, {read} {r.read}, "
-                + ("" if view.shipped else f"lag {r.produced - r.read}, ")
-                + f"amount {r.amount}"
-                for r in view.rows
-            )
-            total = f"; not shipped yet: {view.lag}" if view.shipped else ""
-            self._console.print(f"        {clusters}{total}; {view.driver}", markup=False, soft_wrap=True)
+            self._print_state()
+
+    def _print_state(self) -> None:
+        self._next_line = time.monotonic() + _PLAIN_LINES_EVERY_S
+        view = self._view()
+        produced, read = view.names
+        clusters = "; ".join(
+            f"{r.cluster} {r.query}: {produced} {r.produced}, {read} {r.read}, "
+            + ("" if view.shipped else f"lag {r.produced - r.read}, ")
+            + f"amount {r.amount}"
+            for r in view.rows
+        )
+        total = f"; not shipped yet: {view.lag}" if view.shipped else ""
+        self._console.print(f"        {clusters}{total}; {view.driver}", markup=False, soft_wrap=True)
 
     def verdict(self, text: str, details: list[str], passed: bool) -> None:
         """Show the result at the end."""
