@@ -83,6 +83,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("commitOffsets", "yes", "neither 'true' nor 'false'"),
     // limits
     ("minPartitions", "0", "1"),
+    ("historyFilesPerTrigger", "0", "1"),
     ("maxRecordsPerPartition", "none", "1"),
     ("min-offsets-per-trigger", "-4", "1"),
     ("maxTriggerDelay", "soon", "'10s'")

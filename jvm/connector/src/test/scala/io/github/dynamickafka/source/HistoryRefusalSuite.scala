@@ -106,6 +106,25 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
+  test("dead letters of a cluster that is not in the metadata need another cluster, which is said") {
+    twoClusters() { (s, topic, _, path) =>
+      s.orders(Entry("blue", blue, topic))
+      s.service.histories = history(path)
+      def letters(to: String, more: (String, String)*) =
+        s.results.start(
+          typed(s, more ++ Seq("parseErrors" -> "dead-letter", "deadLetterTopic" -> to): _*),
+          Trigger.AvailableNow()
+        )
+      val e = refused(letters(newTopicOn(1, blue)))
+      assert(condition(e) == "MISSING_OPTION")
+      Seq("'green'", "'deadLetterCluster'").foreach(part => assert(text(e).contains(part), text(e)))
+      val dead = newTopicOn(1, blue)
+      letters(dead, "deadLetterCluster" -> "blue").awaitTermination()
+      val from = blue.dump(dead).map(_.headers("dynamic-kafka-cluster"))
+      assert(from.count(_ == "green") == 6 && from.count(_ == "blue") == 10)
+    }
+  }
+
   test("JSON with a damaged line fails the query") {
     twoClusters("json") { (s, _, _, path) =>
       Files.writeString(path.resolve("part-x.json"), "{\"value\": ")
