@@ -117,6 +117,7 @@ def _initial(text: str, old: str, new: str) -> str:
     for section in ("offsets", "times", "topicTimes"):
         rename_key(history.get(section, {}), old, new)
     for table in history.get("streams", {}).values():
+        rename_key(table.get("ends", {}), old, new)
         if "cluster" in table:
             table["cluster"] = _new(table["cluster"], old, new)
     root["offset"] = json.loads(composite_text.renamed(written(root["offset"]), old, new))

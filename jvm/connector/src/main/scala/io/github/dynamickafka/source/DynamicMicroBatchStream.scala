@@ -89,7 +89,7 @@ private[source] final class DynamicMicroBatchStream(
     DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
     clock
   )
-  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner)
+  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner, histories.unread)
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)
@@ -115,7 +115,8 @@ private[source] final class DynamicMicroBatchStream(
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
     logged.starts(start)
-    histories.next(start).fold(ofKafka(start, limit))(logged.next(start, _))
+    val files = if (aligner.isAligned(limit)) None else histories.next(start)
+    files.fold(ofKafka(start, limit))(logged.next(start, _))
   }
 
   private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {

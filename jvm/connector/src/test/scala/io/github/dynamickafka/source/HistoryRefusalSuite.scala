@@ -88,24 +88,6 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
-  test("a first start with alignment is INVALID_OPTION with the remedy, which works") {
-    twoClusters() { (s, _, all, path) =>
-      s.service.histories = history(path)
-      val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "1h")
-      val e = refused(s.start(Trigger.AvailableNow(), aligned: _*))
-      assert(condition(e) == "INVALID_OPTION")
-      Seq("alignment", "stream 'orders'", "'pendingHistoryFiles' is 0").foreach(p =>
-        assert(text(e).contains(p))
-      )
-      s.results.inBatch = id => if (id == 1) throw new IllegalStateException("fails")
-      val query = s.start(Trigger.AvailableNow())
-      eventually(assert(!query.isActive))
-      s.results.inBatch = _ => ()
-      s.catchUp(aligned: _*)
-      assertSame(s.seen, all)
-    }
-  }
-
   test("dead letters of a cluster that is not in the metadata need another cluster, which is said") {
     twoClusters() { (s, topic, _, path) =>
       s.orders(Entry("blue", blue, topic))
