@@ -201,6 +201,26 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
   }
 
+  test("what a checkpoint stores of the options") {
+    val options = parse(
+      "max-offsets-per-trigger" -> "5",
+      "removedClusterPolicy" -> "Drain",
+      "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
+      "cluster.blue.startingTimestamp" -> "7",
+      "cluster.blue.endingOffsets" -> "latest",
+      "cluster.blue.kafka.ssl.key.password" -> "hush-hush",
+      "kafka.sasl.jaas.config" -> "hush-hush",
+      "failOnDataLoss" -> "false"
+    )
+    assert(options.remembered.toMap == Map(
+      "streamIds" -> "orders",
+      "maxOffsetsPerTrigger" -> "5",
+      "removedClusterPolicy" -> "Drain",
+      "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
+      "cluster.blue.startingTimestamp" -> "7"
+    ))
+  }
+
   test("no class that holds properties prints them") {
     val options =
       parse("kafka.sasl.jaas.config" -> "hush-hush", "cluster.blue.kafka.ssl.key.password" -> "hush-hush")
