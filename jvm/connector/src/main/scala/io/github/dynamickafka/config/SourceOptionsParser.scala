@@ -60,7 +60,7 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = raw.get(ReplacedPolicy),
+      replacedClusters = ReplacedClusterOptions.parse(raw),
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
@@ -199,12 +199,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit && !ReplacedClusterOptions.usesGroup(raw) =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true'."
+            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
         )
       case _ =>
     }
