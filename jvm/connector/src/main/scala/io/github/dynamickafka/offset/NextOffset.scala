@@ -77,8 +77,16 @@ private[dynamickafka] final case class NextOffset(
     })
 }
 
-/** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
-private[dynamickafka] final case class ReplacedCluster(cluster: String, known: String, found: String)
+/**
+ * @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now
+ * @param continued where its positions continue in the new one, if they do
+ */
+private[dynamickafka] final case class ReplacedCluster(
+    cluster: String,
+    known: String,
+    found: String,
+    continued: Option[Continuation] = None
+)
 
 /** A topic of `cluster` that continues at the retained positions of the cluster id `former`. */
 private[dynamickafka] final case class RenamedTopic(cluster: String, former: String, topic: String)
@@ -115,13 +123,15 @@ private[dynamickafka] object NextOffset {
    * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
    * @param isLost whether a topic or partition that is missing counts as lost. Until then nothing about it changes: a
    *               drain target that is given up too early would end the drain before the loss is declared
+   * @param continued where to continue in such a Kafka cluster, if `ifReplaced` alone does not say it, by cluster id
    */
   def apply(
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView],
       ifReplaced: ReplacedClusterPolicy,
-      isLost: Loss => Boolean
+      isLost: Loss => Boolean,
+      continued: Map[String, Continuation] = Map.empty
   ): NextOffset = {
     val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
       RenamedTopics(id, work, views.get(id), start, transition.retained)
@@ -133,16 +143,17 @@ private[dynamickafka] object NextOffset {
         case view: ClusterView.Reachable if view.unanswered.nonEmpty && replaced(id, start, view).isDefined =>
           carried(id, start, work).copy(replaced = replaced(id, start, view))
         case view: ClusterView.Reachable =>
-          val continued = renamed.filter(_._1.cluster == id).map { case (of, kept) => of.topic -> kept }
+          val kept = renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
           new ReachableCluster(
             id,
             start,
             transition,
             work,
             view,
-            SortedMap.from(continued),
+            SortedMap.from(kept),
             ifReplaced,
-            isLost
+            isLost,
+            continued.get(id)
           ).part
       })
     }

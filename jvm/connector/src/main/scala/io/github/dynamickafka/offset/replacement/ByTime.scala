@@ -1,6 +1,6 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.offset.{Continuation, Positions}
 
 /** `replacedClusterPolicy=timestamp`: where the records that follow the last ones that were read can begin. Pure. */
 private[dynamickafka] object ByTime {

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.offset.replacement
 
-import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.offset.{Continuation, Positions}
 
 /** `replacedClusterPolicy=group-offsets`: the committed offsets of a group, but not beyond what [[ByTime]] finds. Pure. */
 private[dynamickafka] object GroupOffsets {

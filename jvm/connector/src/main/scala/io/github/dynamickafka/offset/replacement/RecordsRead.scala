@@ -17,8 +17,8 @@ private[dynamickafka] final case class LastRecord(offset: Long, time: Long)
  */
 private[dynamickafka] final case class ReadUpTo(position: Long, batchMs: Long, last: Option[LastRecord]) {
 
-  /** The record that the position follows has this time at most, and records that follow it are hardly older. */
-  def timeMs: Long = last.fold(batchMs)(record => math.min(record.time, batchMs))
+  /** Records from the position on are hardly older. At the first offset of a log, all of them are unread. */
+  def timeMs: Long = if (position == 0) 0L else last.fold(batchMs)(record => math.min(record.time, batchMs))
 }
 
 /** The same of all partitions whose positions a query has. Immutable. */

@@ -2,6 +2,8 @@ package io.github.dynamickafka.offset.replacement
 
 import scala.collection.immutable.SortedMap
 
+import io.github.dynamickafka.offset.Continuation
+
 /** `replacedClusterPolicy=same-offsets`: whether the new cluster has the records that were read. Pure. */
 private[dynamickafka] object SameOffsets {
 

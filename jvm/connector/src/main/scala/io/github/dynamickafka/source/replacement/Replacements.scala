@@ -2,13 +2,8 @@ package io.github.dynamickafka.source.replacement
 
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.offset.replacement.{
-  ByTime,
-  Continuation,
-  GroupOffsets,
-  Replacement,
-  SameOffsets
-}
+import io.github.dynamickafka.offset.Continuation
+import io.github.dynamickafka.offset.replacement.{ByTime, GroupOffsets, Replacement, SameOffsets}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 

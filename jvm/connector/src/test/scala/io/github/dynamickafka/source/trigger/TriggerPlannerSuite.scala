@@ -15,6 +15,7 @@ import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.loss.LossPolicy
+import io.github.dynamickafka.source.replacement.LastRecords
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
@@ -54,6 +55,12 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
         feed,
         checkpoint,
         new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
+        ReplacedClusters(
+          options.replacedClusters,
+          streams,
+          new LastRecords(checkpoint, _ => None, Clock.System),
+          Clock.System
+        ),
         Clock.System
       )
 

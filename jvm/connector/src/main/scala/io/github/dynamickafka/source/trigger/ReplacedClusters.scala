@@ -1,0 +1,134 @@
+package io.github.dynamickafka.source.trigger
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.offset.replacement.{ReplacedIds, Replacement}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffset,
+  CompositeOffsetJson,
+  Continuation,
+  NextOffset,
+  Positions,
+  ReplacedCluster,
+  Transition
+}
+import io.github.dynamickafka.source.cluster.ClusterStreams
+import io.github.dynamickafka.source.replacement.{LastRecords, Replacements}
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
+
+/**
+ * Kafka clusters that take the place of others: whether and where the query continues in them. What a trigger finds here is
+ * decided once its offset is logged, which has the positions and Kafka's new id. Used only by the thread of the query.
+ */
+private[source] final class ReplacedClusters(
+    policy: ReplacedClusterPolicy,
+    replacements: Replacements,
+    lastRecords: LastRecords,
+    streams: ClusterStreams,
+    clock: Clock
+) {
+  import ReplacedClusters._
+
+  private var ids = ReplacedIds.none
+
+  /**
+   * Where the query continues, by cluster id; None for a cluster that does not respond meanwhile.
+   *
+   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
+   */
+  def continuations(
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Map[String, Option[Continuation]] = next.replaced.flatMap { cluster =>
+    refuseAlternating(cluster)
+    policy match {
+      case ReplacedClusterPolicy.Fail => throw refused(cluster, Unknown)
+      // What these mean is known without another question.
+      case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
+      case _ =>
+        views.get(cluster.cluster).collect { case view: ClusterView.Reachable if view.unanswered.isEmpty =>
+          cluster.cluster -> continuation(cluster, start, transition, view)
+        }
+    }
+  }.toMap
+
+  private def continuation(
+      cluster: ReplacedCluster,
+      start: CompositeOffset,
+      transition: Transition,
+      view: ClusterView.Reachable
+  ): Option[Continuation] = {
+    val positions = positionsOf(start, cluster.cluster)
+    replacements(Replacement(
+      cluster,
+      cluster.cluster,
+      positions,
+      lastRecords.of(cluster.cluster, positions),
+      transition.clusters.get(cluster.cluster).fold(Set.empty[String])(_.topics),
+      view
+    )).map(_.fold(reason => throw refused(cluster, reason), identity))
+  }
+
+  /** Logs what this trigger continues with. */
+  def log(start: CompositeOffset, next: NextOffset, found: Map[String, Continuation]): Unit =
+    next.replaced.filter(isContinued(next, _)).foreach { c =>
+      ids = ids.replaced(c, clock.monotonicMs())
+      val at = Positions.from(next.spans.iterator.filter(_.cluster == c.cluster)
+        .map(s => (s.topic, s.partition, s.from)))
+      log.warn(
+        "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
+          "because 'replacedClusterPolicy' is set: former offsets {}, new offsets {}{}",
+        c.cluster,
+        c.found,
+        c.known,
+        CompositeOffsetJson.writePositions(start.position(c.cluster)),
+        CompositeOffsetJson.writePositions(at),
+        found.get(c.cluster).toSeq.flatMap(_.notes).map("; " + _).mkString
+      )
+    }
+
+  /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
+  private def refuseAlternating(cluster: ReplacedCluster): Unit = {
+    val more = Iterator.continually(streams.identities(Map(cluster.cluster -> Set.empty)))
+      .take(Answers).flatMap(_.get(cluster.cluster)).flatMap(_.toOption).flatMap(_.kafkaId).toSet
+    val others = more - cluster.found
+    if (others.nonEmpty || ids.alternates(cluster, clock.monotonicMs()))
+      throw refused(
+        cluster,
+        s"its cluster.id alternates between answers (${(others + cluster.found + cluster.known).toSeq.sorted.mkString(", ")}), " +
+          "so its address leads to several Kafka clusters, for example through a proxy"
+      )
+  }
+}
+
+private[source] object ReplacedClusters {
+  private val log = LoggerFactory.getLogger(classOf[ReplacedClusters])
+
+  private val Answers = 3
+
+  def apply(
+      policy: ReplacedClusterPolicy,
+      streams: ClusterStreams,
+      lastRecords: LastRecords,
+      clock: Clock
+  ): ReplacedClusters =
+    new ReplacedClusters(policy, new Replacements(policy, streams), lastRecords, streams, clock)
+
+  val Unknown = "the offsets in the checkpoint do not apply to it"
+
+  def refused(cluster: ReplacedCluster, reason: String): Errors.Runtime =
+    Errors.clusterReplaced(cluster.cluster, cluster.known, cluster.found, reason)
+
+  /** Also of topics that were removed, or return in this trigger. */
+  private def positionsOf(start: CompositeOffset, id: String): Positions =
+    start.retained.get(id).fold(Positions.empty)(_.positions) ++ start.position(id)
+
+  /** Otherwise it keeps its positions until all of its partitions have answered. */
+  private def isContinued(next: NextOffset, cluster: ReplacedCluster): Boolean =
+    next.identities.get(cluster.cluster).exists(_.kafkaId.contains(cluster.found))
+}
