@@ -52,7 +52,8 @@ private[source] object RecordsAt {
     private def first(from: Map[(String, Int), Long]): Map[(String, Int), LastRecord] = {
       val asked = from.map { case ((topic, p), offset) => new TopicPartition(topic, p) -> offset }
       consumer.assign(asked.keys.toSeq.asJava)
-      asked.foreach { case (tp, offset) => consumer.seek(tp, offset) }
+      val beginnings = consumer.beginningOffsets(asked.keys.toSeq.asJava).asScala
+      asked.foreach { case (tp, offset) => consumer.seek(tp, math.max(offset, beginnings(tp).longValue)) }
       val ends = consumer.endOffsets(asked.keys.toSeq.asJava).asScala
       var found = Map.empty[TopicPartition, LastRecord]
       var open = asked.keySet.toSet
