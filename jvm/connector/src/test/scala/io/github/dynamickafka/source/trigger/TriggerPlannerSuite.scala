@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
 
 import scala.collection.immutable.SortedMap
 
@@ -10,8 +11,9 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.loss.LossPolicy
@@ -125,6 +127,17 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       val first =
         Iterator.continually(q.next(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
       assert(first.next.draining("blue").get("t", 0).contains(15L))
+    }
+  }
+
+  test("a cluster.id that alternates between answers is said by name") {
+    query { q =>
+      val ids = Iterator.continually(Seq("kafka-id", "other")).flatten
+      q.kafka.id = () => ids.synchronized(CompletableFuture.completedFuture(ids.next()))
+      val start = at(10L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("other"))))
+      val e = intercept[DynamicKafkaRuntimeException](q.next(start))
+      assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
+      assert(e.getMessage.contains("its cluster.id alternates between answers (kafka-id, other)"), e.getMessage)
     }
   }
 }
