@@ -119,6 +119,15 @@ private[dynamickafka] final case class Span(
 
 private[dynamickafka] object NextOffset {
 
+  /** Without positions that were found in Kafka clusters that take the place of others. */
+  def apply(
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      ifReplaced: ReplacedClusterPolicy,
+      isLost: Loss => Boolean
+  ): NextOffset = apply(start, transition, views, ifReplaced, isLost, Map.empty[String, Continuation])
+
   /**
    * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
    * @param isLost whether a topic or partition that is missing counts as lost. Until then nothing about it changes: a
@@ -131,7 +140,7 @@ private[dynamickafka] object NextOffset {
       views: Map[String, ClusterView],
       ifReplaced: ReplacedClusterPolicy,
       isLost: Loss => Boolean,
-      continued: Map[String, Continuation] = Map.empty
+      continued: Map[String, Continuation]
   ): NextOffset = {
     val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
       RenamedTopics(id, work, views.get(id), start, transition.retained)

@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.replacement.{ReplacedIds, Replacement}
+import io.github.dynamickafka.offset.replacement.{ReplacedIds, Replacement, ReplacingClusters}
 import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
@@ -52,30 +52,85 @@ private[source] final class ReplacedClusters(
       case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
       case _ =>
         views.get(cluster.cluster).collect { case view: ClusterView.Reachable if view.unanswered.isEmpty =>
-          cluster.cluster -> continuation(cluster, start, transition, view)
+          cluster.cluster -> resolved(cluster, cluster.cluster, start, transition, view)
         }
     }
   }.toMap
 
-  private def continuation(
+  private def resolved(
       cluster: ReplacedCluster,
+      former: String,
       start: CompositeOffset,
       transition: Transition,
       view: ClusterView.Reachable
   ): Option[Continuation] = {
-    val positions = positionsOf(start, cluster.cluster)
+    val positions = positionsOf(start, former)
     replacements(Replacement(
       cluster,
-      cluster.cluster,
+      former,
       positions,
-      lastRecords.of(cluster.cluster, positions),
+      lastRecords.of(former, positions),
       transition.clusters.get(cluster.cluster).fold(Set.empty[String])(_.topics),
       view
     )).map(_.fold(reason => throw refused(cluster, reason), identity))
   }
 
+  /**
+   * The clusters that enter in the place of others, and their responses with the positions at which they enter.
+   *
+   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
+   */
+  def entering(
+      replacing: ReplacingClusters,
+      transition: Transition,
+      views: Map[String, ClusterView]
+  ): (Seq[ReplacedCluster], Map[String, ClusterView]) = {
+    val all = for {
+      (id, former) <- replacing.former.toSeq.sortBy(_._1)
+      view <- views.get(id).collect { case view: ClusterView.Reachable => view }
+      cluster = ReplacedCluster(
+        id,
+        replacing.start.identity(former).kafkaId.getOrElse(""),
+        view.kafkaId.getOrElse("")
+      )
+      // The same Kafka cluster under a new id continues at its own positions.
+      if transition.clusters.contains(id) && (cluster.known != cluster.found || cluster.known.isEmpty)
+    } yield {
+      val found =
+        if (view.unanswered.nonEmpty) None
+        else
+          resolved(cluster, former, replacing.start, transition, view)
+      found.foreach(logEntering(cluster, former, replacing.start, _))
+      (
+        found.map(continuation => cluster.copy(continued = Some(continuation))),
+        id -> found.fold[ClusterView](ClusterView.Pending)(continuation =>
+          view.copy(entering = Positions.from(continuation.positions.iterator.map { case (topic, p, at) =>
+            (topic, p, view.ends.get(topic, p).fold(at)(math.min(at, _)))
+          }))
+        )
+      )
+    }
+    (all.flatMap(_._1), all.map(_._2).toMap)
+  }
+
+  private def logEntering(
+      cluster: ReplacedCluster,
+      former: String,
+      start: CompositeOffset,
+      found: Continuation
+  ): Unit = log.warn(
+    "Cluster '{}' takes the place of cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
+    cluster.cluster,
+    former,
+    cluster.found,
+    cluster.known,
+    CompositeOffsetJson.writePositions(positionsOf(start, former)),
+    CompositeOffsetJson.writePositions(found.positions),
+    found.notes.map("; " + _).mkString
+  )
+
   /** Logs what this trigger continues with. */
-  def log(start: CompositeOffset, next: NextOffset, found: Map[String, Continuation]): Unit =
+  def logContinued(start: CompositeOffset, next: NextOffset, found: Map[String, Continuation]): Unit =
     next.replaced.filter(isContinued(next, _)).foreach { c =>
       ids = ids.replaced(c, clock.monotonicMs())
       val at = Positions.from(next.spans.iterator.filter(_.cluster == c.cluster)

@@ -5,6 +5,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.history.HandOver
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
   ClusterTransition,
@@ -40,6 +41,7 @@ private[source] final class TriggerPlanner(
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
+  private var replacing = ReplacingClusters(CompositeOffset.empty, Topology.empty, drainRemoved = false)
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
@@ -65,8 +67,16 @@ private[source] final class TriggerPlanner(
       complete: Boolean,
       pinned: Option[Map[String, ClusterView]]
   ): Trigger = {
-    val trigger =
-      Trigger.begin(start, feed.current(), configs, clock.currentTimeMillis(), origin, complete, pinned)
+    replacing = ReplacingClusters(start, feed.current(), options.drainRemovedClusters)
+    val trigger = Trigger.begin(
+      replacing.start,
+      replacing.topology,
+      configs,
+      clock.currentTimeMillis(),
+      origin,
+      complete,
+      pinned
+    )
     origin match {
       case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
       case Trigger.Started(_) => ()
@@ -213,15 +223,16 @@ private[source] final class TriggerPlanner(
       views: Map[String, ClusterView],
       next: NextOffset
   ): (Map[String, ClusterView], NextOffset) =
-    if (next.replaced.isEmpty) (views, next)
+    if (next.replaced.isEmpty && replacing.former.isEmpty) (views, next)
     else {
       val found = replaced.continuations(trigger.start, transition, views, next)
+      val (entered, entries) = replaced.entering(replacing, transition, views)
       // A cluster that does not respond meanwhile keeps its positions.
-      val answered = views ++ found.collect { case (id, None) => id -> ClusterView.Unreachable }
+      val answered = views ++ entries ++ found.collect { case (id, None) => id -> ClusterView.Unreachable }
       val positions = found.collect { case (id, Some(continuation)) => id -> continuation }
       val decided = nextOf(transition, trigger, answered, positions)
-      replaced.log(trigger.start, decided, positions)
-      (answered, decided)
+      replaced.logContinued(trigger.start, decided, positions)
+      (answered, decided.copy(replaced = decided.replaced ++ entered))
     }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>

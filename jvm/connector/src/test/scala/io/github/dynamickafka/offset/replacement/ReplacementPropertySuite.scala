@@ -12,13 +12,13 @@ class ReplacementPropertySuite extends AnyFunSuite with TimeLimit with ScalaChec
   private val OverlapMs = 20L
 
   /** A record of the former log; those of the new one may have other offsets. */
-  private final case class Copied(value: Int, time: Long, offset: Long)
+  private case class Copied(value: Int, time: Long, offset: Long)
 
   /**
    * @param read how many records of the former log were read
    * @param log the new log: first offset, records in their order
    */
-  private final case class Scene(former: Vector[Copied], read: Int, first: Long, log: Vector[Copied]) {
+  private case class Scene(former: Vector[Copied], read: Int, first: Long, log: Vector[Copied]) {
     def end: Long = log.lastOption.fold(first)(_.offset + 1)
     def position: Long = if (read == 0) 0L else former(read - 1).offset + 1
 

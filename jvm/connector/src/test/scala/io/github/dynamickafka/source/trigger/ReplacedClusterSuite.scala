@@ -195,4 +195,45 @@ class ReplacedClusterSuite extends SourceTest {
       assert(back.exists(_.contains(s"the group has no committed offset of $topic-0, $topic-1")), back)
     }
   }
+
+  test("replaces in the metadata: the new cluster enters by the policy, and so does the former one on the way back") {
+    failedOver { (s, topic) =>
+      s.orders(Entry("green", green, topic).replacing("blue"))
+      refusedReplacement(s, Nil, "'green'", "'replacedClusterPolicy'")
+      val lines = Logs.during(classOf[ReplacedClusters]) {
+        assert(read(s, byTime) == values(16 until 30))
+      }
+      assert(lines.exists(_.contains("Cluster 'green' takes the place of cluster 'blue'")), lines)
+      assert(s.results.logged.retained("blue").positions.get(topic, 0).contains(10L))
+      write(green, topic, 30 until 36)
+      assert(read(s, Nil) == values(30 until 36), "it counts once")
+      write(blue, topic, 20 until 40)
+      s.orders(Entry("blue", blue, topic).replacing("green"))
+      assert(read(s, byTime) == values(32 until 40))
+    }
+  }
+
+  test("replaces in the metadata: the new cluster enters after the former one has drained; an unknown id is ignored") {
+    failedOver { (s, topic) =>
+      write(blue, topic, 20 until 24)
+      s.orders(Entry("blue", blue, topic).draining, Entry("green", green, topic).replacing("blue"))
+      val query = s.start(byTime: _*)
+      settle(query)
+      query.stop()
+      assert(s.seen.drop(20).map(_.value).sorted == (values(20 until 24) ++ values(20 until 30)).sorted)
+      s.orders(
+        Entry("green", green, topic).replacing("blue"),
+        Entry("red", red, newTopicOn(1, red)).replacing("gone")
+      )
+      assert(read(s, policy("fail")).isEmpty)
+    }
+  }
+
+  test("replaces a cluster that is active in the same stream: METADATA_INVALID") {
+    failedOver { (s, topic) =>
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic).replacing("blue"))
+      val e = refused(s.start("streamMetadataDiscoveryFailureThreshold" -> "0"))
+      assert(condition(e) == "METADATA_INVALID" && text(e).contains("key 'replaces'"), text(e))
+    }
+  }
 }
