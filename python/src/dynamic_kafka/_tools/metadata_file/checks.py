@@ -43,7 +43,9 @@ def _version1(tree: Tree) -> Found:
         yield ("version",), unknown_version(version)
     known = _mapping(root.get("clusters"))
     replaces = {
-        id: tree.text(("clusters", id, "replaces")) for id, cluster in known.items() if "replaces" in _mapping(cluster)
+        id: tree.text(("clusters", id, "replaces"))
+        for id, cluster in known.items()
+        if "replaces" in _mapping(cluster)
     }
     for id, former in replaces.items():
         if former == id:
@@ -53,11 +55,11 @@ def _version1(tree: Tree) -> Found:
     for stream, below in _mapping(root.get("streams")).items():
         entries = _mapping(_mapping(below).get("clusters"))
         for cluster, entry in entries.items():
-            former = replaces.get(cluster)
-            if former != cluster and _state(entry) != "removed" and _state(entries.get(former)) == "active":
+            other = replaces.get(cluster)
+            if other != cluster and _state(entry) != "removed" and other and _state(entries.get(other)) == "active":
                 yield (
                     ("streams", stream, "clusters", cluster),
-                    f"it replaces cluster '{former}', which is active in the same stream; "
+                    f"it replaces cluster '{other}', which is active in the same stream; "
                     "set its 'state' to 'draining' or remove it",
                 )
             path = ("streams", stream, "clusters", cluster)

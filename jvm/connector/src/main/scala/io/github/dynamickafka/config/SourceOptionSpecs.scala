@@ -5,6 +5,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.offsets.OffsetsTypes
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptionSpecs
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}

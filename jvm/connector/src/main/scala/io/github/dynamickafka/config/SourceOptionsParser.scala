@@ -5,6 +5,7 @@ import java.util.Locale
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
@@ -60,13 +61,15 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = ReplacedClusterOptions.parse(raw),
+      replacedClusters = replaced(raw).parse(),
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
     )
   }
+
+  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -199,7 +202,7 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit && !ReplacedClusterOptions.usesGroup(raw) =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),

@@ -26,7 +26,7 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
-import io.github.dynamickafka.source.replacement.LastRecords
+import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
 import io.github.dynamickafka.source.report.{
   Lags,
   OffsetChangeText,
@@ -40,7 +40,6 @@ import io.github.dynamickafka.source.trigger.{
   KnownLatestOffsets,
   Limits,
   PlannedBatches,
-  ReplacedClusters,
   Replay,
   StartOffset,
   TopologyFeed,
@@ -237,8 +236,9 @@ private[source] object DynamicMicroBatchStream {
   /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
   private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
     reported.flatMap(_.value.get(key))
-      .collect { case t if t.last.time >= 0 && t.last.time <= t.greatest =>
-        LastRecord(t.last.offset, t.last.time)
+      .collect {
+        case t if t.last.time >= 0 && t.last.time <= t.greatest =>
+          LastRecord(t.last.offset, t.last.time)
       }
 
   /** Same, for alignment. */

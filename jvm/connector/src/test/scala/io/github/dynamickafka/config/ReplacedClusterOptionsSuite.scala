@@ -41,10 +41,22 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
     refusal("MISSING_OPTION", named("mirror-maker", "commitGroupId" -> "g"), "'commitOffsets'")
   }
 
+  test("a policy that is not available is refused when the frame is made") {
+    refusal(
+      "INVALID_OPTION",
+      named("mirror-maker", "commitGroupId" -> "g", "commitOffsets" -> "true"),
+      "not available"
+    )
+  }
+
   test("an option that the policy does not use is refused") {
     refusal("INVALID_OPTION", named("earliest", "replacedClusterOverlap" -> "1min"), "'timestamp'")
     refusal("INVALID_OPTION", named("fail", "mirrorMakerSourceAlias" -> "a"), "'mirror-maker'")
-    refusal("INVALID_OPTION", named("timestamp", "mirrorMakerReplicationPolicy" -> "identity"), "'mirror-maker'")
+    refusal(
+      "INVALID_OPTION",
+      named("timestamp", "mirrorMakerReplicationPolicy" -> "identity"),
+      "'mirror-maker'"
+    )
     refusal(
       "INVALID_OPTION",
       named("timestamp", "mirrorMakerReplicationPolicy.replication.policy.separator" -> "-"),
@@ -57,7 +69,9 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
 
   test("how MirrorMaker names topics") {
     val spec = SourceOptionSpecs.MirrorMakerReplicationPolicy
-    assert(spec.parse("default") == MirroredTopics.Default && spec.parse("identity") == MirroredTopics.Identity)
+    assert(
+      spec.parse("default") == MirroredTopics.Default && spec.parse("identity") == MirroredTopics.Identity
+    )
     assert(spec.parse("class:com.example.Names") == MirroredTopics.OfClass("com.example.Names"))
     Seq("class:", "com.example.Names", "").foreach(text => refused(spec.parse(text)))
   }

@@ -74,7 +74,7 @@ private[dynamickafka] object RawOptions {
     val declared = all
       .filterNot { case (name, _) =>
         ofFormats(name) || table.hasPrefix(name) ||
-          OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
+        OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
       }
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 

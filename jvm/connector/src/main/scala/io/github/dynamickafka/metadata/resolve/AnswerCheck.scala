@@ -55,7 +55,10 @@ private[metadata] object AnswerCheck {
     }
     for (entry <- all.filterNot(_.removed); former <- entry.replaces)
       if (all.exists(other => other.cluster == former && other.state == ClusterMetadata.Active))
-        fail(s"stream '${entry.stream}', cluster '${entry.cluster}', key 'replaces'", Names.replacesActive(former))
+        fail(
+          s"stream '${entry.stream}', cluster '${entry.cluster}', key 'replaces'",
+          Names.replacesActive(former)
+        )
     all
   }
 

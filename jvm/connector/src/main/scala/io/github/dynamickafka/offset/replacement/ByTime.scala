@@ -18,8 +18,9 @@ private[dynamickafka] object ByTime {
       // The record of a key may be in another partition.
       if (known.keySet == partitions.toSet) (topic, known, known, None)
       else {
-        val note = s"topic '$topic' has ${partitions.size} partitions instead of ${known.size}, so all of them continue " +
-          "at the least time of the topic"
+        val note =
+          s"topic '$topic' has ${partitions.size} partitions instead of ${known.size}, so all of them continue " +
+            "at the least time of the topic"
         def all(time: Iterable[Long] => Long) =
           partitions.filter(_ => known.nonEmpty).map(_ -> time(known.values)).toMap
         (topic, all(_.min), all(_.max), Some(note))

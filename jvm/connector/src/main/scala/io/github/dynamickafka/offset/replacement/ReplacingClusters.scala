@@ -33,7 +33,8 @@ private[dynamickafka] object ReplacingClusters {
       }
       ReplacingClusters(
         entering,
-        if (entering.keys.exists(start.retained.contains)) start.copy(retained = start.retained -- entering.keys)
+        if (entering.keys.exists(start.retained.contains))
+          start.copy(retained = start.retained -- entering.keys)
         else start,
         if (waiting.isEmpty) topology else topology.copy(clusters = topology.clusters -- waiting.keys)
       )

@@ -85,7 +85,11 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
     try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read)
     catch {
       case NonFatal(e) =>
-        log.warn("Ignoring {}, which cannot be read, and is required only when a cluster is replaced", readFile, e)
+        log.warn(
+          "Ignoring {}, which cannot be read, and is required only when a cluster is replaced",
+          readFile,
+          e
+        )
         RecordsRead.none
     }
 

@@ -38,7 +38,9 @@ private[source] object LostRecords {
   def of(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Long = {
     val replaced = next.replaced.map(_.cluster).toSet
     // The others keep their positions until all of their partitions have answered.
-    val done = next.replaced.filter(r => r.continued.isEmpty && next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found)))
+    val done = next.replaced.filter(r =>
+      r.continued.isEmpty && next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found))
+    )
     next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(start, next, _, ends)).sum +
       done.iterator.map(_.cluster).map(id =>
         unread(start.position(id), ends.getOrElse(id, Positions.empty))

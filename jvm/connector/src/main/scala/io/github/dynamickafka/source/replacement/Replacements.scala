@@ -19,6 +19,7 @@ private[source] final class Replacements(
     streams: ClusterStreams,
     records: RecordsAt = RecordsAt.Consumer
 ) {
+
   /**
    * @return None if the cluster does not respond; left: why the positions cannot be found
    * @throws DynamicKafkaRuntimeException `CLUSTER_UNREACHABLE` and others of this cluster

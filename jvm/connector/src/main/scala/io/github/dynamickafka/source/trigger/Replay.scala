@@ -10,6 +10,7 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, Of
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.loss.LostRecords
+import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
@@ -79,7 +80,8 @@ private[source] final class Replay(
       isFirst: Boolean
   ): Unit = {
     val reason =
-      if (!isFirst) Some("tasks of this run may have read it") else deferred.defer(start, end, ranges, "Replaced clusters")
+      if (!isFirst) Some("tasks of this run may have read it")
+      else deferred.defer(start, end, ranges, "Replaced clusters")
     reason.foreach { why =>
       val id = ranges.firstKey
       throw Errors.clusterReplaced(

@@ -20,6 +20,7 @@ import io.github.dynamickafka.offset.{
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.loss.LossPolicy
+import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
 
@@ -223,12 +224,14 @@ private[source] final class TriggerPlanner(
       views: Map[String, ClusterView],
       next: NextOffset
   ): (Map[String, ClusterView], NextOffset) =
-    if (next.replaced.isEmpty && replacing.former.isEmpty) (views, next)
+    val silent = replaced.returning(transition, views, next)
+    if (next.replaced.isEmpty && replacing.former.isEmpty && silent.isEmpty) (views, next)
     else {
       val found = replaced.continuations(trigger.start, transition, views, next)
       val (entered, entries) = replaced.entering(replacing, transition, views)
       // A cluster that does not respond meanwhile keeps its positions.
-      val answered = views ++ entries ++ found.collect { case (id, None) => id -> ClusterView.Unreachable }
+      val answered = views ++ entries ++ (silent ++ found.collect { case (id, None) => id })
+        .map(_ -> ClusterView.Pending)
       val positions = found.collect { case (id, Some(continuation)) => id -> continuation }
       val decided = nextOf(transition, trigger, answered, positions)
       replaced.logContinued(trigger.start, decided, positions)

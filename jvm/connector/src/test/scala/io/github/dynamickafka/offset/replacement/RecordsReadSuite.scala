@@ -15,7 +15,8 @@ class RecordsReadSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   private val key = LogKey("a", "t", 0)
   private def at(offset: Long) = CompositeOffset(SortedMap("a" -> Positions.from(Seq(("t", 0, offset)))))
-  private def read(offset: Long, time: Long): LogKey => Option[LastRecord] = _ => Some(LastRecord(offset, time))
+  private def read(offset: Long, time: Long): LogKey => Option[LastRecord] =
+    _ => Some(LastRecord(offset, time))
   private val nothing: LogKey => Option[LastRecord] = _ => None
 
   private val first = RecordsRead.none.after(at(10L), 500L, read(9L, 490L))
@@ -30,7 +31,11 @@ class RecordsReadSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
   test("a record of a former log, or of a batch before, is not that of the position") {
     assert(RecordsRead.none.after(at(10L), 500L, read(30L, 1L)).partitions(key).last.isEmpty)
     val entered = at(10L).copy(entered = at(8L).clusters)
-    assert(first.after(entered.copy(clusters = at(12L).clusters), 700L, read(5L, 1L)).partitions(key).last.isEmpty)
+    assert(first.after(
+      entered.copy(clusters = at(12L).clusters),
+      700L,
+      read(5L, 1L)
+    ).partitions(key).last.isEmpty)
     // A batch that has read nothing but the end of a transaction.
     val more = first.after(at(11L), 700L, read(9L, 490L)).partitions(key)
     assert(more == ReadUpTo(11L, 700L, Some(LastRecord(9L, 490L))))
@@ -60,7 +65,11 @@ class RecordsReadSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
         case ((before, position, time), ((size, found), i)) =>
           val next = position + size
           val reported = found.filter(_ => size > 0).map(LastRecord(next - 1, _))
-          (before.after(at(next), 2000L + i, _ => reported), next, if (size == 0) time else reported.map(_.time))
+          (
+            before.after(at(next), 2000L + i, _ => reported),
+            next,
+            if (size == 0) time else reported.map(_.time)
+          )
       }
       for (time <- least; of <- known.partitions.get(key)) assert(of.timeMs <= time)
     }

@@ -29,7 +29,11 @@ class RecordsReadJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPro
   test("100,000 partitions are less than 4 MB") {
     val all = (0 until 100000).map(i =>
       LogKey(s"c${i % 1000}", "topic", i / 1000) ->
-        ReadUpTo(i * 1234567L, 1760000000000L + i, Some(LastRecord(i * 1234567L - 1, 1760000000000L + i * 17L)))
+        ReadUpTo(
+          i * 1234567L,
+          1760000000000L + i,
+          Some(LastRecord(i * 1234567L - 1, 1760000000000L + i * 17L))
+        )
     )
     val text = RecordsReadJson.write(RecordsRead(all.toMap))
     assert(text.length < 4000000, text.length.toString)

@@ -29,7 +29,9 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   private def known(records: LastRecords, offset: Long) =
     records.of("a", at(offset).position("a"))(("t", 0))
 
-  test("a run knows what the one before has read; an idle trigger writes nothing; a damaged file is no error") {
+  test(
+    "a run knows what the one before has read; an idle trigger writes nothing; a damaged file is no error"
+  ) {
     val first = start()
     reported = Some(LastRecord(9L, 100L))
     val end = at(10L)

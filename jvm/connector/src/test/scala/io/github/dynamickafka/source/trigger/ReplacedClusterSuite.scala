@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
@@ -49,7 +50,9 @@ class ReplacedClusterSuite extends SourceTest {
     s.seen.drop(before).map(_.value).sorted
   }
 
-  test("timestamp: the new cluster is read from the last record less the overlap, and so is the former one later") {
+  test(
+    "timestamp: the new cluster is read from the last record less the overlap, and so is the former one later"
+  ) {
     failedOver { (s, topic) =>
       val lines = Logs.during(classOf[ReplacedClusters]) {
         val query = s.start(Trigger.AvailableNow(), byTime: _*)
@@ -196,7 +199,9 @@ class ReplacedClusterSuite extends SourceTest {
     }
   }
 
-  test("replaces in the metadata: the new cluster enters by the policy, and so does the former one on the way back") {
+  test(
+    "replaces in the metadata: the new cluster enters by the policy, and so does the former one on the way back"
+  ) {
     failedOver { (s, topic) =>
       s.orders(Entry("green", green, topic).replacing("blue"))
       refusedReplacement(s, Nil, "'green'", "'replacedClusterPolicy'")
@@ -213,7 +218,9 @@ class ReplacedClusterSuite extends SourceTest {
     }
   }
 
-  test("replaces in the metadata: the new cluster enters after the former one has drained; an unknown id is ignored") {
+  test(
+    "replaces in the metadata: the new cluster enters after the former one has drained; an unknown id is ignored"
+  ) {
     failedOver { (s, topic) =>
       write(blue, topic, 20 until 24)
       s.orders(Entry("blue", blue, topic).draining, Entry("green", green, topic).replacing("blue"))
@@ -226,14 +233,6 @@ class ReplacedClusterSuite extends SourceTest {
         Entry("red", red, newTopicOn(1, red)).replacing("gone")
       )
       assert(read(s, policy("fail")).isEmpty)
-    }
-  }
-
-  test("replaces a cluster that is active in the same stream: METADATA_INVALID") {
-    failedOver { (s, topic) =>
-      s.orders(Entry("blue", blue, topic), Entry("green", green, topic).replacing("blue"))
-      val e = refused(s.start("streamMetadataDiscoveryFailureThreshold" -> "0"))
-      assert(condition(e) == "METADATA_INVALID" && text(e).contains("key 'replaces'"), text(e))
     }
   }
 }

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.trigger
+package io.github.dynamickafka.source.replacement
 
 import org.slf4j.LoggerFactory
 
@@ -15,7 +15,6 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.source.cluster.ClusterStreams
-import io.github.dynamickafka.source.replacement.{LastRecords, Replacements}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
@@ -112,6 +111,34 @@ private[source] final class ReplacedClusters(
     }
     (all.flatMap(_._1), all.map(_._2).toMap)
   }
+
+  /**
+   * Checks topics that return to positions of the same Kafka cluster, with `same-offsets`: its log may have been cut and filled again
+   * meanwhile, with the same ids.
+   *
+   * @return the clusters that do not respond meanwhile
+   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
+   */
+  def returning(
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Set[String] =
+    if (policy != ReplacedClusterPolicy.SameOffsets) Set.empty
+    else (for {
+      (id, work) <- transition.clusters.toSeq
+      view <- views.get(id).collect { case view: ClusterView.Reachable => view }
+      // Positions that are not in the log are judged as losses.
+      positions = work.returning.filter((topic, p) =>
+        work.returning.get(topic, p).exists(at =>
+          view.earliest.get(topic, p).forall(_ <= at) && view.ends.get(topic, p).exists(_ >= at)
+        )
+      )
+      if positions.nonEmpty && !next.replaced.exists(_.cluster == id)
+      cluster = ReplacedCluster(id, view.kafkaId.getOrElse(""), view.kafkaId.getOrElse(""))
+      of = Replacement(cluster, id, positions, lastRecords.of(id, positions), positions.topics, view)
+      if replacements(of).map(_.left.foreach(reason => throw refused(cluster, reason))).isEmpty
+    } yield id).toSet
 
   private def logEntering(
       cluster: ReplacedCluster,

@@ -1,16 +1,16 @@
-package io.github.dynamickafka.config
+package io.github.dynamickafka.config.replacement
 
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.topology.MirroredTopics
 
-/** The options of [[SourceOptionSpecs]] about Kafka clusters that are replaced. */
+/** The options of the source about Kafka clusters that are replaced. */
 private[dynamickafka] trait ReplacedClusterOptionSpecs {
   import OptionType._
 
   val ReplacedPolicy: OptionSpec[String] = OptionSpec(
     "replacedClusterPolicy",
-    oneOf(ReplacedClusterOptionSpecs.Policies.map(name => name -> name): _*),
-    Some(ReplacedClusterOptionSpecs.Fail),
+    oneOf(PolicyNames.All.map(name => name -> name): _*),
+    Some(PolicyNames.Fail),
     "`fail`",
     "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
       "`cluster.id`, or when a cluster enters whose metadata have `replaces`: `fail` fails the query; the others continue " +
@@ -55,16 +55,7 @@ private[dynamickafka] trait ReplacedClusterOptionSpecs {
   val ReplicationPolicyProperty: String = "mirrorMakerReplicationPolicy."
 }
 
-private[config] object ReplacedClusterOptionSpecs {
-  val Fail = "fail"
-  val Earliest = "earliest"
-  val Latest = "latest"
-  val Timestamp = "timestamp"
-  val SameOffsets = "same-offsets"
-  val GroupOffsets = "group-offsets"
-  val MirrorMaker = "mirror-maker"
-  val Policies: Seq[String] = Seq(Fail, Earliest, Latest, Timestamp, SameOffsets, GroupOffsets, MirrorMaker)
-
+private[config] object ReplacedClusterOptionSpecs extends ReplacedClusterOptionSpecs {
   private val OfClass = "class:(.+)".r
 
   private def replicationPolicy(text: String): Either[String, MirroredTopics.Policy] = text match {
@@ -73,4 +64,16 @@ private[config] object ReplacedClusterOptionSpecs {
     case OfClass(name) => Right(MirroredTopics.OfClass(name.trim))
     case _ => Left("it is not one of 'default', 'identity', 'class:<name>'.")
   }
+}
+
+/** The values of `replacedClusterPolicy`. */
+private[config] object PolicyNames {
+  val Fail = "fail"
+  val Earliest = "earliest"
+  val Latest = "latest"
+  val Timestamp = "timestamp"
+  val SameOffsets = "same-offsets"
+  val GroupOffsets = "group-offsets"
+  val MirrorMaker = "mirror-maker"
+  val All: Seq[String] = Seq(Fail, Earliest, Latest, Timestamp, SameOffsets, GroupOffsets, MirrorMaker)
 }
