@@ -223,7 +223,7 @@ private[source] final class TriggerPlanner(
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
-  ): (Map[String, ClusterView], NextOffset) =
+  ): (Map[String, ClusterView], NextOffset) = {
     val silent = replaced.returning(transition, views, next)
     if (next.replaced.isEmpty && replacing.former.isEmpty && silent.isEmpty) (views, next)
     else {
@@ -237,6 +237,7 @@ private[source] final class TriggerPlanner(
       replaced.logContinued(trigger.start, decided, positions)
       (answered, decided.copy(replaced = decided.replaced ++ entered))
     }
+  }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
     log.info(
