@@ -185,7 +185,7 @@ private[dynamickafka] object SinkOptionSpecs {
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSink,
-    WriteOptionSpecs.formats.map(_.name),
+    WriteOptionSpecs.formats.map(_.name) ++ WriteOptionSpecs.classes.map(_.name),
     WriteOptionSpecs.readsOnly,
     KafkaProperties.isKnown
   )

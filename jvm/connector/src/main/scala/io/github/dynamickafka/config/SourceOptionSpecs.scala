@@ -49,7 +49,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
       "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
       "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
-      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set.",
+      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set. `class:<name>`: " +
+      "[a class of your own](extending.md#offsets) determines the offsets.",
     perCluster = true
   )
 
@@ -107,7 +108,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "streaming: none; batch: `latest`",
     "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
       "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
-      "the cluster first starts. A partition that JSON does not name has no stopping offset.",
+      "the cluster first starts. A partition that JSON does not name has no stopping offset. `class:<name>`: as in " +
+      "`startingOffsets`.",
     perCluster = true
   )
 
@@ -389,7 +391,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSource,
-    Formats.registered.all.map(_.name),
+    Formats.registered.all.map(_.name) ++ FormatOptionSpecs.classes.map(_.name),
     WriteOptionSpecs.writesOnly,
     KafkaProperties.isKnown
   )
