@@ -21,6 +21,15 @@ private[dynamickafka] trait ClusterOptionSpecs {
       "latest offsets, and drop the offsets of the former one."
   )
 
+  val ClientMetrics: OptionSpec[Boolean] = OptionSpec(
+    "clientMetrics",
+    boolean,
+    Some(false),
+    "`false`",
+    "Whether metrics of Kafka's own clients are [gauges](operations.md#metrics-of-kafkas-clients) in Spark's metrics system, on the " +
+      "driver and on executors. A query with this option has clients of its own."
+  )
+
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(
     "clusterFailurePolicy",
     oneOf("fail" -> false, "skip" -> true),

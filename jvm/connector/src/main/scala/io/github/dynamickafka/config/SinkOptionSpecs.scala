@@ -179,6 +179,7 @@ private[dynamickafka] object SinkOptionSpecs {
     SourceOptionSpecs.DiscoveryIntervalMs,
     SourceOptionSpecs.DiscoveryFailureThreshold,
     SourceOptionSpecs.ClusterRequestTimeoutMs,
+    SourceOptionSpecs.ClientMetrics,
     SourceOptionSpecs.ClientIdPrefix
   )
 

@@ -365,6 +365,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     AllowMissingStreams,
     AllowDuplicateClusters,
     ReplacedPolicy,
+    ClientMetrics,
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
