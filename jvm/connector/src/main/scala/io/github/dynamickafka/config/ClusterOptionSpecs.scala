@@ -7,6 +7,15 @@ import io.github.dynamickafka.topology.UnreachableReplayPolicy
 private[dynamickafka] trait ClusterOptionSpecs {
   import OptionType._
 
+  val ClientMetrics: OptionSpec[Boolean] = OptionSpec(
+    "clientMetrics",
+    boolean,
+    Some(false),
+    "`false`",
+    "Whether metrics of Kafka's own clients are [gauges](operations.md#metrics-of-kafkas-clients) in Spark's metrics system, on the " +
+      "driver and on executors. A query with this option has clients of its own."
+  )
+
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(
     "clusterFailurePolicy",
     oneOf("fail" -> false, "skip" -> true),

@@ -52,7 +52,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
       "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
       "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
-      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set.",
+      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set. `class:<name>`: " +
+      "[a class of your own](extending.md#offsets) determines the offsets.",
     perCluster = true
   )
 
@@ -110,7 +111,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     "streaming: none; batch: `latest`",
     "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
       "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
-      "the cluster first starts. A partition that JSON does not name has no stopping offset.",
+      "the cluster first starts. A partition that JSON does not name has no stopping offset. `class:<name>`: as in " +
+      "`startingOffsets`.",
     perCluster = true
   )
 
@@ -369,6 +371,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     ReplacedOverlap,
     MirrorMakerSourceAlias,
     MirrorMakerReplicationPolicy,
+    ClientMetrics,
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
@@ -395,7 +398,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSource,
-    Formats.registered.all.map(_.name),
+    Formats.registered.all.map(_.name) ++ FormatOptionSpecs.classes.map(_.name),
     WriteOptionSpecs.writesOnly,
     KafkaProperties.isKnown,
     Seq(ReplicationPolicyProperty)

@@ -131,6 +131,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
  * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
+ * @param clientMetrics the prefix of the gauges of Kafka's clients; None: there are none
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
@@ -142,8 +143,13 @@ private[dynamickafka] final case class ClusterOptions(
     perCluster: Map[String, String],
     clientIdPrefix: Option[String] = None,
     table: OptionTable = SourceOptionSpecs.table,
-    snapshotMaxAgeMs: Long = 0L
+    snapshotMaxAgeMs: Long = 0L,
+    clientMetrics: Option[String] = None
 ) {
+
+  /** With the prefix of the gauges of a query. */
+  def named(prefix: String): ClusterOptions = copy(clientMetrics = clientMetrics.map(_ => prefix))
+
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }
 

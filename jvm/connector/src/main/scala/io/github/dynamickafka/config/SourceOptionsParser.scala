@@ -55,7 +55,8 @@ private[dynamickafka] object SourceOptionsParser {
         perCluster = raw.cluster,
         clientIdPrefix = raw.find(ClientIdPrefix),
         table = table,
-        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs)
+        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs),
+        clientMetrics = Option.when(raw.get(ClientMetrics))("query")
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),

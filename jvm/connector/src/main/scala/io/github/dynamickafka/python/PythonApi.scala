@@ -1,6 +1,7 @@
 package io.github.dynamickafka.python
 
 import io.github.dynamickafka.build.BuildInfo
+import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 
 /**
@@ -25,6 +26,10 @@ private[dynamickafka] object PythonApi {
    */
   def register(service: PythonMetadataService): String =
     ServiceRegistry.register(new JsonMetadataService(service))
+
+  /** Registers a function written in Python for the text `function:<handle>` of the options. */
+  def registerOffsets(handle: String, function: PythonOffsetsFunction): Unit =
+    OffsetsFunctions.register(handle, new JsonOffsetsFunction(function))
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)

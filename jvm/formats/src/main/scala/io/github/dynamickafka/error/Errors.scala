@@ -176,6 +176,27 @@ private[dynamickafka] object Errors {
   def invalidOffset(reason: String, cause: Throwable = null): Runtime =
     runtime("INVALID_OFFSET", Map("reason" -> reason), cause)
 
+  /** @param reason what the function of the user that the option names has returned or thrown */
+  def invalidOffsets(
+      option: String,
+      cluster: String,
+      topic: String,
+      partitions: Seq[Int],
+      reason: String,
+      cause: Throwable = null
+  ): IllegalArgument =
+    illegal(
+      "INVALID_OFFSETS",
+      Map(
+        "option" -> option,
+        "cluster" -> cluster,
+        "topic" -> topic,
+        "partition" -> partitions.mkString(", "),
+        "reason" -> reason
+      ),
+      cause
+    )
+
   /** An offset that the connector computed and that could not be planned: a bug. */
   def invalidNextOffset(reason: String): Runtime =
     runtime("INVALID_NEXT_OFFSET", Map("reason" -> reason))

@@ -9,7 +9,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder}
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.format.raw.Raw
-import io.github.dynamickafka.format.{FormatOptions, SideSource}
+import io.github.dynamickafka.format.{FormatOptions, SideSource, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -42,14 +42,25 @@ private[dynamickafka] final class InputColumns private (
   def in(formats: FormatOptions): InputColumns =
     new InputColumns(indices, encoding.in(formats), clusterOfEach)
 
-  /** For one task. */
-  private[sink] def reader(): InternalRow => OutputRow = {
-    val value = new RowEncoder(encoding.value, "value")
+  /**
+   * For one task.
+   *
+   * @param onlyTopic the topic of a stream, None being that of the query, if it has the same single topic on all clusters
+   */
+  private[sink] def reader(onlyTopic: Option[String] => Option[String] = _ =>
+    None): InternalRow => OutputRow = {
+    val shown =
+      new ShownTarget(row => text(row, topic).orElse(onlyTopic(text(row, stream))), text(_, cluster))
+    val value = new RowEncoder(encoding.value, "value", shown)
     val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
-      val encoder = new RowEncoder(source, "key")
+      val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
-    row => read(row, key(row), value(row))
+    row => {
+      shown.begin(row)
+      val output = read(row, key(row), value(row))
+      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
+    }
   }
 
   private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
@@ -98,6 +109,24 @@ private[dynamickafka] final class InputColumns private (
       Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
   }
+}
+
+/** Shows the rows of a task to formats, before they are routed. */
+private final class ShownTarget(
+    topicOf: InternalRow => Option[String],
+    clusterOf: InternalRow => Option[String]
+) extends WriteContext {
+  private var row: InternalRow = _
+  var added: Vector[Header] = Vector.empty
+
+  def begin(next: InternalRow): Unit = {
+    row = next
+    if (added.nonEmpty) added = Vector.empty
+  }
+
+  override def topic: String = topicOf(row).orNull
+  override def cluster: String = clusterOf(row).orNull
+  override def addHeader(name: String, value: Array[Byte]): Unit = added :+= new RecordHeader(name, value)
 }
 
 private[dynamickafka] object InputColumns {

@@ -344,6 +344,8 @@ private[source] final class ClusterStreams(
         s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit offsets",
         e
       )
+    case e: InvalidOffsets =>
+      throw Errors.invalidOffsets(e.option, id, e.topic, e.partitions, e.reason, e.getCause)
     case other => other
   }
 
