@@ -42,7 +42,8 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
+  /** In plans and in the UI: the text that progress has. */
+  override def description(): String = s"DynamicKafka[${options.subscription.text}]"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration

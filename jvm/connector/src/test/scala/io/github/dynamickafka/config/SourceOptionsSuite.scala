@@ -159,7 +159,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("a pattern is a regular expression") {
     val options = parseOnly("metadataService" -> "file", "streamPattern" -> "orders-.*")
     assert(options.subscription == Subscription.Pattern("orders-.*".r))
-    assert(options.subscription.text == "streamPattern=orders-.*")
+    assert(options.subscription.text == "pattern: orders-.*")
   }
 
   test("precedence: timestamp, timestamps by partition, offsets") {
