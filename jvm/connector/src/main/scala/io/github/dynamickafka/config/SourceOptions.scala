@@ -147,7 +147,8 @@ private[dynamickafka] final case class LimitOptions(
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
     maxRecordsPerPartition: Option[Long],
-    historyFilesPerTrigger: Int = 100
+    historyFilesPerTrigger: Int = 100,
+    maxBytesPerTrigger: Option[Long] = None
 )
 
 /**

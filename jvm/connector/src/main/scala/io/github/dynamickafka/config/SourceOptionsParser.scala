@@ -115,6 +115,7 @@ private[dynamickafka] object SourceOptionsParser {
       )
     LimitOptions(
       maxOffsetsPerTrigger = most,
+      maxBytesPerTrigger = raw.find(MaxBytesPerTrigger),
       minOffsetsPerTrigger = least,
       maxTriggerDelayMs = raw.get(MaxTriggerDelay),
       minPartitions = raw.find(MinPartitions),

@@ -54,7 +54,7 @@ private[source] final class DynamicKafkaScan(
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val times = RecordTimes(SparkSession.active.sparkContext)
+    val times = RecordTimes(SparkSession.active.sparkContext, options.limits.maxBytesPerTrigger.isDefined)
     val reporter = new QueryReporter(
       options.offsets.commit,
       checkpointLocation,

@@ -68,6 +68,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "deferWithState" -> "true",
       "failOnDataLoss" -> "false",
       "maxOffsetsPerTrigger" -> "1000",
+      "maxBytesPerTrigger" -> "64m",
       "includeHeaders" -> "true",
       "groupIdPrefix" -> "team-a",
       "metadataService.path" -> "streams.yaml"
@@ -80,6 +81,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.clusters.snapshotMaxAgeMs == 0)
     assert(options.clusters.groupIdPrefix.contains("team-a"))
     assert(options.limits.maxOffsetsPerTrigger.contains(1000L))
+    assert(options.limits.maxBytesPerTrigger.contains(64L << 20))
     assert(!options.failOnDataLoss && options.includeHeaders)
     assert(options.removedClusterRetentionMs == 604800000L)
     assert(options.drainRemovedClusters && options.allowDuplicateClusters)

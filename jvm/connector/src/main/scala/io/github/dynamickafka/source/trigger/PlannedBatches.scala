@@ -4,19 +4,23 @@ import scala.collection.immutable.SortedMap
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.budget.MeanSize
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Span}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.loss.LostRecords
 
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
+ *
+ * @param sizes of records, as tasks have reported them
  */
 private[source] final class PlannedBatches(
     checkpoint: SourceCheckpoint,
     logged: LoggedOffsets,
     deferred: DeferredRanges,
     lost: LostRecords,
-    aligner: Aligner
+    aligner: Aligner,
+    sizes: Span => Option[MeanSize]
 ) {
   import PlannedBatches._
 
@@ -43,7 +47,8 @@ private[source] final class PlannedBatches(
       start
     } else {
       val spans = aligner.align(snapshot, limit, wait)
-      val granted = limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
+      val granted =
+        limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait, sizes)
       aligner.planned(spans, granted)
       val next = logged.next(start, deferred.resumed(start, snapshot.next.offset(granted)))
       // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
