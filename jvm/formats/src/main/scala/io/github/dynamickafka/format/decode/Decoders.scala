@@ -3,6 +3,7 @@ package io.github.dynamickafka.format.decode
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.format.options.Variants
 import io.github.dynamickafka.format.{Decoder, SideLayout}
 
 /** Makes the decoder of keys or values, for one task. */
@@ -14,9 +15,11 @@ private[dynamickafka] object Decoders {
    * Makes a decoder of all fields on the driver, because types and values that a format does not support are found when
    * it is made.
    */
-  def check(side: SideLayout): Unit =
+  def check(side: SideLayout): Unit = {
+    val all = side.change.fold(side)(c => side.copy(schema = c.payload, wanted = c.payload.indices))
+    Variants.problem(side.format.format, all.schema).foreach(reason => throw Errors.invalidSchema(reason))
     try {
-      val _ = of(side.change.fold(side)(c => side.copy(schema = c.payload, wanted = c.payload.indices)))
+      val _ = of(all)
     } catch {
       case NonFatal(e) =>
         throw Errors.invalidSchema(
@@ -24,4 +27,5 @@ private[dynamickafka] object Decoders {
             s"${side.schema.toDDL}: ${e.getMessage}"
         )
     }
+  }
 }

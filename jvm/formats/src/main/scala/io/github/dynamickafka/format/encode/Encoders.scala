@@ -6,6 +6,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.options.Variants
 import io.github.dynamickafka.format.{Encoder, FormatWriter}
 
 /** Makes the encoder of keys or values, for one task. */
@@ -30,11 +31,12 @@ private[dynamickafka] object Encoders {
         unsupported(side).getOrElse(side.schema.fieldNames.mkString(", ")),
         text(side, reason)
       )
-    val problem =
+    val problem = Variants.problem(side.format.format, side.schema).orElse {
       try {
         val _ = of(side)
         writer(side).problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
+    }
     problem.foreach(refuse)
   }
 
@@ -46,7 +48,7 @@ private[dynamickafka] object Encoders {
     val alone = side.copy(schema = StructType(Seq(field)), avro = None)
     try {
       val _ = of(alone)
-      writer(alone).problem(alone).isDefined
+      Variants.problem(alone.format.format, alone.schema).isDefined || writer(alone).problem(alone).isDefined
     } catch { case NonFatal(_) => true }
   }.map(_.name)
 }
