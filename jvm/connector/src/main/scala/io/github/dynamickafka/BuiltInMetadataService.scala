@@ -78,7 +78,7 @@ final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgum
 
 /**
  * A fixed set of streams. The properties of the clusters become a part of an option, which Spark prints in query plans: write
- * credentials as references such as `${file:/etc/secrets/blue.properties:jaas}`.
+ * credentials as references to a file, which Kafka's clients resolve (KIP-421).
  *
  * @param streams all streams
  * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if two streams have the same id, or
@@ -114,7 +114,7 @@ final case class SingleClusterMetadataService(
  * Streams in a document on an HTTP server, in the format of the metadata file.
  *
  * @param url `http://...` or `https://...`, without user and password
- * @param headers request headers by name; write credentials as references such as `Bearer ${file:/etc/secrets/streams:token}`
+ * @param headers request headers by name; write credentials as references to a file
  * @param timeout the time limit of one request with its answer. Default: 10 s
  * @param ttl how long an answer is cached. Default: answers are not cached
  */
