@@ -36,7 +36,8 @@ private[dynamickafka] object WriteOptionsParser {
       else FormatOptionsParser.schema(raw, (value +: key.toSeq).exists(_.hasFields), value),
       None,
       raw.find(MetadataPrefix).getOrElse(""),
-      schemaFromRegistry = fromRegistry
+      schemaFromRegistry = fromRegistry,
+      upsert = FormatOptionsParser.isUpsert(raw, value, key, fields)
     )
   }
 
