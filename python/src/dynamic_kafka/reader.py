@@ -139,6 +139,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
 
         Args:
             mode: ``rows`` (default), the rows before and after with a column ``_change_type``, or ``envelope``.
+                With any other format ``upsert``: a table with the key of ``set_key_format``, in which a null
+                value deletes.
         """
         return self._put("changeData", mode)
 

@@ -91,6 +91,15 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         """
         return self.set_option("schema", schema if isinstance(schema, str) else schema.json())
 
+    def set_change_data(self, mode: str) -> Self:
+        """Sets how rows with a column ``_change_type`` are written, in formats that have no changes of their own.
+
+        Args:
+            mode: ``upsert``: a row with ``delete`` is written as a null value. Requires ``set_key_format`` with
+                fields.
+        """
+        return self.set_option("changeData", mode)
+
     def set_cluster_routing(self, routing: ClusterRouting) -> Self:
         """Sets which clusters of the stream get a record. The column ``cluster`` of a row takes precedence.
 

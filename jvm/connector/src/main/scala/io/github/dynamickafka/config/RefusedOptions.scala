@@ -45,6 +45,7 @@ private[dynamickafka] object RefusedOptions {
       "startingOffsets" -> read,
       "endingOffsets" -> read,
       "maxOffsetsPerTrigger" -> read,
+      "maxBytesPerTrigger" -> read,
       "failOnDataLoss" -> read,
       "clusterFailurePolicy" -> read,
       "includeHeaders" -> "it is an option of the source; a sink always writes the column 'headers' if it exists.",

@@ -230,6 +230,15 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     perCluster = true
   )
 
+  val MaxBytesPerTrigger: OptionSpec[Long] = OptionSpec(
+    "maxBytesPerTrigger",
+    bytes(min = 1),
+    None,
+    "no limit",
+    "The maximum size of the records in a batch, over all clusters: keys, values and headers without compression, by the mean size of the " +
+      "records that tasks have read. See [semantics](semantics.md#limits-in-bytes). With `maxOffsetsPerTrigger`, the smaller one applies."
+  )
+
   val MinOffsetsPerTrigger: OptionSpec[Long] = OptionSpec(
     "minOffsetsPerTrigger",
     long(min = 1),
@@ -380,6 +389,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     DeferWithState,
     FailOnDataLoss,
     MaxOffsetsPerTrigger,
+    MaxBytesPerTrigger,
     MinOffsetsPerTrigger,
     MaxTriggerDelay,
     Alignment,

@@ -56,19 +56,19 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
 private[dynamickafka] sealed trait Subscription extends Product with Serializable {
   def includes(stream: String): Boolean
 
-  /** The option that selects the streams and its value, for users. */
+  /** For users, in progress, UI and logs. */
   def text: String
 }
 private[dynamickafka] object Subscription {
   final case class Ids(ids: Seq[String]) extends Subscription {
     override def includes(stream: String): Boolean = ids.contains(stream)
-    override def text: String = s"streamIds=${ids.mkString(";")}"
+    override def text: String = s"streams: ${ids.mkString(", ")}"
   }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
     override def includes(stream: String): Boolean = regex.matches(stream)
-    override def text: String = s"streamPattern=$regex"
+    override def text: String = s"pattern: $regex"
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false
@@ -159,7 +159,8 @@ private[dynamickafka] final case class LimitOptions(
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
     maxRecordsPerPartition: Option[Long],
-    historyFilesPerTrigger: Int = 100
+    historyFilesPerTrigger: Int = 100,
+    maxBytesPerTrigger: Option[Long] = None
 )
 
 /**

@@ -122,6 +122,7 @@ private[dynamickafka] object SourceOptionsParser {
       )
     LimitOptions(
       maxOffsetsPerTrigger = most,
+      maxBytesPerTrigger = raw.find(MaxBytesPerTrigger),
       minOffsetsPerTrigger = least,
       maxTriggerDelayMs = raw.get(MaxTriggerDelay),
       minPartitions = raw.find(MinPartitions),

@@ -186,6 +186,29 @@ object ClusterMetadata {
 
   private[dynamickafka] val States: Seq[String] = Seq(Active, Draining, Removed)
 
+  /** The metadata of a stream on one cluster, with Scala's collections. */
+  def apply(
+      topics: Seq[String] = Nil,
+      properties: Map[String, String] = Map.empty,
+      startingOffsets: String = null,
+      stoppingOffsets: String = null,
+      state: String = Active,
+      topicPattern: String = null,
+      partitions: Map[String, Seq[Int]] = Map.empty,
+      write: Boolean = true,
+      formatOptions: Map[String, String] = Map.empty
+  ): ClusterMetadata = new ClusterMetadata(
+    topics.asJava,
+    properties.asJava,
+    startingOffsets,
+    stoppingOffsets,
+    state,
+    topicPattern,
+    partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
+    write,
+    formatOptions.asJava
+  )
+
   /** Selects every topic whose whole name matches this Java regular expression. */
   def ofPattern(topicPattern: String, properties: ju.Map[_, _]): ClusterMetadata =
     new ClusterMetadata(ju.List.of(), properties, null, null, Active, topicPattern, null)

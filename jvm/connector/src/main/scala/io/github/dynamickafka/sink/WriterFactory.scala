@@ -186,7 +186,7 @@ private[sink] final class RowWriter(
   override def write(row: InternalRow): Unit = {
     current = row
     counter.row()
-    routing.send(read(row))(send)
+    if (columns.writes(row)) routing.send(read(row))(send)
   }
 
   override def commit(): WriterCommitMessage = {

@@ -43,7 +43,8 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
+  /** In plans and in the UI: the text that progress has. */
+  override def description(): String = s"DynamicKafka[${options.subscription.text}]"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration
@@ -54,7 +55,7 @@ private[source] final class DynamicKafkaScan(
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val times = RecordTimes(SparkSession.active.sparkContext)
+    val times = RecordTimes(SparkSession.active.sparkContext, options.limits.maxBytesPerTrigger.isDefined)
     val reporter = new QueryReporter(
       options.offsets.commit,
       checkpointLocation,

@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
-import io.github.dynamickafka.offset.alignment.{LogKey, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
 import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
@@ -95,7 +95,15 @@ private[source] final class DynamicMicroBatchStream(
     DynamicMicroBatchStream.readTimes(recordTimes.filter(_ => options.alignment.isDefined)),
     clock
   )
-  private val batches = new PlannedBatches(checkpoint, logged, deferred, lost, aligner, histories.unread)
+  private val batches = new PlannedBatches(
+    checkpoint,
+    logged,
+    deferred,
+    lost,
+    aligner,
+    histories.unread,
+    span => recordTimes.flatMap(_.value.get(EventTimes.key(span))).map(_.size)
+  )
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
     new BatchPartitions(histories, batches, replay, batchPlanner, streams, checkpoint, reporter)

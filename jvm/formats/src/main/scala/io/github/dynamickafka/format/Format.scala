@@ -43,6 +43,9 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   /** Whether the options of the format apply to an Avro schema in the option `schema`. */
   def readsAvroSchema: Boolean = false
 
+  /** Whether columns can be VARIANT. */
+  def hasVariants: Boolean = false
+
   /** The schema, as Avro's JSON, that records have if the option `schema` declares these columns. */
   def avroSchema(columns: StructType): Option[String] = {
     val _ = columns

@@ -60,6 +60,7 @@ private[dynamickafka] final case class SideFormat(
  * @param deadLetterTopic set if bad records are dead letters
  * @param deadLetterCluster the cluster of this topic; None: that of each record
  * @param changeEnvelope whether a format of changes gives envelopes instead of rows
+ * @param upsert whether the stream is a table with a key, in which a null value deletes
  * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
 private[dynamickafka] final case class FormatOptions(
@@ -74,7 +75,8 @@ private[dynamickafka] final case class FormatOptions(
     changeEnvelope: Boolean = false,
     schemaFromRegistry: Boolean = false,
     deadLetterTopic: Option[String] = None,
-    deadLetterCluster: Option[String] = None
+    deadLetterCluster: Option[String] = None,
+    upsert: Boolean = false
 ) {
 
   /** Where bad records are written; None: nowhere. */

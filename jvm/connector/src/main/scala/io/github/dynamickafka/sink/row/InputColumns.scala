@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder}
+import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, UpsertKind}
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.format.raw.Raw
 import io.github.dynamickafka.format.{FormatOptions, SideSource, WriteContext}
@@ -56,12 +56,25 @@ private[dynamickafka] final class InputColumns private (
       val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
-    row => {
-      shown.begin(row)
-      val output = read(row, key(row), value(row))
+    def written(output: OutputRow) =
       if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
+    encoding.upserts match {
+      case None => row => {
+          shown.begin(row)
+          written(read(row, key(row), value(row)))
+        }
+      case Some(upserts) => row => {
+          shown.begin(row)
+          val isDeleted = upserts.of(row) == UpsertKind.Tombstone
+          val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
+          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
+        }
     }
   }
+
+  /** Whether a row becomes a record. */
+  private[sink] def writes(row: InternalRow): Boolean =
+    encoding.upserts.forall(_.of(row) != UpsertKind.NoRecord)
 
   private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)

@@ -10,7 +10,15 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
 import io.github.dynamickafka.format.decode.{Decoders, LazyDecoder}
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Layout, ParseErrors, SideLayout}
+import io.github.dynamickafka.format.{
+  ChangeLayout,
+  DecodeFailure,
+  DecodedValues,
+  Decoder,
+  Layout,
+  ParseErrors,
+  SideLayout
+}
 import io.github.dynamickafka.serde.KafkaReadContext
 
 /**
@@ -22,14 +30,17 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
 
   private val shown = new ShownRecord
   private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
-  private val value = new Side(layout.value, "value")
-  private val key = layout.key.map(new Side(_, "key")).orNull
+  // Whether a record is a change that can be applied has to be known before its fields are accessed.
+  private val value = new Side(layout.value, "value", isEager = layout.upsert && !isFatal(layout.value))
+  private val key = layout.key.map(new Side(_, "key", isEager = layout.upsert)).orNull
+  private val upserts = if (layout.upsert) new DecodedValues(Array[DataType](StringType)) else null
 
   val values: DecodedValues = value.values
   val keys: DecodedValues = if (key eq null) NoValues else key.values
 
   /** The kind of the change that a row is a part of, and metadata of the format. */
-  val changes: DecodedValues = if (change eq null) NoValues else change.about
+  val changes: DecodedValues =
+    if (change ne null) change.about else if (upserts ne null) upserts else NoValues
 
   /** Null: the fields are decoded with the record. */
   val lazyValues: LazyDecoder = value.onAccess
@@ -105,7 +116,14 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     corrupt.clear()
     counted = false
     val badValue = value.decode(record.value)
-    val badKey = if (key eq null) null else key.decode(record.key)
+    val badKey = if (key eq null) null else badPart(record.key)
+    if (upserts ne null) {
+      val isKnown = (badKey eq null) && ((badValue eq null) || !badValue.unparsable)
+      upserts.setObject(
+        ChangeLayout.TypeIndex,
+        if (!isKnown) null else if (record.value == null) Delete else Postimage
+      )
+    }
     ((badValue eq null) && (badKey eq null)) || {
       decoding.counts.errors.add(1L)
       val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
@@ -126,6 +144,17 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     }
   }
 
+  /** Of the key: an upsert requires one. */
+  private def badPart(bytes: Array[Byte]): DecodeFailure =
+    if (upserts eq null) key.decode(bytes)
+    else if (bytes == null) {
+      key.values.clear()
+      NoKey
+    } else {
+      val bad = key.decode(bytes)
+      if ((bad eq null) && layout.key.get.wanted.forall(key.values.isNullAt)) NullKey else bad
+    }
+
   private lazy val letters = new DeadLetters(decoding.deadLetters.getOrElse(
     throw new IllegalStateException("no target for dead letters")
   ))
@@ -137,10 +166,11 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   private def isLetter(side: SideLayout, bad: DecodeFailure) =
     (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
 
-  private final class Side(side: SideLayout, name: String) {
+  private final class Side(side: SideLayout, name: String, isEager: Boolean) {
     val values = new DecodedValues(side.types)
     val onAccess: LazyDecoder =
-      if (decoding.onAccess && LazyDecoder.fits(side)) new LazyDecoder(side, values, Decoders.of(_, shown))
+      if (decoding.onAccess && !isEager && LazyDecoder.fits(side))
+        new LazyDecoder(side, values, Decoders.of(_, shown))
       else null
     private val decoder: Decoder =
       if (side.change.isDefined) change
@@ -203,6 +233,14 @@ private[source] object RecordDecoder {
     s"$side${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
         s", schema id $id"
       )}: ${failure.reason}"
+
+  private val Postimage = UTF8String.fromString("update_postimage")
+  private val Delete = UTF8String.fromString("delete")
+  private val NoKey = DecodeFailure("it is null, and an upsert requires a key", None, unparsable = true)
+  private val NullKey =
+    DecodeFailure("all of its fields are null, and an upsert requires a key", None, unparsable = true)
+
+  private def isFatal(side: SideLayout) = side.format.parseErrors == ParseErrors.Fail
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
 

@@ -4,8 +4,9 @@ import scala.collection.immutable.SortedMap
 
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
+import io.github.dynamickafka.offset.budget.MeanSize
 import io.github.dynamickafka.offset.history.UnreadFiles
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Span}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.loss.LostRecords
 
@@ -13,6 +14,7 @@ import io.github.dynamickafka.source.loss.LostRecords
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
  *
  * @param unread the files of histories that are not read at an offset
+ * @param sizes of records, as tasks have reported them
  */
 private[source] final class PlannedBatches(
     checkpoint: SourceCheckpoint,
@@ -20,7 +22,8 @@ private[source] final class PlannedBatches(
     deferred: DeferredRanges,
     lost: LostRecords,
     aligner: Aligner,
-    unread: CompositeOffset => Option[UnreadFiles]
+    unread: CompositeOffset => Option[UnreadFiles],
+    sizes: Span => Option[MeanSize]
 ) {
   import PlannedBatches._
 
@@ -52,7 +55,7 @@ private[source] final class PlannedBatches(
       val spans = readable.spans
       val granted =
         if (readable.left.isDefined) spans.map(_ => 0L)
-        else limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait)
+        else limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait, sizes)
       val left = readable.left.orElse(files)
       aligner.planned(spans, granted, left)
       val offset = deferred.resumed(start, snapshot.next.offset(granted))

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.custom.TaskResource
+import io.github.dynamickafka.format.options.Variants
 import io.github.dynamickafka.format.{Decoder, ReadContext, SideLayout}
 
 /** Makes the decoder of keys or values, for one task. */
@@ -21,11 +22,10 @@ private[dynamickafka] object Decoders {
    * Makes a decoder of all fields on the driver, because types and values that a format does not support are found when
    * it is made.
    */
-  def check(side: SideLayout): Unit =
-    try
-      side.format.format.decoder(
-        side.change.fold(side)(c => side.copy(schema = c.payload, wanted = c.payload.indices))
-      ).close()
+  def check(side: SideLayout): Unit = {
+    val all = side.change.fold(side)(c => side.copy(schema = c.payload, wanted = c.payload.indices))
+    Variants.problem(side.format.format, all.schema).foreach(reason => throw Errors.invalidSchema(reason))
+    try side.format.format.decoder(all).close()
     catch {
       case NonFatal(e) =>
         throw Errors.invalidSchema(
@@ -33,4 +33,5 @@ private[dynamickafka] object Decoders {
             s"${side.schema.toDDL}: ${e.getMessage}"
         )
     }
+  }
 }

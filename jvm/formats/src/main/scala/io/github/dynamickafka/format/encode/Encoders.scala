@@ -7,6 +7,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.custom.TaskResource
+import io.github.dynamickafka.format.options.Variants
 import io.github.dynamickafka.format.{Encoder, FormatWriter, WriteContext}
 
 /** Makes the encoder of keys or values, for one task. */
@@ -37,11 +38,12 @@ private[dynamickafka] object Encoders {
         unsupported(side).getOrElse(side.schema.fieldNames.mkString(", ")),
         text(side, reason)
       )
-    val problem =
+    val problem = Variants.problem(side.format.format, side.schema).orElse {
       try {
         writer(side).encoder(side).close()
         writer(side).problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
+    }
     problem.foreach(refuse)
   }
 
@@ -53,7 +55,7 @@ private[dynamickafka] object Encoders {
     val alone = side.copy(schema = StructType(Seq(field)), avro = None)
     try {
       writer(alone).encoder(alone).close()
-      writer(alone).problem(alone).isDefined
+      Variants.problem(alone.format.format, alone.schema).isDefined || writer(alone).problem(alone).isDefined
     } catch { case NonFatal(_) => true }
   }.map(_.name)
 }

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.options
 
 import io.github.dynamickafka.format.custom.KafkaSerdes
-import io.github.dynamickafka.format.{Format, MetadataColumn, MetadataItem, ParseErrors}
+import io.github.dynamickafka.format.{ChangeMode, Format, MetadataColumn, MetadataItem, ParseErrors}
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -96,13 +96,15 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The prefix of the names of these columns, if `schema` has a column of the same name."
   )
 
-  val ChangeData: OptionSpec[Boolean] = OptionSpec(
+  val ChangeData: OptionSpec[ChangeMode] = OptionSpec(
     "changeData",
-    oneOf("rows" -> false, "envelope" -> true),
-    Some(false),
+    oneOf("rows" -> ChangeMode.Rows, "envelope" -> ChangeMode.Envelope, "upsert" -> ChangeMode.Upsert),
+    Some(ChangeMode.Rows),
     "`rows`",
     "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
-      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md)."
+      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md). `upsert`, with any " +
+      "other format: the stream is a table with a key, in which a null value deletes; requires `keyFormat` and `keyFields`. See " +
+      "[upserts](change-data.md#upserts)."
   )
 
   val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(

@@ -2,6 +2,7 @@ package io.github.dynamickafka.format.options
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.{
+  ChangeMode,
   DeclaredSchema,
   Format,
   FormatMetadata,
@@ -53,10 +54,11 @@ private[dynamickafka] object FormatOptionsParser {
         ).orElse(valueFormat.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
-      raw.get(ChangeData),
+      raw.get(ChangeData) == ChangeMode.Envelope,
       RegistryOptions.givesSchema(raw, valueFormat),
       deadLetterTopic(raw, value.toSeq ++ key),
-      raw.find(DeadLetterCluster)
+      raw.find(DeadLetterCluster),
+      isUpsert(raw, valueFormat, keyFormat, fields)
     )
   }
 
@@ -74,6 +76,22 @@ private[dynamickafka] object FormatOptionsParser {
       )
     )
     spec.parse(w.value, w.name)
+  }
+
+  /** Whether the stream is a table with a key. */
+  private[format] def isUpsert(
+      raw: RawOptions,
+      value: Format,
+      key: Option[Format],
+      keyFields: Seq[String]
+  ): Boolean = raw.get(ChangeData) == ChangeMode.Upsert && {
+    def missing(name: String, what: String) =
+      throw Errors.missingOption(name, s"set it to the $what, because '${ChangeData.name}' is 'upsert'.")
+    if (value.isChange)
+      refuse(raw, ChangeData, "upsert", s"the format '${value.name}' has changes of its own.")
+    if (key.isEmpty) missing(KeyFormat.name, "format of the keys")
+    if (keyFields.isEmpty) missing(KeyFields.name, "columns that keys contain")
+    true
   }
 
   private def deadLetterTopic(raw: RawOptions, sides: Seq[SideFormat]): Option[String] = {
@@ -277,11 +295,11 @@ private[dynamickafka] object FormatOptionsParser {
 
   /** An option that has no effect is refused. */
   private def checkUse(raw: RawOptions, value: Format, key: Option[Format]): Unit = {
-    for (w <- raw.written(ChangeData) if !value.isChange)
+    for (w <- raw.written(ChangeData) if !value.isChange && raw.get(ChangeData) != ChangeMode.Upsert)
       throw Errors.invalidOption(
         w.name,
         w.value,
-        s"it has no effect: a format of changes is one of ${Formats.registered.names(_.isChange)}."
+        s"it has no effect: a format of changes is one of ${Formats.registered.names(_.isChange)}. For records with a key, use 'upsert'."
       )
     val uses = Seq(
       OnParseErrors -> (value +: key.toSeq),

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.format.options
 
 import io.github.dynamickafka.format.custom.KafkaSerdes
-import io.github.dynamickafka.format.{Format, FormatWriter}
+import io.github.dynamickafka.format.{ChangeMode, Format, FormatWriter}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -66,6 +66,12 @@ private[dynamickafka] object WriteOptionSpecs {
         "`registry`: the newest schema in the registry of a format that has one. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
   )
 
+  val ChangeData: OptionSpec[ChangeMode] = FormatOptionSpecs.ChangeData.copy(
+    doc =
+      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that compaction removes its key; requires " +
+        "`keyFormat` and `keyFields`. See [upserts](change-data.md#upserts). Other values have no effect."
+  )
+
   val MetadataPrefix: OptionSpec[String] = FormatOptionSpecs.MetadataPrefix.copy(
     doc =
       "The prefix of the names of the columns that route a record, such as `topic`, if the records have a field of the same name."
@@ -81,6 +87,7 @@ private[dynamickafka] object WriteOptionSpecs {
       KeyFieldsPrefix,
       ValueFieldsInclude,
       Schema,
+        ChangeData,
       MetadataPrefix
     ) ++
       RegistryOptionSpecs.all

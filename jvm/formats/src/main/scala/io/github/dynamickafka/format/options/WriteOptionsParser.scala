@@ -47,7 +47,8 @@ private[dynamickafka] object WriteOptionsParser {
           .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       None,
       raw.find(MetadataPrefix).getOrElse(""),
-      schemaFromRegistry = fromRegistry
+      schemaFromRegistry = fromRegistry,
+      upsert = FormatOptionsParser.isUpsert(raw, value, key, fields)
     )
   }
 
