@@ -267,7 +267,7 @@ private[source] final class TriggerPlanner(
   }
 }
 
-private[source] object TriggerPlanner {
+private[dynamickafka] object TriggerPlanner {
 
   /**
    * What the last trigger used and found.
