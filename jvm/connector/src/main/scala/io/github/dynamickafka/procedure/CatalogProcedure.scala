@@ -61,5 +61,7 @@ private[procedure] final class Arguments(parameters: Seq[Parameter[_]], row: Int
 
   /** @throws Refusal if the argument is null */
   def apply[T](parameter: Parameter[T]): T =
-    get(parameter).getOrElse(throw new Refusal(s"the argument '${parameter.name}' is NULL, and has to be set"))
+    get(
+      parameter
+    ).getOrElse(throw new Refusal(s"the argument '${parameter.name}' is NULL, and has to be set"))
 }

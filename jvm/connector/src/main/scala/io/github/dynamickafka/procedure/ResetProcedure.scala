@@ -45,7 +45,8 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
         .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
       val now = offset.position(cluster)
       resolved(form, offset, cluster, config).collect {
-        case (topic, p, at) if !now.get(topic, p).contains(at) => (source, topic, p, now.get(topic, p).get, at)
+        case (topic, p, at) if !now.get(topic, p).contains(at) =>
+          (source, topic, p, now.get(topic, p).get, at)
       }
     }
     if (changes.nonEmpty) {
@@ -96,7 +97,12 @@ private[procedure] final class ResetProcedure(catalog: StreamCatalog) {
     }
   }
 
-  private def refuseDeferred(log: OffsetLog, source: SourceId, offset: CompositeOffset, where: String): Unit = {
+  private def refuseDeferred(
+      log: OffsetLog,
+      source: SourceId,
+      offset: CompositeOffset,
+      where: String
+  ): Unit = {
     val deferrals = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop).deferrals.read()
     if (deferrals.all.values.exists(e => !e.entered && e.deferral.endsAt(offset)))
       throw new Refusal(s"records of $where are deferred, and not read yet: ${OffsetLog.OnceMore}")

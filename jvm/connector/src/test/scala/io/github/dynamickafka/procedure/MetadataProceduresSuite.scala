@@ -1,7 +1,7 @@
 package io.github.dynamickafka.procedure
 
-import java.nio.file.{Files, Path}
 import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.{Files, Path}
 
 import io.github.dynamickafka.source.Entry
 
@@ -73,7 +73,9 @@ class MetadataProceduresSuite extends ProcedureTest {
       val k = catalog(t.options())
       Seq("drain('blue')", "activate('blue')", "move('orders', 'blue', 'green')").foreach { call =>
         val (condition, text) = error(s"CALL $k.system.$call")
-        assert(condition == "METADATA_READ_ONLY" && text.contains("The metadata service registered cannot be written"))
+        assert(condition == "METADATA_READ_ONLY" && text.contains(
+          "The metadata service registered cannot be written"
+        ))
       }
     }
   }

@@ -7,10 +7,13 @@ import io.github.dynamickafka.source.{Entry, StreamsFile}
 /** `plan`, on brokers. What enters, drains and leaves is decided as in `PlannedChangeSuite`. */
 class PlanProcedureSuite extends ProcedureTest {
 
-  private val Columns = "change STRING,cluster STRING,topic STRING,partition INT,position BIGINT,target BIGINT," +
-    "records BIGINT,bytes BIGINT,lost BOOLEAN"
+  private val Columns =
+    "change STRING,cluster STRING,topic STRING,partition INT,position BIGINT,target BIGINT," +
+      "records BIGINT,bytes BIGINT,lost BOOLEAN"
 
-  test("what enters, drains and leaves, by the metadata of the catalog and by a file, and then by the query itself") {
+  test(
+    "what enters, drains and leaves, by the metadata of the catalog and by a file, and then by the query itself"
+  ) {
     val topic = newTopicOn(1, blue, green, red)
     Seq(blue, red).foreach(produce(_, topic, 1, Seq("a", "b", "c")))
     produce(green, topic, 1, Seq("x", "y"))

@@ -78,13 +78,17 @@ class ProceduresSuite extends ProcedureTest {
         )
       )
       assert(rows(s"$offsets, batch => 0)").map(_(5)).toSet == Set("active"))
-      assert(error(s"$offsets, batch => 9)")._2.contains("has no batch 9: its offset log has the batches 0 to 1"))
+      assert(
+        error(s"$offsets, batch => 9)")._2.contains("has no batch 9: its offset log has the batches 0 to 1")
+      )
       assert(error(s"CALL $k.system.offsets('${newFolder()}')")._2.contains("it has no folder 'offsets'"))
       assert(error(s"CALL $k.system.offsets(NULL)")._2.contains("the argument 'checkpoint' is NULL"))
       assert(error(s"CALL $k.system.offsets('nofs://a/b')")._1 == "PROCEDURE_REFUSED")
       val lag = s"CALL $k.system.lag('file://$checkpoint')"
       assert(
-        columns(lag) == "source INT,cluster STRING,topic STRING,partition INT,position BIGINT,latest BIGINT," +
+        columns(
+          lag
+        ) == "source INT,cluster STRING,topic STRING,partition INT,position BIGINT,latest BIGINT," +
           "lag BIGINT,error STRING"
       )
       assert(
@@ -113,7 +117,14 @@ class ProceduresSuite extends ProcedureTest {
       if (spark.version.startsWith("4.0.")) intercept[ParseException](rows(show))
       else {
         val listed = rows(show).map(_.last.toString)
-        assert(Seq("streams", "clusters", "offsets", "lag", "transactions", "resolve").forall(listed.contains))
+        assert(Seq(
+          "streams",
+          "clusters",
+          "offsets",
+          "lag",
+          "transactions",
+          "resolve"
+        ).forall(listed.contains))
         listed.foreach(name => assert(rows(s"DESCRIBE PROCEDURE $k.system.$name").nonEmpty, name))
       }
     }

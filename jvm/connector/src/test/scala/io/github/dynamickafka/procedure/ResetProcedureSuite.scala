@@ -44,7 +44,12 @@ class ResetProcedureSuite extends ProcedureTest {
       assert(after.identity("blue").epochs.isEmpty && after.identity("green").epochs.size == 2)
       val seen = s.seen.size
       s.catchUp()
-      assert(s.seen.drop(seen).map(r => (r.cluster, r.value)).sorted == Seq("a", "b", "c", "d").map("blue" -> _))
+      assert(s.seen.drop(seen).map(r => (r.cluster, r.value)).sorted == Seq(
+        "a",
+        "b",
+        "c",
+        "d"
+      ).map("blue" -> _))
     }
   }
 
@@ -60,7 +65,10 @@ class ResetProcedureSuite extends ProcedureTest {
       Seq(
         ("bleu", "earliest") -> "reads no cluster 'bleu'. Did you mean 'blue'?",
         ("blue", "first") -> "'first' is neither 'earliest', 'latest', 'timestamp:<ms>' nor JSON such as",
-        ("blue", s"""{"${topic}s": {"0": 1}}""") -> s"reads no topic '${topic}s' of cluster blue. Did you mean '$topic'?",
+        (
+          "blue",
+          s"""{"${topic}s": {"0": 1}}"""
+        ) -> s"reads no topic '${topic}s' of cluster blue. Did you mean '$topic'?",
         ("blue", s"""{"$topic": {"1": 1}}""") -> s"reads no partition 1 of topic '$topic', cluster blue",
         ("blue", s"""{"$topic": {"0": 3}}""") -> s"topic '$topic', partition 0 has the offsets 0 to 2, not 3"
       ).foreach { case ((cluster, to), why) =>
@@ -68,7 +76,9 @@ class ResetProcedureSuite extends ProcedureTest {
         assert(condition == "PROCEDURE_REFUSED" && text.contains(why), text)
       }
       s.crashBeforeLastCommit()
-      assert(error(s"CALL $k.system.reset('$checkpoint', 'blue', 'earliest')")._2.contains("nothing is committed in"))
+      assert(error(
+        s"CALL $k.system.reset('$checkpoint', 'blue', 'earliest')"
+      )._2.contains("nothing is committed in"))
       assert(read(checkpoint.resolve("offsets").resolve("0")) == log)
     }
   }

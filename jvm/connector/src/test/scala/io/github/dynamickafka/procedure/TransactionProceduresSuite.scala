@@ -27,7 +27,10 @@ class TransactionProceduresSuite extends ProcedureTest {
             "batch BIGINT,generation BIGINT,cluster STRING,transactional_id STRING,state STRING"
         )
         val open = rows(call)
-        assert(open.map(row => (row(0), row(2), row(4))).toSet == Set((0L, "blue", "open"), (0L, "green", "open")))
+        assert(open.map(row => (row(0), row(2), row(4))).toSet == Set(
+          (0L, "blue", "open"),
+          (0L, "green", "open")
+        ))
         def resolve(how: String) = s"CALL $k.system.resolve(checkpoint => '${t.checkpoint}', $how)"
         val one = "use exactly one of accept_loss, rewrite and abandon_cluster"
         assert(error(resolve("batch => 0"))._2.contains(one))
@@ -39,10 +42,15 @@ class TransactionProceduresSuite extends ProcedureTest {
           ),
           text
         )
-        assert(error(s"CALL $k.system.transactions('${newFolder()}')")._2.contains("has no journal of decisions"))
+        assert(
+          error(s"CALL $k.system.transactions('${newFolder()}')")._2.contains("has no journal of decisions")
+        )
         val resolved = resolve("batch => 0, accept_loss => true")
         assert(rows(resolved) == Seq(row(0L, "accept-loss", open.size.toLong)))
-        assert(rows(call).isEmpty && Seq(blue, green).map(values(_, out)) == Seq(Seq("a", "b"), Seq("a", "b")))
+        assert(rows(call).isEmpty && Seq(blue, green).map(values(_, out)) == Seq(
+          Seq("a", "b"),
+          Seq("a", "b")
+        ))
       }
     }
   }

@@ -100,8 +100,9 @@ private[dynamickafka] object Errors {
       )
     )
 
-  def procedureRefused(procedure: String, reason: String, cause: Throwable): Runtime =
-    runtime("PROCEDURE_REFUSED", Map("procedure" -> procedure, "reason" -> reason), cause)
+  /** PySpark has an exception for it, as for errors of options. */
+  def procedureRefused(procedure: String, reason: String, cause: Throwable): IllegalArgument =
+    illegal("PROCEDURE_REFUSED", Map("procedure" -> procedure, "reason" -> reason), cause)
 
   def metadataReadOnly(procedure: String, service: String, writable: Seq[String]): IllegalArgument =
     illegal(

@@ -170,7 +170,8 @@ private[dynamickafka] object DocumentEdits {
   }
 
   private def clusters(text: String): Seq[String] = tree(text) match {
-    case Mapping(_, all) => all.collect { case (key, of: Mapping) if key.value == "clusters" => of.pairs.map(_._1.value) }
+    case Mapping(_, all) =>
+      all.collect { case (key, of: Mapping) if key.value == "clusters" => of.pairs.map(_._1.value) }
         .flatten
     case _ => Nil
   }

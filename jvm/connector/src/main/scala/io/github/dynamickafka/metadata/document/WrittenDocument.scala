@@ -7,11 +7,11 @@ import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.yaml.snakeyaml.DumperOptions.{FlowStyle, ScalarStyle}
+import org.yaml.snakeyaml.LoaderOptions
 import org.yaml.snakeyaml.composer.Composer
 import org.yaml.snakeyaml.nodes.{MappingNode, Node, NodeId, ScalarNode, SequenceNode, Tag}
 import org.yaml.snakeyaml.parser.ParserImpl
 import org.yaml.snakeyaml.reader.StreamReader
-import org.yaml.snakeyaml.LoaderOptions
 
 import io.github.dynamickafka.metadata.document.DocumentTree._
 
@@ -22,7 +22,8 @@ import io.github.dynamickafka.metadata.document.DocumentTree._
 private[document] final class WrittenDocument(text: String) {
   import WrittenDocument._
 
-  private val isJson = text.dropWhile(c => c == '\uFEFF' || c.isWhitespace).headOption.exists("{[".contains(_))
+  private val isJson =
+    text.dropWhile(c => c == '\uFEFF' || c.isWhitespace).headOption.exists("{[".contains(_))
   private val endOfLine = if (text.contains("\r\n")) "\r\n" else "\n"
 
   /** Without JSON's escape `\/`, which YAML 1.1 does not have; tabs are as long as spaces. */
@@ -42,7 +43,11 @@ private[document] final class WrittenDocument(text: String) {
     val options = new LoaderOptions
     options.setMaxAliasesForCollections(Int.MaxValue)
     options.setNestingDepthLimit(2 * StrictParser.MaxDepth)
-    new Composer(new ParserImpl(new StreamReader(new StringReader(composed)), options), StrictScalars, options)
+    new Composer(
+      new ParserImpl(new StreamReader(new StringReader(composed)), options),
+      StrictScalars,
+      options
+    )
       .getSingleNode
   }
 
@@ -136,7 +141,9 @@ private[document] final class WrittenDocument(text: String) {
       val line = " " * (first - startOfLine(first)) + written
       val candidates = if (after) Seq(among.last) else among.reverse
       candidates.map(pair => pair -> end(pair))
-        .collectFirst { case (pair, at) if after || lineOf(at) == lineOf(start(pair.key)) => lineAfter(at, line) }
+        .collectFirst {
+          case (pair, at) if after || lineOf(at) == lineOf(start(pair.key)) => lineAfter(at, line)
+        }
         .getOrElse(Replacement(startOfLine(first), startOfLine(first), line + endOfLine))
     }
   }

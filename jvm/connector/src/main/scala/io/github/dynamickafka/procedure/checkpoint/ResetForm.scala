@@ -42,7 +42,8 @@ private[procedure] object ResetForm {
   def parse(text: String): ResetForm = text match {
     case "earliest" => Offset(OffsetsPolicy.EarliestOffset)
     case "latest" => Offset(OffsetsPolicy.LatestOffset)
-    case timestamp if timestamp.matches("timestamp:\\d{1,18}") => Time(timestamp.stripPrefix("timestamp:").toLong)
+    case timestamp if timestamp.matches("timestamp:\\d{1,18}") =>
+      Time(timestamp.stripPrefix("timestamp:").toLong)
     case json => Try(exact(json)).getOrElse(throw new Refusal(
         s"'$text' is neither 'earliest', 'latest', 'timestamp:<ms>' nor JSON such as " + """{"orders": {"0": 5}}"""
       ))

@@ -15,8 +15,20 @@ class ResetFormSuite extends AnyFunSuite {
     assert(parse("earliest") == Offset(-2L) && parse("latest") == Offset(-1L))
     assert(parse("timestamp:5") == Time(5L))
     assert(parse("""{"a": {"0": 5, "1": -1}}""") == Exact(Positions.from(Seq(("a", 0, 5L), ("a", 1, -1L)))))
-    Seq("", "first", "timestamp:-1", "{}", "[]", "{", "5", """{"a": 1}""", """{"a": {"x": 1}}""", """{"a": {"0": -3}}""",
-      """{"a": {"0": 1.5}}""", """{"a": {"0": 99999999999999999999}}""").foreach(text =>
+    Seq(
+      "",
+      "first",
+      "timestamp:-1",
+      "{}",
+      "[]",
+      "{",
+      "5",
+      """{"a": 1}""",
+      """{"a": {"x": 1}}""",
+      """{"a": {"0": -3}}""",
+      """{"a": {"0": 1.5}}""",
+      """{"a": {"0": 99999999999999999999}}"""
+    ).foreach(text =>
       assert(intercept[Refusal](parse(text)).getMessage.startsWith(s"'$text' is neither"), text)
     )
   }
