@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import scala.collection.immutable.SortedMap
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
@@ -35,7 +37,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
         includeHeaders = false,
         removedClusterRetentionMs = -1,
         drainRemovedClusters = false,
-        allowDuplicateClusters = false
+        allowDuplicateClusters = false,
+        remembered = SortedMap("streamIds" -> "orders")
       )
     )
   }
