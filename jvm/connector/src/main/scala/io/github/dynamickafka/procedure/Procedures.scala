@@ -19,12 +19,15 @@ private[dynamickafka] final class Procedures(catalog: StreamCatalog) {
     new TransactionProcedures(catalog).all,
     new MetadataProcedures(catalog).all,
     new PlanProcedure(catalog).all,
-    new ResetProcedure(catalog).all
+    new ResetProcedure(catalog).all,
+    new DoctorProcedure(catalog).all
   ).flatten.sortBy(_.name)
 
   /** Those of a namespace; those of the catalog without one. */
   def list(namespace: Array[String]): Array[Identifier] =
-    if (namespace.isEmpty || isSystem(namespace)) all.map(p => Identifier.of(Array(Namespace), p.name)).toArray else Array.empty
+    if (namespace.isEmpty || isSystem(namespace))
+      all.map(p => Identifier.of(Array(Namespace), p.name)).toArray
+    else Array.empty
 
   /** @throws DynamicKafkaIllegalArgumentException `UNKNOWN_PROCEDURE` */
   def load(ident: Identifier): UnboundProcedure =
