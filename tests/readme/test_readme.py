@@ -9,6 +9,8 @@ import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +42,7 @@ ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
 WRITTEN = "shipments"
 ORDERS = 200
 COMMAND = "$ python -m dynamic_kafka "
+STATEMENT = "sql> "
 
 
 @pytest.fixture(scope="module")
@@ -95,9 +98,11 @@ def test_python_runs(
 ) -> None:
     """Runs the blocks of a document one after the other, as a reader would."""
     monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
+    # A catalog keeps its settings as long as its session.
+    session = spark.newSession()
     # The names that a document expects a reader of the README to have.
     names: dict[str, Any] = {
-        "spark": spark,
+        "spark": session,
         "DynamicKafka": DynamicKafka,
         "FileMetadataService": FileMetadataService,
         "OffsetsInitializer": OffsetsInitializer,
@@ -106,7 +111,7 @@ def test_python_runs(
         if block.document != document:
             continue
         if block.language == "text":
-            _run_command(block.text, here)
+            _run_command(block.text, session, here)
         else:
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
             text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
@@ -120,10 +125,16 @@ def test_python_runs(
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
 
 
-def _run_command(text: str, here: Path) -> None:
-    """Compare the output of a command with that in a document."""
+def _run_command(text: str, spark: SparkSession, here: Path) -> None:
+    """Compare the output of a command or a statement with that in a document."""
     command, _, output = text.partition("\n")
-    if command.startswith(COMMAND):
+    if command.startswith(STATEMENT):
+        statement = command.removeprefix(STATEMENT).replace("/checkpoints/", f"{here}/checkpoints/")
+        printed = StringIO()
+        with redirect_stdout(printed):
+            spark.sql(statement).show(truncate=False)
+        assert printed.getvalue().strip() == output.strip()
+    elif command.startswith(COMMAND):
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
         assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 

@@ -138,7 +138,11 @@ final class ClusterMetadata(
   def getReplaces: String = replaces
 
   /** A copy with another value of `write`. */
-  def withWrite(write: Boolean): ClusterMetadata = new ClusterMetadata(
+  def withWrite(write: Boolean): ClusterMetadata = copy(state, write)
+
+  private[dynamickafka] def withState(state: String): ClusterMetadata = copy(state, write)
+
+  private def copy(state: String, write: Boolean) = new ClusterMetadata(
     topicSet,
     propertyMap,
     startingOffsets,

@@ -88,6 +88,28 @@ private[dynamickafka] object Errors {
   def unsupportedDdl(catalog: String, operation: String, stream: String): IllegalArgument =
     illegal("UNSUPPORTED_DDL", Map("catalog" -> catalog, "operation" -> operation, "stream" -> stream))
 
+  def unknownProcedure(catalog: String, procedure: String, suggestion: Option[String], known: Seq[String])
+      : IllegalArgument =
+    illegal(
+      "UNKNOWN_PROCEDURE",
+      Map(
+        "catalog" -> catalog,
+        "procedure" -> procedure,
+        "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"),
+        "known" -> known.mkString(", ")
+      )
+    )
+
+  /** PySpark has an exception for it, as for errors of options. */
+  def procedureRefused(procedure: String, reason: String, cause: Throwable): IllegalArgument =
+    illegal("PROCEDURE_REFUSED", Map("procedure" -> procedure, "reason" -> reason), cause)
+
+  def metadataReadOnly(procedure: String, service: String, writable: Seq[String]): IllegalArgument =
+    illegal(
+      "METADATA_READ_ONLY",
+      Map("procedure" -> procedure, "service" -> service, "writable" -> writable.mkString(", "))
+    )
+
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
     ofCluster("CLUSTER_UNREACHABLE", cluster, bootstrap, reason, cause)
 

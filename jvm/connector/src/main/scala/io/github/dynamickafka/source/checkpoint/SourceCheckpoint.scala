@@ -27,7 +27,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param location the path that Spark passes to this source; it is not always `sources/N`
  * @param options the options of this run that are stored, without secrets
  */
-private[source] final class SourceCheckpoint(
+private[dynamickafka] final class SourceCheckpoint(
     location: String,
     hadoop: Configuration,
     options: SortedMap[String, String] = SortedMap.empty

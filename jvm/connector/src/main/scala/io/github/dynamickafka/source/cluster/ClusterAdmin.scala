@@ -19,7 +19,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  * Spark's Kafka source is not used for the latest offsets: it takes four to five round trips instead of two, fails on a
  * deleted topic regardless of `failOnDataLoss`, and waits and retries inside the call.
  */
-private[source] final class ClusterAdmin(
+private[dynamickafka] final class ClusterAdmin(
     cluster: String,
     config: ClusterConfig,
     client: ClusterClient,

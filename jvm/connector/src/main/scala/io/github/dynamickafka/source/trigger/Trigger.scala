@@ -20,7 +20,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
  * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
  * @param pinned responses to use instead of new requests
  */
-private[source] final case class Trigger(
+private[dynamickafka] final case class Trigger(
     start: CompositeOffset,
     topology: Topology,
     topologyConfigs: ClusterConfigs,
@@ -63,7 +63,7 @@ private[source] final case class Trigger(
   }
 }
 
-private[source] object Trigger {
+private[dynamickafka] object Trigger {
   sealed trait Origin
 
   /**

@@ -298,7 +298,7 @@ private[source] final class TriggerPlanner(
   }
 }
 
-private[source] object TriggerPlanner {
+private[dynamickafka] object TriggerPlanner {
 
   /**
    * What the last trigger used and found.
