@@ -64,7 +64,8 @@ private[dynamickafka] object SourceOptionsParser {
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
-      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
+      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      realTime = RealTimeOptionsParser.parse(raw)
     )
   }
 

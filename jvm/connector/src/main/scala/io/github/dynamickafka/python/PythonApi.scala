@@ -1,7 +1,10 @@
 package io.github.dynamickafka.python
 
+import org.apache.spark.sql.streaming.StreamingQuery
+
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
  * The only class that the Python package refers to by name. Everything else goes through the options of the data
@@ -25,6 +28,9 @@ private[dynamickafka] object PythonApi {
    */
   def register(service: PythonMetadataService): String =
     ServiceRegistry.register(new JsonMetadataService(service))
+
+  /** Stops a query: `DynamicKafka.stop`. */
+  def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)

@@ -69,7 +69,7 @@ private[source] final class TriggerPlanner(
       Trigger.begin(start, feed.current(), configs, clock.currentTimeMillis(), origin, complete, pinned)
     origin match {
       case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
-      case Trigger.Started(_) => ()
+      case Trigger.Started(_, _) => ()
     }
     trigger
   }
