@@ -63,6 +63,43 @@ def test_a_move_and_a_removal(scene: Scene) -> None:
     query.stop()
 
 
+def test_the_options_of_the_query(scene: Scene) -> None:
+    topic, other = scene.topic("blue"), scene.topic("blue", "red")
+    metadata = scene.metadata("orders", "blue", topic=topic)
+    query = scene.query(
+        metadata,
+        removedClusterPolicy="drain",
+        newClusterStartingOffsets="latest",
+        maxOffsetsPerTrigger="5",
+        **{"cluster.blue.startingOffsets": "earliest"},
+    )
+    scene.produce("blue", topic, 4)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic))
+    query.stop()
+    scene.produce("blue", topic, 8)
+    scene.produce("red", other, 6)
+
+    # The topic of blue is removed, and red is new.
+    metadata.cluster("red", scene.brokers["red"].bootstrap_servers).set_entry("orders", "red", [other])
+    metadata.set_entry("orders", "blue", [other]).write()
+    code, found = plan(query, metadata.path)
+    assert (code, found["leaves"], found["assumed"]) == (0, [], []), found
+    drained = [one for one in found["drains"] if one["topic"] == topic]
+    assert sum(one["target"] - one["position"] for one in drained) == 8
+    assert {(one["cluster"], one["by"]) for one in found["enters"]} == {("blue", "earliest"), ("red", "latest")}
+    assert sum(one["position"] for one in found["enters"]) == 6
+    assert found["next_batch"] == {"records": 5, "clusters": {"blue": 5, "red": 0}}
+
+    # The query does what the plan says.
+    scene.produce("blue", other, 2)
+    query.start(scene.drivers.shared())
+    scene.await_exact(query, ("blue", topic), ("blue", other))
+    sizes = [progress["numInputRows"] for progress in query.progress()]
+    assert max(sizes) == 5, sizes
+    query.stop()
+
+
 def test_what_cannot_be_told(scene: Scene) -> None:
     topic = scene.topic("blue")
     metadata = scene.metadata("orders", "blue", topic=topic)

@@ -16,11 +16,6 @@ from dynamic_kafka._tools.cli.output import count, print_json
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.plan import Plan, make
 
-_ASSUMED = (
-    "assumed: the query has the default of removedClusterPolicy, newClusterStartingOffsets and "
-    "newTopicStartingOffsets, and no limit of records"
-)
-
 
 @click.command()
 @click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
@@ -67,7 +62,7 @@ def _json(batch: int, found: Plan) -> dict[str, Any]:
         "lost": {"records": found.lost_records, "bytes": found.lost_bytes, "bytes_estimated": True},
         "rights": found.rights,
         "next_batch": {"records": sum(found.next_batch.values()), "clusters": found.next_batch},
-        "assumed": _ASSUMED.removeprefix("assumed: "),
+        "assumed": found.assumed,
     }
 
 
@@ -87,7 +82,8 @@ def _print(batch: int, found: Plan) -> None:
     by_cluster = ", ".join(f"{id} {records}" for id, records in found.next_batch.items())
     total = count(sum(found.next_batch.values()), "record")
     click.echo(f"next batch: {total}" + (f" ({by_cluster})" if by_cluster else ""))
-    click.echo(_ASSUMED)
+    for text in found.assumed:
+        click.echo(f"assumed: {text}")
 
 
 def _place(one: dict[str, Any]) -> str:

@@ -112,7 +112,7 @@ class Cluster:
                     p: ends[topic].get(p, 0) if at == -1 else at for p, at in numbers.items() if at != -2
                 }
             elif given != "earliest":
-                raise PlanError(f"cluster '{self._id}', topic '{topic}': 'starting_offsets' is '{given}'")
+                raise PlanError(f"cluster '{self._id}', topic '{topic}' starts at '{given}', which is not planned")
         for topic, at in self._offsets(times).items():
             # No record is that new.
             found[topic] = {p: ends[topic].get(p, 0) if offset < 0 else offset for p, offset in at.items()}

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dynamic_kafka._tools.checkpoint import composite
-from dynamic_kafka._tools.checkpoint.composite import CompositeOffset
+from dynamic_kafka._tools.checkpoint.composite import CompositeOffset, Retained
 from dynamic_kafka._tools.checkpoint.log import SourceId
 from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
 from dynamic_kafka._tools.plan.error import PlanError
+from dynamic_kafka._tools.plan.options import Options
 from dynamic_kafka._tools.plan.rules import Answer, Decision, Key, decide
+from dynamic_kafka._tools.plan.shares import granted
 from dynamic_kafka._tools.plan.topology import missing_clusters, topology_of
 from dynamic_kafka.model import KafkaStream
 
 if TYPE_CHECKING:
     from dynamic_kafka._tools.plan.asking import Cluster, Topics
-
-_DEFAULT = "earliest"
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Plan:
     lost_bytes: int = 0
     rights: list[dict[str, str]] = field(default_factory=list)
     next_batch: dict[str, int] = field(default_factory=dict)
+    assumed: list[str] = field(default_factory=list)
 
 
 def make(
@@ -53,23 +55,26 @@ def make(
     plan = Plan()
     for number, text in offsets.items():
         known = remembered(checkpoint, number)
-        _Source(composite.read(text), known, _chosen(known, streams), timeout_s).add_to(plan)
+        options = Options(known.options)
+        chosen = _chosen(known, options, streams)
+        _Source(composite.read(text), known, options, chosen, timeout_s).add_to(plan)
+        plan.assumed += [text for text in options.assumed if text not in plan.assumed]
     return plan
 
 
-def _chosen(known: Remembered, streams: Mapping[str, KafkaStream]) -> list[KafkaStream]:
+def _chosen(known: Remembered, options: Options, streams: Mapping[str, KafkaStream]) -> list[KafkaStream]:
     """The streams that the query reads."""
     if not known.streams:
         raise PlanError("the checkpoint does not name the streams of the query")
     lacking = sorted(known.streams - streams.keys())
-    if lacking:
+    if lacking and not options.allows_missing_streams:
         raise PlanError(
             f"the file lacks stream '{lacking[0]}', which the query reads: that is a failure of the metadata "
             "service, unless allowMissingStreams is set"
         )
-    chosen = [streams[id] for id in sorted(known.streams)]
+    chosen = [streams[id] for id in sorted(streams) if id in known.streams or options.subscribes(id)]
     gone = missing_clusters(known.current, chosen)
-    if len(gone) > max(1, len(known.current) // 2):
+    if len(gone) > options.most_removed(len(known.current)):
         raise PlanError(
             f"the file lacks the clusters {', '.join(gone)}: that is a failure of the metadata service, unless "
             "maxRemovedClustersPerChange allows it; set their state to 'removed'"
@@ -79,13 +84,19 @@ def _chosen(known: Remembered, streams: Mapping[str, KafkaStream]) -> list[Kafka
 
 class _Source:
     def __init__(
-        self, start: CompositeOffset, known: Remembered, streams: list[KafkaStream], timeout_s: float
+        self,
+        start: CompositeOffset,
+        known: Remembered,
+        options: Options,
+        streams: list[KafkaStream],
+        timeout_s: float,
     ) -> None:
         if start.history:
             raise PlanError("the query still reads a history")
         if start.ends:
             raise PlanError("the query has stopping offsets, which are not among what is planned")
-        self._start = start
+        self._start = _without_expired(start, options.retention_ms)
+        self._options = options
         given = {id: entry.properties for stream in streams for id, entry in stream.clusters.items()}
         contacted = {id for s in streams for id, entry in s.clusters.items() if entry.state != "removed"}
         self._clusters = self._open({*start.clusters, *contacted}, {**known.properties, **given}, timeout_s)
@@ -97,7 +108,7 @@ class _Source:
 
     def add_to(self, plan: Plan) -> None:
         answers = {id: self._answer(id) for id in self._clusters}
-        decision = decide(self._start, self._topology, answers, drain_removed=False)
+        decision = decide(self._start, self._topology, answers, self._options.drains_removed)
         if decision.expired:
             id, topic, partition = min(decision.expired)
             raise PlanError(
@@ -110,8 +121,9 @@ class _Source:
             named = self._topology.clusters.get(id, {})
             missing = sorted(topics.unreadable.intersection(named))
             plan.rights += [{"cluster": id, "topic": topic, "right": "Read"} for topic in missing]
-        for (id, _, _), (begin, end) in decision.reads.items():
-            plan.next_batch[id] = plan.next_batch.get(id, 0) + end - begin
+        unread = {key: end - begin for key, (begin, end) in decision.reads.items()}
+        for (id, _, _), records in granted(unread, self._options.limit, self._options.limit_of).items():
+            plan.next_batch[id] = plan.next_batch.get(id, 0) + records
 
     @staticmethod
     def _open(
@@ -158,20 +170,25 @@ class _Source:
         cluster, topics = self._clusters[id], self._asked[id].ids
         ends = cluster.ends(topics)
         named = self._topology.clusters.get(id, {})
-        given = {t: named[t].starting_offsets for t in topics if t in named}
-        starts = {topic: start for topic, start in given.items() if start is not None and self._is_new(id, topic)}
+        starts = {
+            topic: self._start_of(id, topic) for topic in topics if topic in named and self._is_new(id, topic)
+        }
         return Answer(ends, cluster.earliest(topics), cluster.starting(starts, ends))
 
     def _is_new(self, id: str, topic: str) -> bool:
         retained = self._start.retained.get(id)
         return topic not in self._start.clusters.get(id, {}) and not (retained and topic in retained.topics)
 
+    def _start_of(self, id: str, topic: str) -> str:
+        is_known = id in self._start.clusters or id in self._start.retained
+        given = self._topology.clusters.get(id, {}).get(topic)
+        return self._options.start_of(id, given.starting_offsets if given is not None else None, is_known)
+
     def _add_entries(self, decision: Decision, plan: Plan) -> None:
         for key, position in sorted(decision.enters.items()):
             id, topic, _ = key
-            given = self._topology.clusters.get(id, {}).get(topic)
-            start = given.starting_offsets if given is not None and self._is_new(id, topic) else None
-            by = "retained" if key in decision.returns else start or _DEFAULT
+            start = self._start_of(id, topic) if self._is_new(id, topic) else "earliest"
+            by = "retained" if key in decision.returns else start
             plan.enters.append({**_names(key), "position": position, "by": by})
         for key, target in sorted(decision.drains.items()):
             id, topic, partition = key
@@ -193,3 +210,18 @@ class _Source:
 
 def _names(key: Key) -> dict[str, Any]:
     return dict(zip(("cluster", "topic", "partition"), key, strict=True))
+
+
+def _without_expired(start: CompositeOffset, retention_ms: int) -> CompositeOffset:
+    """The positions without those that are not retained any more."""
+    if retention_ms < 0:
+        return start
+    now_ms = time.time() * 1000
+    kept = {
+        id: Retained(
+            {topic: at for topic, at in retained.topics.items() if now_ms - at.since_ms < retention_ms},
+            retained.drained,
+        )
+        for id, retained in start.retained.items()
+    }
+    return replace(start, retained=kept)

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.config
 
+import scala.collection.immutable.SortedMap
 import scala.util.matching.Regex
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -9,7 +10,11 @@ import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
 import io.github.dynamickafka.option.OptionTable
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
-/** The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription. */
+/**
+ * The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription.
+ *
+ * @param remembered as the user wrote them, what the checkpoint stores of them
+ */
 private[dynamickafka] final case class SourceOptions(
     service: ServiceOptions,
     subscription: Subscription,
@@ -27,7 +32,8 @@ private[dynamickafka] final case class SourceOptions(
     alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
-    realTime: RealTimeOptions = RealTimeOptions()
+    realTime: RealTimeOptions = RealTimeOptions(),
+    remembered: SortedMap[String, String] = SortedMap.empty
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"
 }

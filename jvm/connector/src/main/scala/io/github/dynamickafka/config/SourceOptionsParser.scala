@@ -2,13 +2,15 @@ package io.github.dynamickafka.config
 
 import java.util.Locale
 
+import scala.collection.immutable.SortedMap
+
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
-import io.github.dynamickafka.option.{OptionName, OptionSpec, RawOptions}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -65,7 +67,8 @@ private[dynamickafka] object SourceOptionsParser {
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
-      realTime = realTime(raw)
+      realTime = realTime(raw),
+      remembered = RememberedOptions(raw)
     )
   }
 
@@ -234,5 +237,41 @@ private[dynamickafka] object SourceOptionsParser {
         )
       case _ =>
     }
+  }
+}
+
+/**
+ * The options that decide what the next batch of a query reads. They are stored in its checkpoint for the command `plan`, so
+ * no option that may contain a secret is among them.
+ */
+private object RememberedOptions {
+  import SourceOptionSpecs._
+
+  private val ofQuery: Seq[OptionSpec[_]] = Seq(
+    StreamIds,
+    StreamPattern,
+    NewClusterStartingOffsets,
+    NewTopicStartingOffsets,
+    RemovedClusterPolicy,
+    RemovedClusterRetentionMs,
+    MaxRemovedClusters,
+    AllowMissingStreams,
+    ReplacedPolicy,
+    MaxOffsetsPerTrigger,
+    MinOffsetsPerTrigger,
+    Alignment
+  )
+  private val ofCluster: Set[OptionSpec[_]] =
+    Set(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp, MaxOffsetsPerTrigger)
+
+  /** Those that are set, under their documented names, with the values that the user wrote. */
+  def apply(raw: RawOptions): SortedMap[String, String] = {
+    val declared = ofQuery.flatMap(spec => raw.written(spec).map(spec.name -> _.value))
+    val clusters = raw.cluster.toSeq.flatMap { case (key, value) =>
+      ClusterKeys.endsWithOption(key, table).collect {
+        case (id, spec) if ofCluster(spec) => s"cluster.$id.${spec.name}" -> value
+      }
+    }
+    SortedMap.from(declared ++ clusters)
   }
 }

@@ -46,7 +46,7 @@ private[source] final class DynamicKafkaScan(
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration
-    val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop)
+    val checkpoint = new SourceCheckpoint(checkpointLocation, hadoop, options.remembered)
     val feed = new TopologyFeed(
       watcher(hadoop, options, None),
       () => checkpoint.newestTopology.map(_.current),

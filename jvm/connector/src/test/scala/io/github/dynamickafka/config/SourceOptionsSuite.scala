@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import scala.collection.immutable.SortedMap
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
@@ -35,7 +37,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
         includeHeaders = false,
         removedClusterRetentionMs = -1,
         drainRemovedClusters = false,
-        allowDuplicateClusters = false
+        allowDuplicateClusters = false,
+        remembered = SortedMap("streamIds" -> "orders")
       )
     )
   }
@@ -199,6 +202,26 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(parse("stream-ids" -> "orders").subscription == Subscription.Ids(Seq("orders")))
     val text = refused(parse("stream-ids" -> "payments")).getMessage
     assert(text.contains("'stream-ids'") && text.contains("'streamIds'"))
+  }
+
+  test("what a checkpoint stores of the options") {
+    val options = parse(
+      "max-offsets-per-trigger" -> "5",
+      "removedClusterPolicy" -> "Drain",
+      "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
+      "cluster.blue.startingTimestamp" -> "7",
+      "cluster.blue.endingOffsets" -> "latest",
+      "cluster.blue.kafka.ssl.key.password" -> "hush-hush",
+      "kafka.sasl.jaas.config" -> "hush-hush",
+      "failOnDataLoss" -> "false"
+    )
+    assert(options.remembered.toMap == Map(
+      "streamIds" -> "orders",
+      "maxOffsetsPerTrigger" -> "5",
+      "removedClusterPolicy" -> "Drain",
+      "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
+      "cluster.blue.startingTimestamp" -> "7"
+    ))
   }
 
   test("no class that holds properties prints them") {

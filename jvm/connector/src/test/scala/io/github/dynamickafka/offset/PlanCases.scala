@@ -153,7 +153,29 @@ object PlanCases {
         .map { case (c, t, p, at) => (c, t, p, Seq(at)) }
     )
     rows(root.putArray("reads"), next.spans.map(s => (s.cluster, s.topic, s.partition, Seq(s.from, s.end))))
+    share(root, next.spans)
     root
+  }
+
+  /** With limits by the number of the case, so that the other parts stay the same. */
+  private def share(root: ObjectNode, spans: Seq[Span]): Unit = {
+    val random = new Random(root.get("name").asText.hashCode.toLong)
+    def limit() = Option.when(random.nextInt(3) > 0)(1L + random.nextInt(40))
+    val (query, clusters) = (limit(), Clusters.flatMap(id => limit().map(id -> _)).toMap)
+    val limits = root.putObject("limits")
+    query.fold(limits.putNull("query"))(limits.put("query", _))
+    val ofClusters = limits.putObject("clusters")
+    clusters.toSeq.sorted.foreach { case (id, most) => ofClusters.put(id, most) }
+    val sorted = spans.sortBy(s => (s.cluster, s.topic, s.partition)).toIndexedSeq
+    // As `Limits`, of a query that has left no partition out before.
+    val within = sorted.map(_.cluster).distinct.flatMap { id =>
+      BudgetShare(sorted.filter(_.cluster == id).map(_.lag), clusters.getOrElse(id, Long.MaxValue))
+    }
+    val granted = BudgetShare(within, query.getOrElse(Long.MaxValue))
+    rows(
+      root.putArray("granted"),
+      sorted.zip(granted).map { case (s, n) => (s.cluster, s.topic, s.partition, Seq(n)) }
+    )
   }
 
   private def all(clusters: SortedMap[String, Positions]): Seq[(String, String, Int, Long)] =

@@ -12,8 +12,13 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  *
  * @param current the topology of the last batch
  * @param former clusters and topics that are no longer in `current` but in the offsets
+ * @param options what the command `plan` has to know of the options of the last batch
  */
-private[source] final case class RememberedTopology(current: Topology, former: Topology)
+private[source] final case class RememberedTopology(
+    current: Topology,
+    former: Topology,
+    options: SortedMap[String, String] = SortedMap.empty
+)
 
 private[source] object RememberedTopology {
   val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)

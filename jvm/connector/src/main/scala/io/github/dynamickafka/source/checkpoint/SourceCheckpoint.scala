@@ -22,8 +22,13 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * Files are written atomically and, but for the last one, never modified: after a crash of the driver, either the old or the new state exists.
  *
  * @param location the path that Spark passes to this source; it is not always `sources/N`
+ * @param options the options of this run that are stored, without secrets
  */
-private[source] final class SourceCheckpoint(location: String, hadoop: Configuration) {
+private[source] final class SourceCheckpoint(
+    location: String,
+    hadoop: Configuration,
+    options: SortedMap[String, String] = SortedMap.empty
+) {
   import SourceCheckpoint._
 
   private val root = new Path(location)
@@ -136,7 +141,7 @@ private[source] final class SourceCheckpoint(location: String, hadoop: Configura
 
   /** @param named the topics in offsets that may be logged, by cluster */
   def remember(current: Topology, named: LoggedOffsets.Named): Unit =
-    remember(RememberedTopology.next(topology, current, named))
+    remember(RememberedTopology.next(topology, current, named).copy(options = options))
 
   /** A cluster of the last topology, or a former cluster that offsets still contain. */
   def cluster(id: String): Option[TopologyCluster] =

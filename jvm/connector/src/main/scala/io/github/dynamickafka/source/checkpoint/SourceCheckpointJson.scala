@@ -51,6 +51,8 @@ private[source] object SourceCheckpointJson {
     write(root.putObject("current"), topology.current)
     write(root.putObject("former"), topology.former)
     if (topology.current.removals.nonEmpty) writeRemovals(root.putObject("removed"), topology.current)
+    val options = root.putObject("options")
+    topology.options.foreach { case (name, value) => options.put(name, value) }
     root.toString
   }
 
@@ -58,7 +60,10 @@ private[source] object SourceCheckpointJson {
   def readTopology(text: String, file: String): RememberedTopology = reading(text, file) { root =>
     RememberedTopology(
       current = topology(root.path("current")).copy(removals = removals(root.path("removed"))),
-      former = topology(root.path("former"))
+      former = topology(root.path("former")),
+      options = SortedMap.from(fields(root.path("options")).map { case (name, value) =>
+        name -> value.asText
+      })
     )
   }
 

@@ -74,6 +74,18 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
     assert(new SourceCheckpoint(folder, new Configuration).cluster("green").isDefined)
   }
 
+  test("the options of the last run are stored with the topology, also if only they have changed") {
+    val folder = Files.createTempDirectory("checkpoint").toUri.toString
+    def run(options: (String, String)*) = {
+      val checkpoint = new SourceCheckpoint(folder, new Configuration, SortedMap.from(options))
+      checkpoint.remember(Topology.empty, CompositeOffset.empty)
+      new SourceCheckpoint(folder, new Configuration).topology.map(_.options.toMap)
+    }
+    assert(run("removedClusterPolicy" -> "drain").contains(Map("removedClusterPolicy" -> "drain")))
+    assert(run("streamIds" -> "orders").contains(Map("streamIds" -> "orders")))
+    assert(run().contains(Map.empty[String, String]))
+  }
+
   test("the registry of a cluster is stored without secrets, and no text of a topology has one") {
     val reference = "$" + "{file:/x:y}"
     val stored = Map(
