@@ -309,6 +309,24 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
       "before Kafka. Batch reads do not read them."
   )
 
+  val RealTimeTasks: OptionSpec[Int] = OptionSpec(
+    "realTimeTasks",
+    int(min = 1),
+    None,
+    "Spark's default parallelism",
+    "Real-time mode: the maximum number of tasks of a batch. Each task occupies a core as long as the query runs. Requires " +
+      "Spark 4.1 or later."
+  )
+
+  val RealTimeMinBatchMs: OptionSpec[Long] = OptionSpec(
+    "realTimeMinBatchMs",
+    long(min = 0),
+    Some(250L),
+    "`250`",
+    "Real-time mode: how many milliseconds a batch lasts at least before a change of the topology ends it. Requires Spark 4.1 or " +
+      "later."
+  )
+
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
     "includeHeaders",
     boolean,
@@ -398,6 +416,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     MinPartitions,
     MaxRecordsPerPartition,
     HistoryFilesPerTrigger,
+    RealTimeTasks,
+    RealTimeMinBatchMs,
     IncludeHeaders,
     ClientIdPrefix,
     GroupIdPrefix,

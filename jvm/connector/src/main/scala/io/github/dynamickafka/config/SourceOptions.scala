@@ -32,6 +32,7 @@ private[dynamickafka] final case class SourceOptions(
     alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
+    realTime: RealTimeOptions = RealTimeOptions(),
     remembered: SortedMap[String, String] = SortedMap.empty
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"
@@ -170,3 +171,16 @@ private[dynamickafka] final case class LimitOptions(
  * @param idleTimeoutMs how long the others wait for a cluster without unread records, or without a response
  */
 private[dynamickafka] final case class AlignmentOptions(maxDriftMs: Long, idleTimeoutMs: Long)
+
+/**
+ * Real-time mode.
+ *
+ * @param tasks the number of tasks of a batch; None: Spark's default parallelism
+ * @param minBatchMs how long a batch lasts at least, if a change ends it
+ * @param refused the first option that is set and that this mode does not have, with its value
+ */
+private[dynamickafka] final case class RealTimeOptions(
+    tasks: Option[Int] = None,
+    minBatchMs: Long = 250L,
+    refused: Option[(String, String)] = None
+)

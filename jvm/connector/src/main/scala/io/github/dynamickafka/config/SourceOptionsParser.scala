@@ -11,7 +11,7 @@ import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
-import io.github.dynamickafka.option.{ClusterKeys, OptionSpec, RawOptions}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -69,6 +69,7 @@ private[dynamickafka] object SourceOptionsParser {
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      realTime = realTime(raw),
       remembered = RememberedOptions(raw)
     )
   }
@@ -111,6 +112,31 @@ private[dynamickafka] object SourceOptionsParser {
       )
       None
     }
+
+  private def realTime(raw: RawOptions): RealTimeOptions = {
+    if (!RealTimeMode.isAvailable)
+      for (spec <- Seq(RealTimeTasks, RealTimeMinBatchMs); written <- raw.written(spec))
+        throw Errors.invalidOption(written.name, written.value, "real-time mode requires Spark 4.1 or later.")
+    RealTimeOptions(raw.find(RealTimeTasks), raw.get(RealTimeMinBatchMs), refusedInRealTime(raw))
+  }
+
+  /** The first option, as the user wrote it, and its value. */
+  private def refusedInRealTime(raw: RawOptions): Option[(String, String)] = {
+    val specs = Seq[OptionSpec[_]](
+      MaxOffsetsPerTrigger,
+      MinOffsetsPerTrigger,
+      MaxTriggerDelay,
+      MinPartitions,
+      MaxRecordsPerPartition,
+      EndingOffsets,
+      EndingTimestamp,
+      EndingOffsetsByTimestamp
+    )
+    val ofQuery = (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
+    val ofClusters = raw.ofClusters.map(_.writtenAs)
+      .filter(name => specs.exists(spec => OptionName.normalize(name).endsWith(s".${spec.key}")))
+    (ofQuery ++ ofClusters.map(name => name -> raw.asWritten.getOrElse(name, ""))).headOption
+  }
 
   private def limits(raw: RawOptions): LimitOptions = {
     val (least, most) = (raw.find(MinOffsetsPerTrigger), raw.find(MaxOffsetsPerTrigger))

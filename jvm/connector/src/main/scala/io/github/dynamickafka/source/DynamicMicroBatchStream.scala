@@ -13,6 +13,7 @@ import org.apache.spark.sql.connector.read.streaming.{
   SupportsTriggerAvailableNow
 }
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
@@ -26,6 +27,7 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
 import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
 import io.github.dynamickafka.source.report.{
   Lags,
@@ -67,7 +69,8 @@ private[source] final class DynamicMicroBatchStream(
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream
-    with HasDatasetsOfBatch {
+    with HasDatasetsOfBatch
+    with RealTimeStream {
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
@@ -110,6 +113,22 @@ private[source] final class DynamicMicroBatchStream(
   private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
+  override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
+    options,
+    feed,
+    snapshots,
+    streams,
+    checkpoint,
+    logged,
+    deferred,
+    lost,
+    latestOffsets,
+    reporter,
+    () => BatchPlanner.settings(options),
+    () => SparkSession.active.sparkContext.defaultParallelism,
+    () => DynamicKafkaQueries.current(SparkSession.active),
+    clock
+  )
 
   override def initialOffset(): Offset = {
     val offset = startOffset.get().offset
@@ -128,9 +147,12 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
-    logged.starts(start)
-    val files = if (aligner.isAligned(limit)) None else histories.next(start)
-    files.fold(ofKafka(start, limit))(logged.next(start, _))
+    if (realTime.isOn) realTime.begin(start)
+    else {
+      logged.starts(start)
+      val files = if (aligner.isAligned(limit)) None else histories.next(start)
+      files.fold(ofKafka(start, limit))(logged.next(start, _))
+    }
   }
 
   private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
@@ -168,6 +190,7 @@ private[source] final class DynamicMicroBatchStream(
 
   override def commit(end: Offset): Unit = {
     logged.committed(end.asInstanceOf[CompositeOffset])
+    checkpoint.entries.committed(end.asInstanceOf[CompositeOffset])
     finished(end.asInstanceOf[CompositeOffset])
   }
 
@@ -226,14 +249,16 @@ private[source] final class DynamicMicroBatchStream(
   }
 
   override def stop(): Unit =
-    try feed.close()
+    try realTime.close()
     finally
-      try reporter.close()
+      try feed.close()
       finally
-        try streams.close()
+        try reporter.close()
         finally
-          try latestOffsets.close()
-          finally checkpoint.forgetPlan()
+          try streams.close()
+          finally
+            try latestOffsets.close()
+            finally checkpoint.forgetPlan()
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"

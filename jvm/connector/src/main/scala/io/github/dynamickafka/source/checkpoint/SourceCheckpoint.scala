@@ -45,6 +45,9 @@ private[dynamickafka] final class SourceCheckpoint(
   /** Ranges of logged batches that are read later. */
   val deferrals = new DeferralFiles(home, files)
 
+  /** Where partitions have entered, until a committed batch has it. */
+  val entries = new EntryDecisions(home, files)
+
   private lazy val place = root.getFileSystem(hadoop).makeQualified(root)
 
   /** Tells the sink of the query with which deferrals the tasks of a batch are planned. */

@@ -80,7 +80,7 @@ private[source] final class TriggerPlanner(
     )
     origin match {
       case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
-      case Trigger.Started(_) => ()
+      case Trigger.Started(_, _) => ()
     }
     trigger
   }
