@@ -98,6 +98,8 @@ def frames(screens: list[tuple[float, tuple[Line, ...]]]) -> list[Frame]:
     scale = _PICTURE_S / max(chosen[-1][0], 1.0)
     times = [at for at, _ in chosen]
     lengths = [min(max((b - a) * scale, _SHORTEST_S), _LONGEST_S) for a, b in itertools.pairwise(times)]
+    # A long run has more frames than the picture has time for.
+    lengths = [length * min(1.0, _PICTURE_S / sum(lengths)) for length in lengths]
     return [Frame(round(s, 2), lines) for s, (_, lines) in zip([*lengths, _LAST_S], chosen, strict=True)]
 
 
