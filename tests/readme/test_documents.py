@@ -19,7 +19,7 @@ from tests.lineage import OPENLINEAGE
 
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
 FORMATS = docs.ROOT / "jvm" / "formats" / "src" / "main"
-CHECKED = {"bash", "json", "python", "scala", "yaml"}
+CHECKED = {"bash", "json", "properties", "python", "scala", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {

@@ -30,6 +30,8 @@ sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Record, Testkit
 
+from tests.harness.waiting import until
+
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
@@ -38,6 +40,8 @@ PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
 AWAIT_TERMINATION = StreamingQuery.awaitTermination
 # The addresses of blue and green in the documents.
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
+# The copy of green.
+STANDBY = {"standby": "localhost:39092"}
 # The stream that the documents write to, with the 200 orders.
 WRITTEN = "shipments"
 ORDERS = 200
@@ -67,16 +71,21 @@ def spark(classes: Path) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[list[Cluster]]:
-    """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
+def testkit() -> Iterator[Testkit]:
     with Testkit() as testkit:
-        started = testkit.start_all(*ADDRESSES)
-        for cluster in started:
-            cluster.create_topic(WRITTEN, partitions=2)
-            for topic in ("orders", "payments"):
-                cluster.create_topic(topic, partitions=2)
-                cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
-        yield started
+        yield testkit
+
+
+@pytest.fixture(scope="module")
+def clusters(testkit: Testkit) -> list[Cluster]:
+    """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
+    started = testkit.start_all(*ADDRESSES)
+    for cluster in started:
+        cluster.create_topic(WRITTEN, partitions=2)
+        for topic in ("orders", "payments"):
+            cluster.create_topic(topic, partitions=2)
+            cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
+    return started
 
 
 @pytest.fixture
@@ -94,7 +103,12 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
 
 @pytest.mark.parametrize("document", PYTHON_DOCUMENTS)
 def test_python_runs(
-    document: str, spark: SparkSession, clusters: list[Cluster], here: Path, monkeypatch: pytest.MonkeyPatch
+    document: str,
+    spark: SparkSession,
+    testkit: Testkit,
+    clusters: list[Cluster],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Runs the blocks of a document one after the other, as a reader would."""
     monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
@@ -107,12 +121,23 @@ def test_python_runs(
         "FileMetadataService": FileMetadataService,
         "OffsetsInitializer": OffsetsInitializer,
     }
-    for block in docs.blocks("python", "text"):
+    standby: Cluster | None = None
+    for block in docs.blocks("python", "text", "properties", "yaml"):
         if block.document != document:
             continue
         if block.language == "text":
             _run_command(block.text, session, here)
+        elif block.language == "properties":
+            standby = _mirrored(block.text, testkit, clusters)
+        elif block.language == "yaml":
+            # After MirrorMaker, it is what the metadata become.
+            if standby is not None:
+                (here / "streams.yaml").write_text(_with_addresses(block.text, [*clusters, standby]))
+                standby.produce("payments", [Record(n % 2, None, "after") for n in range(10)])
         else:
+            if '"replacedClusterPolicy"' in block.text:
+                # Payments keep arriving: their offsets are committed to the group.
+                _of("green", clusters).produce("payments", [Record(n % 2, None, "more") for n in range(20)])
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
             text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
             before = _written(clusters)
@@ -123,6 +148,30 @@ def test_python_runs(
             for frame in ("orders", "counts"):
                 if isinstance(names.get(frame), DataFrame):
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
+    if standby is not None:
+        # Of each partition 60 payments on the old cluster and 5 on the copy, where they begin at another offset.
+        assert {row.partition: row["count"] for row in session.table("totals").collect()} == {0: 65, 1: 65}
+
+
+def _mirrored(properties: str, testkit: Testkit, clusters: list[Cluster]) -> Cluster:
+    """Start a copy of green, with MirrorMaker as a document configures it, and wait until all is copied.
+
+    The copy has other offsets: the topic had ten records in each partition before.
+    """
+    green = _of("green", clusters)
+    standby = testkit.start("standby")
+    standby.create_topic("payments", partitions=2)
+    standby.produce("payments", [Record(n % 2, None, "before") for n in range(20)])
+    lines = _with_addresses(properties, [green, standby]).splitlines()
+    of_document = dict(line.split(" = ", 1) for line in lines)
+    testkit.mirror(
+        green, standby, alias="green", target_alias="standby", topics=[], groups=[], properties=of_document
+    )
+    until(
+        "checkpoints of the last offsets",
+        lambda: standby.committed_offsets("totals").get("payments") == {0: 70, 1: 70},
+    )
+    return standby
 
 
 def _run_command(text: str, spark: SparkSession, here: Path) -> None:
@@ -187,9 +236,13 @@ def _streams(text: str, spark: SparkSession) -> Any:
     return _connector(spark).metadata.document.MetadataDocument.parse(text, "a document").streams()
 
 
+def _of(name: str, clusters: list[Cluster]) -> Cluster:
+    return next(cluster for cluster in clusters if cluster.name == name)
+
+
 def _with_addresses(text: str, clusters: list[Cluster]) -> str:
     for cluster in clusters:
-        text = text.replace(ADDRESSES[cluster.name], cluster.bootstrap_servers)
+        text = text.replace((ADDRESSES | STANDBY)[cluster.name], cluster.bootstrap_servers)
     return text
 
 

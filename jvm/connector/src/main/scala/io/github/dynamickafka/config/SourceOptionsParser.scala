@@ -32,6 +32,8 @@ private[dynamickafka] object SourceOptionsParser {
   ): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
+    // What a policy requires is named first.
+    val replacedClusters = replaced(raw).parse()
     val offsets = this.offsets(raw)
     SourceOptions(
       service = MetadataServiceSpecs.parse(raw),
@@ -64,7 +66,7 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = replaced(raw).parse(),
+      replacedClusters = replacedClusters,
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),

@@ -22,30 +22,8 @@ private[dynamickafka] object ReplacedClusterPolicy {
    *
    * @param group the consumer group that the query commits to, of which MirrorMaker writes checkpoints
    * @param sourceAlias how MirrorMaker calls the former cluster; None: as its cluster id
+   * @param topics how it names topics
    */
   final case class MirrorMaker(group: String, sourceAlias: Option[String], topics: MirroredTopics)
       extends ReplacedClusterPolicy
-}
-
-/**
- * How MirrorMaker names the topics that it creates.
- *
- * @param properties what the class of the policy is configured with
- */
-private[dynamickafka] final case class MirroredTopics(
-    policy: MirroredTopics.Policy,
-    properties: Map[String, String] = Map.empty
-)
-
-private[dynamickafka] object MirroredTopics {
-  sealed trait Policy extends Product with Serializable
-
-  /** MirrorMaker's `DefaultReplicationPolicy`: the alias of the source, a separator, the name of the topic. */
-  case object Default extends Policy
-
-  /** MirrorMaker's `IdentityReplicationPolicy`: the same names. */
-  case object Identity extends Policy
-
-  /** A class that implements MirrorMaker's `ReplicationPolicy`. */
-  final case class OfClass(name: String) extends Policy
 }

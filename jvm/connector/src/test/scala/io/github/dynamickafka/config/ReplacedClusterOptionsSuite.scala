@@ -3,8 +3,9 @@ package io.github.dynamickafka.config
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.config.Options._
+import io.github.dynamickafka.config.replacement.ReplicationPolicies
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** `replacedClusterPolicy` and the options that some of its values need, and others do not use. */
 class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
@@ -41,14 +42,6 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
     refusal("MISSING_OPTION", named("mirror-maker", "commitGroupId" -> "g"), "'commitOffsets'")
   }
 
-  test("a policy that is not available is refused when the frame is made") {
-    refusal(
-      "INVALID_OPTION",
-      named("mirror-maker", "commitGroupId" -> "g", "commitOffsets" -> "true"),
-      "not available"
-    )
-  }
-
   test("an option that the policy does not use is refused") {
     refusal("INVALID_OPTION", named("earliest", "replacedClusterOverlap" -> "1min"), "'timestamp'")
     refusal("INVALID_OPTION", named("fail", "mirrorMakerSourceAlias" -> "a"), "'mirror-maker'")
@@ -69,10 +62,10 @@ class ReplacedClusterOptionsSuite extends AnyFunSuite with TimeLimit {
 
   test("how MirrorMaker names topics") {
     val spec = SourceOptionSpecs.MirrorMakerReplicationPolicy
-    assert(
-      spec.parse("default") == MirroredTopics.Default && spec.parse("identity") == MirroredTopics.Identity
-    )
-    assert(spec.parse("class:com.example.Names") == MirroredTopics.OfClass("com.example.Names"))
+    assert(spec.parse("default") == ReplicationPolicies.Default && spec.parse(
+      "identity"
+    ) == ReplicationPolicies.Identity)
+    assert(spec.parse("class:com.example.Names") == ReplicationPolicies.OfClass("com.example.Names"))
     Seq("class:", "com.example.Names", "").foreach(text => refused(spec.parse(text)))
   }
 }

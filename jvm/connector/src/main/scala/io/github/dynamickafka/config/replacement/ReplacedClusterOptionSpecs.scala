@@ -1,7 +1,6 @@
 package io.github.dynamickafka.config.replacement
 
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
-import io.github.dynamickafka.topology.MirroredTopics
 
 /** The options of the source about Kafka clusters that are replaced. */
 private[dynamickafka] trait ReplacedClusterOptionSpecs {
@@ -39,32 +38,23 @@ private[dynamickafka] trait ReplacedClusterOptionSpecs {
     "With `replacedClusterPolicy=mirror-maker`: the alias of the former cluster in the configuration of MirrorMaker."
   )
 
-  val MirrorMakerReplicationPolicy: OptionSpec[MirroredTopics.Policy] = OptionSpec(
-    "mirrorMakerReplicationPolicy",
-    OptionType[MirroredTopics.Policy](
+  val MirrorMakerReplicationPolicy: OptionSpec[ReplicationPolicies.Chosen] = OptionSpec(
+    ReplicationPolicies.OptionName,
+    OptionType[ReplicationPolicies.Chosen](
       "`default`, `identity`, `class:<name>`",
-      text => ReplacedClusterOptionSpecs.replicationPolicy(text)
+      ReplicationPolicies.parse(_)
     ),
-    Some(MirroredTopics.Default),
+    Some(ReplicationPolicies.Default),
     "`default`",
     "With `replacedClusterPolicy=mirror-maker`: how MirrorMaker names topics. `default`: `<alias>.<topic>`; `identity`: the " +
       "same names; `class:<name>`: a class that implements `ReplicationPolicy`. `mirrorMakerReplicationPolicy.<property>` " +
       "sets a property of the policy, such as `replication.policy.separator`."
   )
 
-  val ReplicationPolicyProperty: String = "mirrorMakerReplicationPolicy."
+  val ReplicationPolicyProperty: String = ReplicationPolicies.PropertyPrefix
 }
 
-private[config] object ReplacedClusterOptionSpecs extends ReplacedClusterOptionSpecs {
-  private val OfClass = "class:(.+)".r
-
-  private def replicationPolicy(text: String): Either[String, MirroredTopics.Policy] = text match {
-    case "default" => Right(MirroredTopics.Default)
-    case "identity" => Right(MirroredTopics.Identity)
-    case OfClass(name) => Right(MirroredTopics.OfClass(name.trim))
-    case _ => Left("it is not one of 'default', 'identity', 'class:<name>'.")
-  }
-}
+private[config] object ReplacedClusterOptionSpecs extends ReplacedClusterOptionSpecs
 
 /** The values of `replacedClusterPolicy`. */
 private[config] object PolicyNames {

@@ -2,7 +2,7 @@ package io.github.dynamickafka.config.replacement
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.option.{OptionSpec, RawOptions}
-import io.github.dynamickafka.topology.{MirroredTopics, ReplacedClusterPolicy}
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
  * Parses `replacedClusterPolicy` with the options that only some of its values use. Pure.
@@ -38,9 +38,7 @@ private[config] final class ReplacedClusterOptions(
       case SameOffsets => ReplacedClusterPolicy.SameOffsets
       case Timestamp => ReplacedClusterPolicy.Timestamp(overlap)
       case GroupOffsets => ReplacedClusterPolicy.GroupOffsets(groupOf(name), overlap)
-      case MirrorMaker =>
-        val _ = mirrorMaker()
-        throw Errors.invalidOption(ReplacedPolicy.name, MirrorMaker, "it is not available yet.")
+      case MirrorMaker => mirrorMaker()
       case _ => ReplacedClusterPolicy.Fail
     }
   }
@@ -49,7 +47,7 @@ private[config] final class ReplacedClusterOptions(
     val policy = ReplacedClusterPolicy.MirrorMaker(
       groupOf(MirrorMaker),
       raw.find(MirrorMakerSourceAlias),
-      MirroredTopics(raw.get(MirrorMakerReplicationPolicy), raw.under(ReplicationPolicyProperty))
+      ReplicationPolicies.topics(raw.get(MirrorMakerReplicationPolicy), raw.under(ReplicationPolicyProperty))
     )
     if (!raw.get(commits))
       throw Errors.missingOption(

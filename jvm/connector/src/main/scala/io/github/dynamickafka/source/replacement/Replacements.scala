@@ -3,6 +3,7 @@ package io.github.dynamickafka.source.replacement
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.offset.Continuation
+import io.github.dynamickafka.offset.mirror.MirrorContinuation
 import io.github.dynamickafka.offset.replacement.{ByTime, GroupOffsets, Replacement, SameOffsets}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
@@ -13,11 +14,13 @@ import io.github.dynamickafka.topology.ReplacedClusterPolicy
  * waits for the responses, once for each replacement.
  *
  * @param records reads single records of the new cluster
+ * @param checkpoints reads checkpoints of MirrorMaker there
  */
 private[source] final class Replacements(
     policy: ReplacedClusterPolicy,
     streams: ClusterStreams,
-    records: RecordsAt = RecordsAt.Consumer
+    records: RecordsAt = RecordsAt.Consumer,
+    checkpoints: MirrorCheckpoints = MirrorCheckpoints.Consumer
 ) {
 
   /**
@@ -39,9 +42,17 @@ private[source] final class Replacements(
         committed.map { case (tp, at) => (tp.topic, tp.partition) -> at }
       ))
     case ReplacedClusterPolicy.SameOffsets => sameOffsets(of)
-    case _: ReplacedClusterPolicy.MirrorMaker =>
-      Some(Left("'replacedClusterPolicy=mirror-maker' is not available"))
+    case ReplacedClusterPolicy.MirrorMaker(group, alias, topics) =>
+      mirrored(new MirrorContinuation(of, group, alias.getOrElse(of.former), topics), of.id)
   }
+
+  private def mirrored(mirror: MirrorContinuation, id: String): Option[Either[String, Continuation]] =
+    mirror.question match {
+      case Left(reason) => Some(Left(reason))
+      case Right(question) =>
+        streams.readOne(id)(config => checkpoints(config, mirror.checkpoints, question))
+          .map(_.flatMap(mirror.continuation))
+    }
 
   private def byTime(of: Replacement, overlapMs: Long): Option[Continuation] = {
     val bounds = ByTime.bounds(of, overlapMs)
