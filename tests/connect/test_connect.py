@@ -96,6 +96,9 @@ def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders:
         condition, message = found[what]
         assert condition == "DYNAMIC_KAFKA.UNKNOWN_OPTION"
         assert "Did you mean 'streamIds'" in message
+    condition, message = found["function"]
+    assert condition == "DYNAMIC_KAFKA.INVALID_OPTION"
+    assert "use 'class:<name>'" in message
 
 
 def test_procedures(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -45,10 +46,22 @@ STATEMENT = "sql> "
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The classes of docs/extending.md, as a jar."""
+    folder = tmp_path_factory.mktemp("classes")
+    _compile([docs.ROOT / "examples" / "Extending.scala"], folder)
+    jar = folder.with_suffix(".jar")
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in folder.rglob("*.class"):
+            archive.write(file, file.relative_to(folder).as_posix())
+    return jar
+
+
+@pytest.fixture(scope="module")
+def spark(classes: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "localhost")
-    session = DynamicKafka.configure(builder, jars=JARS).getOrCreate()
+    session = DynamicKafka.configure(builder, jars=[*JARS, classes]).getOrCreate()
     yield session
     session.stop()
 
@@ -155,8 +168,12 @@ def test_scala_compiles(tmp_path: Path) -> None:
         spark = "def spark: org.apache.spark.sql.SparkSession = ???"
         source.write_text(f"object Block{number} {{\n{spark}\n{block.text}\n}}\n")
         sources.append(source)
+    _compile(sources, tmp_path)
+
+
+def _compile(sources: list[Path], to: Path) -> None:
     class_path = ":".join(map(str, [*Path(pyspark.__file__).parent.glob("jars/*.jar"), *JARS]))
-    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(tmp_path)]
+    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(to)]
     done = subprocess.run([*compiler, *map(str, sources)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -29,7 +29,12 @@ private[dynamickafka] final case class ClusterQuestion(
     complete: Boolean = false,
     afterwards: Boolean = false,
     ahead: Boolean = false
-)
+) {
+
+  /** Whether functions of the user have to be called. */
+  def isComputed: Boolean =
+    (entering.valuesIterator ++ ending.valuesIterator.flatMap(_.policy)).exists(PolicyOffsets.isComputed)
+}
 
 private[source] object ClusterQuestion {
 
