@@ -1,4 +1,4 @@
-import io.github.dynamickafka.{DynamicKafka, OffsetsInitializer}
+import io.github.dynamickafka.{DynamicKafka, FileMetadataService, OffsetsInitializer}
 import org.apache.spark.sql.SparkSession
 
 /**
@@ -14,7 +14,7 @@ object Quickstart {
     val spark = SparkSession.builder().appName("quickstart").getOrCreate()
     val orders = DynamicKafka
       .builder(spark)
-      .setKafkaMetadataService("file", Map("path" -> args.headOption.getOrElse("examples/streams.yaml")))
+      .setKafkaMetadataService(FileMetadataService(args.headOption.getOrElse("examples/streams.yaml")))
       .setStreamIds("orders")
       .setStartingOffsets(OffsetsInitializer.earliest())
       .setMetadataDiscoveryInterval("1s")

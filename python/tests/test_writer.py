@@ -41,6 +41,7 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         .set_format("json")
         .set_key_format("avro", "id", "region")
         .set_schema("id BIGINT, region STRING")
+        .set_change_data("upsert")
         .set_cluster_routing("all")
         .set_write_failover("none")
         .set_cluster_distribution("auto")
@@ -57,6 +58,7 @@ def test_every_setter_is_an_option(writer: Builder) -> None:
         "keyFormat": "avro",
         "keyFields": "id;region",
         "schema": "id BIGINT, region STRING",
+        "changeData": "upsert",
         "clusterRouting": "all",
         "writeFailover": "none",
         "clusterDistribution": "auto",
@@ -159,6 +161,7 @@ def test_reads_and_writes_have_the_shared_setters_in_common() -> None:
         "set_format",
         "set_key_format",
         "set_schema",
+        "set_change_data",
     }
 
 

@@ -117,6 +117,15 @@ def test_the_query_that_makes_a_history_is_that_of_the_example_which_is_tested()
     assert any(text.endswith(code) for text in found)
 
 
+def test_the_classes_of_users_are_those_of_the_example_which_is_run() -> None:
+    example = (docs.ROOT / "examples" / "Extending.scala").read_text()
+    found = [block.text for block in docs.blocks("scala") if block.document == "docs/extending.md"]
+    assert len(found) == 5
+    for text in found:
+        code = re.sub(r"\A(?:import [^{\n]*(?:\{[^}]*\})?\n|\n)*", "", text)
+        assert code in example, code
+
+
 def test_every_error_is_documented_and_no_other() -> None:
     conditions = json.loads((FORMATS / "resources/error/dynamic-kafka-error-conditions.json").read_text())
     text = (docs.ROOT / "docs" / "errors.md").read_text()

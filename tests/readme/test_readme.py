@@ -6,8 +6,11 @@ import json
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,13 +42,26 @@ ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
 WRITTEN = "shipments"
 ORDERS = 200
 COMMAND = "$ python -m dynamic_kafka "
+STATEMENT = "sql> "
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The classes of docs/extending.md, as a jar."""
+    folder = tmp_path_factory.mktemp("classes")
+    _compile([docs.ROOT / "examples" / "Extending.scala"], folder)
+    jar = folder.with_suffix(".jar")
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in folder.rglob("*.class"):
+            archive.write(file, file.relative_to(folder).as_posix())
+    return jar
+
+
+@pytest.fixture(scope="module")
+def spark(classes: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "localhost")
-    session = DynamicKafka.configure(builder, jars=JARS).getOrCreate()
+    session = DynamicKafka.configure(builder, jars=[*JARS, classes]).getOrCreate()
     yield session
     session.stop()
 
@@ -82,9 +98,11 @@ def test_python_runs(
 ) -> None:
     """Runs the blocks of a document one after the other, as a reader would."""
     monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
+    # A catalog keeps its settings as long as its session.
+    session = spark.newSession()
     # The names that a document expects a reader of the README to have.
     names: dict[str, Any] = {
-        "spark": spark,
+        "spark": session,
         "DynamicKafka": DynamicKafka,
         "FileMetadataService": FileMetadataService,
         "OffsetsInitializer": OffsetsInitializer,
@@ -93,7 +111,7 @@ def test_python_runs(
         if block.document != document:
             continue
         if block.language == "text":
-            _run_command(block.text, here)
+            _run_command(block.text, session, here)
         else:
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
             text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
@@ -107,10 +125,16 @@ def test_python_runs(
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
 
 
-def _run_command(text: str, here: Path) -> None:
-    """Compare the output of a command with that in a document."""
+def _run_command(text: str, spark: SparkSession, here: Path) -> None:
+    """Compare the output of a command or a statement with that in a document."""
     command, _, output = text.partition("\n")
-    if command.startswith(COMMAND):
+    if command.startswith(STATEMENT):
+        statement = command.removeprefix(STATEMENT).replace("/checkpoints/", f"{here}/checkpoints/")
+        printed = StringIO()
+        with redirect_stdout(printed):
+            spark.sql(statement).show(truncate=False)
+        assert printed.getvalue().strip() == output.strip()
+    elif command.startswith(COMMAND):
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
         assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 
@@ -144,8 +168,12 @@ def test_scala_compiles(tmp_path: Path) -> None:
         spark = "def spark: org.apache.spark.sql.SparkSession = ???"
         source.write_text(f"object Block{number} {{\n{spark}\n{block.text}\n}}\n")
         sources.append(source)
+    _compile(sources, tmp_path)
+
+
+def _compile(sources: list[Path], to: Path) -> None:
     class_path = ":".join(map(str, [*Path(pyspark.__file__).parent.glob("jars/*.jar"), *JARS]))
-    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(tmp_path)]
+    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(to)]
     done = subprocess.run([*compiler, *map(str, sources)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -64,7 +64,7 @@ def run(bench: Context) -> None:
     rows = []
     for case in cases(bench):
         kept: list[tuple[Timing, Timing]] = []
-        for round_ in bench.sizes.all_rounds():
+        for round_ in bench.sizes.all_rounds(bench.sizes.cost_rounds):
             found: dict[bool, Timing] = {}
             for is_aligned in (False, True) if round_ % 2 == 0 else (True, False):
                 options = case.aligned if is_aligned else case.plain

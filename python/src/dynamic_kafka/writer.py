@@ -67,7 +67,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 ``json-confluent``, or, for changes, ``debezium-json`` or ``canal-json``. ``raw`` and ``string``
                 write the column ``value``, the others all columns that do not route the record. Options of it
                 are set with ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options
-                as the metadata has them.
+                as the metadata has them. ``class:<name>``: a class on the class path.
         """
         return self.set_option("format", format)
 
@@ -90,6 +90,15 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 missing one is null.
         """
         return self.set_option("schema", schema if isinstance(schema, str) else schema.json())
+
+    def set_change_data(self, mode: str) -> Self:
+        """Sets how rows with a column ``_change_type`` are written, in formats that have no changes of their own.
+
+        Args:
+            mode: ``upsert``: a row with ``delete`` is written as a null value. Requires ``set_key_format`` with
+                fields.
+        """
+        return self.set_option("changeData", mode)
 
     def set_cluster_routing(self, routing: ClusterRouting) -> Self:
         """Sets which clusters of the stream get a record. The column ``cluster`` of a row takes precedence.

@@ -31,6 +31,10 @@ abstract class DynamicKafkaBuilder[B <: DynamicKafkaBuilder[B]] private[dynamick
       Map(ServiceRegistry.Handle.name -> ServiceRegistry.register(service))
     )
 
+  /** Sets a metadata service of the connector, such as `FileMetadataService("streams.yaml")`. */
+  def setKafkaMetadataService(service: BuiltInMetadataService): B =
+    setKafkaMetadataService(service.spec.name, service.arguments)
+
   /**
    * Sets the metadata service by name. The options are checked by `load()`, `start()` or `save()`.
    *

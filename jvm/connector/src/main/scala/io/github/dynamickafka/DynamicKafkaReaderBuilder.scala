@@ -80,7 +80,10 @@ final class DynamicKafkaReaderBuilder private[dynamickafka] (spark: SparkSession
   def setMetadataColumns(names: String*): DynamicKafkaReaderBuilder =
     setOption(MetadataColumns.name, names.mkString(";"))
 
-  /** Sets what a record of a format of changes becomes: `rows` (default) or `envelope`. */
+  /**
+   * Sets what a record of a format of changes becomes: `rows` (default) or `envelope`; with any other format `upsert`: a table with a key,
+   * in which a null value deletes.
+   */
   def setChangeData(mode: String): DynamicKafkaReaderBuilder = setOption(ChangeData.name, mode)
 
   /** Sets what happens when a key or value cannot be decoded: `fail` (default), `null`, `drop` or `keep`. */

@@ -40,6 +40,10 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
   def setSchema(schema: String): DynamicKafkaWriterBuilder = setOption(WriteOptionSpecs.Schema.name, schema)
   def setSchema(schema: StructType): DynamicKafkaWriterBuilder = setSchema(schema.json)
 
+  /** `upsert`: rows with `delete` in the column `_change_type` are written as null values. Requires a key format with fields. */
+  def setChangeData(mode: String): DynamicKafkaWriterBuilder =
+    setOption(WriteOptionSpecs.ChangeData.name, mode)
+
   /** @param routing which clusters of the stream a record is written to: `key` (default), `first` or `all` */
   def setClusterRouting(routing: String): DynamicKafkaWriterBuilder = setOption(Routing.name, routing)
 

@@ -32,6 +32,7 @@ private[dynamickafka] final case class SourceOptions(
     alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
+    realTime: RealTimeOptions = RealTimeOptions(),
     remembered: SortedMap[String, String] = SortedMap.empty
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"
@@ -56,19 +57,19 @@ private[dynamickafka] final case class ServiceOptions(name: String, arguments: M
 private[dynamickafka] sealed trait Subscription extends Product with Serializable {
   def includes(stream: String): Boolean
 
-  /** The option that selects the streams and its value, for users. */
+  /** For users, in progress, UI and logs. */
   def text: String
 }
 private[dynamickafka] object Subscription {
   final case class Ids(ids: Seq[String]) extends Subscription {
     override def includes(stream: String): Boolean = ids.contains(stream)
-    override def text: String = s"streamIds=${ids.mkString(";")}"
+    override def text: String = s"streams: ${ids.mkString(", ")}"
   }
 
   /** Streams whose whole id matches. */
   final case class Pattern(regex: Regex) extends Subscription {
     override def includes(stream: String): Boolean = regex.matches(stream)
-    override def text: String = s"streamPattern=$regex"
+    override def text: String = s"pattern: $regex"
     override def equals(other: Any): Boolean = other match {
       case Pattern(r) => r.regex == regex.regex
       case _ => false
@@ -131,6 +132,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
  * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
+ * @param clientMetrics the prefix of the gauges of Kafka's clients; None: there are none
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
@@ -142,8 +144,13 @@ private[dynamickafka] final case class ClusterOptions(
     perCluster: Map[String, String],
     clientIdPrefix: Option[String] = None,
     table: OptionTable = SourceOptionSpecs.table,
-    snapshotMaxAgeMs: Long = 0L
+    snapshotMaxAgeMs: Long = 0L,
+    clientMetrics: Option[String] = None
 ) {
+
+  /** With the prefix of the gauges of a query. */
+  def named(prefix: String): ClusterOptions = copy(clientMetrics = clientMetrics.map(_ => prefix))
+
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }
 
@@ -153,7 +160,8 @@ private[dynamickafka] final case class LimitOptions(
     maxTriggerDelayMs: Long,
     minPartitions: Option[Int],
     maxRecordsPerPartition: Option[Long],
-    historyFilesPerTrigger: Int = 100
+    historyFilesPerTrigger: Int = 100,
+    maxBytesPerTrigger: Option[Long] = None
 )
 
 /**
@@ -163,3 +171,16 @@ private[dynamickafka] final case class LimitOptions(
  * @param idleTimeoutMs how long the others wait for a cluster without unread records, or without a response
  */
 private[dynamickafka] final case class AlignmentOptions(maxDriftMs: Long, idleTimeoutMs: Long)
+
+/**
+ * Real-time mode.
+ *
+ * @param tasks the number of tasks of a batch; None: Spark's default parallelism
+ * @param minBatchMs how long a batch lasts at least, if a change ends it
+ * @param refused the first option that is set and that this mode does not have, with its value
+ */
+private[dynamickafka] final case class RealTimeOptions(
+    tasks: Option[Int] = None,
+    minBatchMs: Long = 250L,
+    refused: Option[(String, String)] = None
+)

@@ -2,13 +2,16 @@ package io.github.dynamickafka.config
 
 import java.util.Locale
 
+import scala.collection.immutable.SortedMap
+
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
-import io.github.dynamickafka.option.RawOptions
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -52,7 +55,8 @@ private[dynamickafka] object SourceOptionsParser {
         perCluster = raw.cluster,
         clientIdPrefix = raw.find(ClientIdPrefix),
         table = table,
-        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs)
+        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs),
+        clientMetrics = Option.when(raw.get(ClientMetrics))("query")
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),
@@ -60,14 +64,17 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = raw.get(ReplacedPolicy),
+      replacedClusters = replaced(raw).parse(),
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      realTime = realTime(raw),
       remembered = RememberedOptions(raw)
     )
   }
+
+  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -106,6 +113,31 @@ private[dynamickafka] object SourceOptionsParser {
       None
     }
 
+  private def realTime(raw: RawOptions): RealTimeOptions = {
+    if (!RealTimeMode.isAvailable)
+      for (spec <- Seq(RealTimeTasks, RealTimeMinBatchMs); written <- raw.written(spec))
+        throw Errors.invalidOption(written.name, written.value, "real-time mode requires Spark 4.1 or later.")
+    RealTimeOptions(raw.find(RealTimeTasks), raw.get(RealTimeMinBatchMs), refusedInRealTime(raw))
+  }
+
+  /** The first option, as the user wrote it, and its value. */
+  private def refusedInRealTime(raw: RawOptions): Option[(String, String)] = {
+    val specs = Seq[OptionSpec[_]](
+      MaxOffsetsPerTrigger,
+      MinOffsetsPerTrigger,
+      MaxTriggerDelay,
+      MinPartitions,
+      MaxRecordsPerPartition,
+      EndingOffsets,
+      EndingTimestamp,
+      EndingOffsetsByTimestamp
+    )
+    val ofQuery = (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
+    val ofClusters = raw.ofClusters.map(_.writtenAs)
+      .filter(name => specs.exists(spec => OptionName.normalize(name).endsWith(s".${spec.key}")))
+    (ofQuery ++ ofClusters.map(name => name -> raw.asWritten.getOrElse(name, ""))).headOption
+  }
+
   private def limits(raw: RawOptions): LimitOptions = {
     val (least, most) = (raw.find(MinOffsetsPerTrigger), raw.find(MaxOffsetsPerTrigger))
     for (l <- least; m <- most if l > m)
@@ -116,6 +148,7 @@ private[dynamickafka] object SourceOptionsParser {
       )
     LimitOptions(
       maxOffsetsPerTrigger = most,
+      maxBytesPerTrigger = raw.find(MaxBytesPerTrigger),
       minOffsetsPerTrigger = least,
       maxTriggerDelayMs = raw.get(MaxTriggerDelay),
       minPartitions = raw.find(MinPartitions),
@@ -200,14 +233,50 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true'."
+            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
         )
       case _ =>
     }
+  }
+}
+
+/**
+ * The options that decide what the next batch of a query reads. They are stored in its checkpoint for the command `plan`, so
+ * no option that may contain a secret is among them.
+ */
+private object RememberedOptions {
+  import SourceOptionSpecs._
+
+  private val ofQuery: Seq[OptionSpec[_]] = Seq(
+    StreamIds,
+    StreamPattern,
+    NewClusterStartingOffsets,
+    NewTopicStartingOffsets,
+    RemovedClusterPolicy,
+    RemovedClusterRetentionMs,
+    MaxRemovedClusters,
+    AllowMissingStreams,
+    ReplacedPolicy,
+    MaxOffsetsPerTrigger,
+    MinOffsetsPerTrigger,
+    Alignment
+  )
+  private val ofCluster: Set[OptionSpec[_]] =
+    Set(StartingOffsets, StartingTimestamp, StartingOffsetsByTimestamp, MaxOffsetsPerTrigger)
+
+  /** Those that are set, under their documented names, with the values that the user wrote. */
+  def apply(raw: RawOptions): SortedMap[String, String] = {
+    val declared = ofQuery.flatMap(spec => raw.written(spec).map(spec.name -> _.value))
+    val clusters = raw.cluster.toSeq.flatMap { case (key, value) =>
+      ClusterKeys.endsWithOption(key, table).collect {
+        case (id, spec) if ofCluster(spec) => s"cluster.$id.${spec.name}" -> value
+      }
+    }
+    SortedMap.from(declared ++ clusters)
   }
 }

@@ -48,3 +48,19 @@ final class KafkaStream(
   override def toString: String =
     s"KafkaStream($streamId, ${clusters.asScala.map { case (id, c) => s"$id -> $c" }.mkString(", ")})"
 }
+
+object KafkaStream {
+
+  /** A stream, with Scala's collections. */
+  def apply(
+      streamId: String,
+      clusters: Map[String, ClusterMetadata],
+      formatOptions: Map[String, String] = Map.empty,
+      history: StreamHistory = null
+  ): KafkaStream = {
+    // In the order of the map, which determines the first cluster.
+    val ordered = new ju.LinkedHashMap[String, ClusterMetadata]
+    clusters.foreach { case (id, metadata) => ordered.put(id, metadata) }
+    new KafkaStream(streamId, ordered, formatOptions.asJava, history)
+  }
+}

@@ -11,6 +11,7 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
@@ -42,7 +43,8 @@ private[source] final class DynamicKafkaScan(
 
   override def readSchema(): StructType = schema
 
-  override def description(): String = s"dynamic-kafka ${options.subscription.text}"
+  /** In plans and in the UI: the text that progress has. */
+  override def description(): String = s"DynamicKafka[${options.subscription.text}]"
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {
     val hadoop = hadoopConfiguration
@@ -53,7 +55,7 @@ private[source] final class DynamicKafkaScan(
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val times = RecordTimes(SparkSession.active.sparkContext)
+    val times = RecordTimes(SparkSession.active.sparkContext, options.limits.maxBytesPerTrigger.isDefined)
     val reporter = new QueryReporter(
       options.offsets.commit,
       checkpointLocation,
@@ -63,8 +65,9 @@ private[source] final class DynamicKafkaScan(
       TimeLags(times, streams, clock),
       () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
     )
+    val prefix = GaugeNames.prefix(Thread.currentThread.getName, checkpointLocation)
     new DynamicMicroBatchStream(
-      options,
+      options.copy(clusters = options.clusters.named(prefix)),
       feed,
       streams,
       checkpoint,

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import scala.collection.immutable.SortedMap
+
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
@@ -35,7 +37,8 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
         includeHeaders = false,
         removedClusterRetentionMs = -1,
         drainRemovedClusters = false,
-        allowDuplicateClusters = false
+        allowDuplicateClusters = false,
+        remembered = SortedMap("streamIds" -> "orders")
       )
     )
   }
@@ -68,6 +71,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "deferWithState" -> "true",
       "failOnDataLoss" -> "false",
       "maxOffsetsPerTrigger" -> "1000",
+      "maxBytesPerTrigger" -> "64m",
       "includeHeaders" -> "true",
       "groupIdPrefix" -> "team-a",
       "metadataService.path" -> "streams.yaml"
@@ -80,6 +84,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     assert(options.clusters.snapshotMaxAgeMs == 0)
     assert(options.clusters.groupIdPrefix.contains("team-a"))
     assert(options.limits.maxOffsetsPerTrigger.contains(1000L))
+    assert(options.limits.maxBytesPerTrigger.contains(64L << 20))
     assert(!options.failOnDataLoss && options.includeHeaders)
     assert(options.removedClusterRetentionMs == 604800000L)
     assert(options.drainRemovedClusters && options.allowDuplicateClusters)
@@ -159,7 +164,7 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
   test("a pattern is a regular expression") {
     val options = parseOnly("metadataService" -> "file", "streamPattern" -> "orders-.*")
     assert(options.subscription == Subscription.Pattern("orders-.*".r))
-    assert(options.subscription.text == "streamPattern=orders-.*")
+    assert(options.subscription.text == "pattern: orders-.*")
   }
 
   test("precedence: timestamp, timestamps by partition, offsets") {

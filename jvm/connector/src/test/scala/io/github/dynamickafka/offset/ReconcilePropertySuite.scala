@@ -6,6 +6,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,

@@ -2,7 +2,7 @@ package io.github.dynamickafka.format
 
 import scala.collection.immutable.ArraySeq
 
-import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
@@ -60,6 +60,7 @@ private[dynamickafka] final case class SideFormat(
  * @param deadLetterTopic set if bad records are dead letters
  * @param deadLetterCluster the cluster of this topic; None: that of each record
  * @param changeEnvelope whether a format of changes gives envelopes instead of rows
+ * @param upsert whether the stream is a table with a key, in which a null value deletes
  * @param schemaFromRegistry `schema=registry`: `schema` is not known yet
  */
 private[dynamickafka] final case class FormatOptions(
@@ -74,7 +75,8 @@ private[dynamickafka] final case class FormatOptions(
     changeEnvelope: Boolean = false,
     schemaFromRegistry: Boolean = false,
     deadLetterTopic: Option[String] = None,
-    deadLetterCluster: Option[String] = None
+    deadLetterCluster: Option[String] = None,
+    upsert: Boolean = false
 ) {
 
   /** Where bad records are written; None: nowhere. */
@@ -92,9 +94,7 @@ private[dynamickafka] final case class FormatOptions(
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =
-    value.format.wholeTypes.headOption.contains(
-      BinaryType
-    ) && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+    value.format.isBytes && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
 }
 
 /**

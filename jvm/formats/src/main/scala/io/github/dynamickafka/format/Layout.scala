@@ -40,11 +40,16 @@ private[dynamickafka] final case class SideLayout(
   def types: Array[DataType] = schema.fields.map(_.dataType)
 }
 
-/** The columns of a table, and what has to be decoded for them. Sent to executors. */
+/**
+ * The columns of a table, and what has to be decoded for them. Sent to executors.
+ *
+ * @param upsert whether a null value is a deletion, so that the whole key is always decoded
+ */
 private[dynamickafka] final case class Layout(
     columns: Seq[LayoutColumn],
     value: SideLayout,
-    key: Option[SideLayout]
+    key: Option[SideLayout],
+    upsert: Boolean = false
 ) {
   import ColumnOrigin._
 
@@ -70,7 +75,8 @@ private[dynamickafka] final case class Layout(
     Layout(
       kept,
       of(value, kept.collect { case LayoutColumn(_, OfValue(i)) => i }),
-      key.map(of(_, kept.collect { case LayoutColumn(_, OfKey(i)) => i }))
+      key.map(k => if (upsert) k else of(k, kept.collect { case LayoutColumn(_, OfKey(i)) => i })),
+      upsert
     )
   }
 }

@@ -59,6 +59,15 @@ private[dynamickafka] object OptionType {
     )
   }
 
+  /** A size in bytes, or with a unit as in Spark (`512k`, `10m`, `1g`). */
+  def bytes(min: Long): OptionType[Long] = OptionType(
+    "size (bytes)",
+    s =>
+      Try(JavaUtils.byteStringAsBytes(s)).toOption.filter(_ >= min).toRight(
+        s"it is not a size of at least $min, in bytes or with a unit as in '512k', '10m', '1g'."
+      )
+  )
+
   /** A timestamp in milliseconds since 1970-01-01 UTC. */
   val epochMs: OptionType[Long] =
     OptionType(

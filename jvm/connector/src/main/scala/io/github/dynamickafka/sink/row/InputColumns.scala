@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types._
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder}
+import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, UpsertKind}
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.format.raw.Raw
-import io.github.dynamickafka.format.{FormatOptions, SideSource}
+import io.github.dynamickafka.format.{FormatOptions, SideSource, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -42,15 +42,39 @@ private[dynamickafka] final class InputColumns private (
   def in(formats: FormatOptions): InputColumns =
     new InputColumns(indices, encoding.in(formats), clusterOfEach)
 
-  /** For one task. */
-  private[sink] def reader(): InternalRow => OutputRow = {
-    val value = new RowEncoder(encoding.value, "value")
+  /**
+   * For one task.
+   *
+   * @param onlyTopic the topic of a stream, None being that of the query, if it has the same single topic on all clusters
+   */
+  private[sink] def reader(onlyTopic: Option[String] => Option[String] = _ =>
+    None): InternalRow => OutputRow = {
+    val shown =
+      new ShownTarget(row => text(row, topic).orElse(onlyTopic(text(row, stream))), text(_, cluster))
+    val value = new RowEncoder(encoding.value, "value", shown)
     val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
-      val encoder = new RowEncoder(source, "key")
+      val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
-    row => read(row, key(row), value(row))
+    def written(output: OutputRow) =
+      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
+    encoding.upserts match {
+      case None => row => {
+          shown.begin(row)
+          written(read(row, key(row), value(row)))
+        }
+      case Some(upserts) => row => {
+          shown.begin(row)
+          val isDeleted = upserts.of(row) == UpsertKind.Tombstone
+          val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
+          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
+        }
+    }
   }
+
+  /** Whether a row becomes a record. */
+  private[sink] def writes(row: InternalRow): Boolean =
+    encoding.upserts.forall(_.of(row) != UpsertKind.NoRecord)
 
   private def read(row: InternalRow, key: Array[Byte], value: Array[Byte]): OutputRow = {
     val time = timestamp.filterNot(row.isNullAt)
@@ -98,6 +122,24 @@ private[dynamickafka] final class InputColumns private (
       Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
   }
+}
+
+/** Shows the rows of a task to formats, before they are routed. */
+private final class ShownTarget(
+    topicOf: InternalRow => Option[String],
+    clusterOf: InternalRow => Option[String]
+) extends WriteContext {
+  private var row: InternalRow = _
+  var added: Vector[Header] = Vector.empty
+
+  def begin(next: InternalRow): Unit = {
+    row = next
+    if (added.nonEmpty) added = Vector.empty
+  }
+
+  override def topic: String = topicOf(row).orNull
+  override def cluster: String = clusterOf(row).orNull
+  override def addHeader(name: String, value: Array[Byte]): Unit = added :+= new RecordHeader(name, value)
 }
 
 private[dynamickafka] object InputColumns {

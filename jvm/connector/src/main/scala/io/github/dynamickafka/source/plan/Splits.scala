@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.plan
 
-import io.github.dynamickafka.offset.{BudgetShare, OffsetRange}
+import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.offset.budget.BudgetShare
 
 /**
  * Splits ranges for `maxRecordsPerPartition`, then for `minPartitions`, like Spark's Kafka source but over all

@@ -29,7 +29,7 @@ import io.github.dynamickafka.time.Clock
  *
  * @param metrics the metrics of the task
  * @param decoder decodes the records; None: the columns of Spark's Kafka source, then `cluster` and `stream`
- * @param recordTimes gets the times of the records
+ * @param recordTimes gets the times and sizes of the records
  */
 private[source] final class BundleReader(
     bundle: RangeBundle,
@@ -51,7 +51,7 @@ private[source] final class BundleReader(
     recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
       all =>
         bundle.ranges.map { case StreamRange(_, range) =>
-          val ofRange = new RangeTimes(LogKey(bundle.cluster, range.topic, range.partition))
+          val ofRange = new RangeTimes(LogKey(bundle.cluster, range.topic, range.partition), all.measures)
           all.add(ofRange)
           new TopicPartition(range.topic, range.partition) -> ofRange
         }.toMap

@@ -1,13 +1,25 @@
 package io.github.dynamickafka.source.read
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.header.Headers
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.dynamickafka.error.{Errors, RecordPlace}
 import io.github.dynamickafka.format.change.ChangeDecoder
 import io.github.dynamickafka.format.decode.{Decoders, LazyDecoder}
-import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Layout, ParseErrors, SideLayout}
+import io.github.dynamickafka.format.{
+  ChangeLayout,
+  DecodeFailure,
+  DecodedValues,
+  Decoder,
+  Layout,
+  ParseErrors,
+  SideLayout
+}
+import io.github.dynamickafka.serde.KafkaReadContext
 
 /**
  * Decodes the records of one task that have one layout, and decides what happens to bad ones. The thread of the task creates
@@ -16,15 +28,19 @@ import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Lay
 private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   import RecordDecoder._
 
+  private val shown = new ShownRecord
   private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
-  private val value = new Side(layout.value, "value")
-  private val key = layout.key.map(new Side(_, "key")).orNull
+  // Whether a record is a change that can be applied has to be known before its fields are accessed.
+  private val value = new Side(layout.value, "value", isEager = layout.upsert && !isFatal(layout.value))
+  private val key = layout.key.map(new Side(_, "key", isEager = layout.upsert)).orNull
+  private val upserts = if (layout.upsert) new DecodedValues(Array[DataType](StringType)) else null
 
   val values: DecodedValues = value.values
   val keys: DecodedValues = if (key eq null) NoValues else key.values
 
   /** The kind of the change that a row is a part of, and metadata of the format. */
-  val changes: DecodedValues = if (change eq null) NoValues else change.about
+  val changes: DecodedValues =
+    if (change ne null) change.about else if (upserts ne null) upserts else NoValues
 
   /** Null: the fields are decoded with the record. */
   val lazyValues: LazyDecoder = value.onAccess
@@ -33,8 +49,10 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
-  /** The records that follow are of this cluster. */
-  def from(cluster: String): Unit = {
+  /** The record that follows, and its cluster. */
+  def from(record: ConsumerRecord[Array[Byte], Array[Byte]], cluster: String): Unit = {
+    shown.record = record
+    shown.cluster = cluster
     value.from(cluster)
     if (key ne null) key.from(cluster)
   }
@@ -98,7 +116,14 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     corrupt.clear()
     counted = false
     val badValue = value.decode(record.value)
-    val badKey = if (key eq null) null else key.decode(record.key)
+    val badKey = if (key eq null) null else badPart(record.key)
+    if (upserts ne null) {
+      val isKnown = (badKey eq null) && ((badValue eq null) || !badValue.unparsable)
+      upserts.setObject(
+        ChangeLayout.TypeIndex,
+        if (!isKnown) null else if (record.value == null) Delete else Postimage
+      )
+    }
     ((badValue eq null) && (badKey eq null)) || {
       decoding.counts.errors.add(1L)
       val place = RecordPlace(stream, cluster, record.topic, record.partition, record.offset)
@@ -119,6 +144,17 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
     }
   }
 
+  /** Of the key: an upsert requires one. */
+  private def badPart(bytes: Array[Byte]): DecodeFailure =
+    if (upserts eq null) key.decode(bytes)
+    else if (bytes == null) {
+      key.values.clear()
+      NoKey
+    } else {
+      val bad = key.decode(bytes)
+      if ((bad eq null) && layout.key.get.wanted.forall(key.values.isNullAt)) NullKey else bad
+    }
+
   private lazy val letters = new DeadLetters(decoding.deadLetters.getOrElse(
     throw new IllegalStateException("no target for dead letters")
   ))
@@ -130,14 +166,16 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   private def isLetter(side: SideLayout, bad: DecodeFailure) =
     (bad ne null) && side.format.parseErrors == ParseErrors.DeadLetter
 
-  private final class Side(side: SideLayout, name: String) {
+  private final class Side(side: SideLayout, name: String, isEager: Boolean) {
     val values = new DecodedValues(side.types)
     val onAccess: LazyDecoder =
-      if (decoding.onAccess && LazyDecoder.fits(side)) new LazyDecoder(side, values) else null
+      if (decoding.onAccess && !isEager && LazyDecoder.fits(side))
+        new LazyDecoder(side, values, Decoders.of(_, shown))
+      else null
     private val decoder: Decoder =
       if (side.change.isDefined) change
       else if (side.wanted.isEmpty || (onAccess ne null)) null
-      else Decoders.of(side)
+      else Decoders.of(side, shown)
 
     def decode(bytes: Array[Byte]): DecodeFailure =
       if (onAccess ne null) {
@@ -180,11 +218,29 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   }
 }
 
+/** Shows the records of a task to formats. */
+private final class ShownRecord extends KafkaReadContext {
+  var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
+  var cluster: String = _
+  override def topic: String = record.topic
+  override def kafkaHeaders: Headers = record.headers
+  override def headers: Iterator[(String, Array[Byte])] =
+    record.headers.iterator.asScala.map(header => header.key -> header.value)
+}
+
 private[source] object RecordDecoder {
   private def text(side: String, failure: DecodeFailure) =
     s"$side${failure.field.fold("")(f => s", field '$f'")}${failure.schemaId.fold("")(id =>
         s", schema id $id"
       )}: ${failure.reason}"
+
+  private val Postimage = UTF8String.fromString("update_postimage")
+  private val Delete = UTF8String.fromString("delete")
+  private val NoKey = DecodeFailure("it is null, and an upsert requires a key", None, unparsable = true)
+  private val NullKey =
+    DecodeFailure("all of its fields are null, and an upsert requires a key", None, unparsable = true)
+
+  private def isFatal(side: SideLayout) = side.format.parseErrors == ParseErrors.Fail
 
   private val NoValues = new DecodedValues(Array.empty[DataType])
 

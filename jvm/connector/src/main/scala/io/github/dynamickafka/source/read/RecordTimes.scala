@@ -2,20 +2,25 @@ package io.github.dynamickafka.source.read
 
 import scala.collection.immutable.SortedMap
 
+import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
 import org.apache.spark.util.AccumulatorV2
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.budget.MeanSize
 
 /**
- * The times of the records that the tasks of a query have read, by partition. Tasks add their ranges when they begin, and the driver
+ * The times and sizes of the records that the tasks of a query have read, by partition. Tasks add their ranges when they begin, and the driver
  * merges what tasks that have ended found out. A task that fails adds nothing; one that is repeated, or ends late, changes nothing
- * that a later one has found out.
+ * that a later one has found out; its records count twice in the mean size.
  *
  * It has no name: Spark's UI would keep the value of each task of an accumulator with a name. Thread-safe.
+ *
+ * @param measures whether sizes are measured
  */
-private[source] final class RecordTimes
+private[source] final class RecordTimes(val measures: Boolean = false)
     extends AccumulatorV2[RangeTimes, Map[LogKey, ReportedTimes]] {
 
   // Of a task.
@@ -26,7 +31,7 @@ private[source] final class RecordTimes
   override def isZero: Boolean = ranges.isEmpty && known.isEmpty
 
   override def copy(): RecordTimes = {
-    val other = new RecordTimes
+    val other = new RecordTimes(measures)
     other.ranges = ranges
     other.known = known
     other
@@ -68,8 +73,8 @@ private[source] final class RecordTimes
 
 private[source] object RecordTimes {
 
-  def apply(context: SparkContext): RecordTimes = {
-    val times = new RecordTimes
+  def apply(context: SparkContext, measures: Boolean = false): RecordTimes = {
+    val times = new RecordTimes(measures)
     context.register(times)
     times
   }
@@ -86,13 +91,17 @@ private[source] object RecordTimes {
  * The times of the records of one range, which a task reads: the only object of the range that is kept, updated once for the records
  * of a fetch. Used by the thread that holds the lock of the reader; Spark's heartbeat may serialize it meanwhile, and drops what
  * it gets.
+ *
+ * @param measures whether sizes are measured
  */
-private[source] final class RangeTimes(key: LogKey) extends Serializable {
+private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) extends Serializable {
   private var offset = -1L
   private var time = -1L
   private var greatest = -1L
   private var nextOffset = -1L
   private var nextTime = -1L
+  private var count = 0L
+  private var bytes = 0L
 
   /**
    * The records of a slice are read.
@@ -109,6 +118,10 @@ private[source] final class RangeTimes(key: LogKey) extends Serializable {
       i += 1
     }
     greatest = most
+    if (measures) {
+      count += slice.size.toLong
+      (0 until slice.size).foreach(i => bytes += RangeTimes.size(records.get(i)))
+    }
     val last = records.get(slice.size - 1)
     offset = last.offset
     time = math.min(last.timestamp, now)
@@ -123,8 +136,21 @@ private[source] final class RangeTimes(key: LogKey) extends Serializable {
   def found: Option[(LogKey, ReportedTimes)] =
     Option.when(offset >= 0) {
       val next = Option.when(nextOffset > offset)(TimedOffset(nextOffset, nextTime))
-      key -> ReportedTimes(TimedOffset(offset, time), greatest, next)
+      val size = if (count == 0L) MeanSize.none else MeanSize(count, bytes.toDouble / count.toDouble)
+      key -> ReportedTimes(TimedOffset(offset, time), greatest, next, size)
     }
+}
+
+private[source] object RangeTimes {
+
+  /** The bytes of key, value and headers. */
+  private def size(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long = {
+    var bytes = length(record.key) + length(record.value)
+    record.headers.forEach(h => bytes += Utils.utf8Length(h.key).toLong + length(h.value))
+    bytes
+  }
+
+  private def length(bytes: Array[Byte]): Long = if (bytes == null) 0L else bytes.length.toLong
 }
 
 /** An offset and the time of its record, in milliseconds since the epoch. */
@@ -138,17 +164,19 @@ private[source] final case class TimedOffset(offset: Long, time: Long)
  * @param greatest the greatest time of the records that were read and have no time in the future, which would hide all others; -1:
  *                 there is none
  * @param next the record after it, if it had been fetched too
+ * @param size of the records that were read, if it is measured
  */
 private[source] final case class ReportedTimes(
     last: TimedOffset,
     greatest: Long,
-    next: Option[TimedOffset] = None
+    next: Option[TimedOffset] = None,
+    size: MeanSize = MeanSize.none
 ) {
 
   /** What both have found out, in whatever order, and if both have read the same records. */
   def and(that: ReportedTimes): ReportedTimes = {
     val later = if (ReportedTimes.order.gteq(this, that)) this else that
-    later.copy(greatest = math.max(greatest, that.greatest))
+    later.copy(greatest = math.max(greatest, that.greatest), size = size.and(that.size))
   }
 }
 

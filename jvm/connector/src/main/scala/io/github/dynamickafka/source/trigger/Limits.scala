@@ -4,12 +4,14 @@ import org.apache.spark.sql.connector.read.streaming.{
   CompositeReadLimit,
   ReadAllAvailable,
   ReadLimit,
+  ReadMaxBytes,
   ReadMaxRows,
   ReadMinRows
 }
 
 import io.github.dynamickafka.config.LimitOptions
-import io.github.dynamickafka.offset.{BudgetShare, Span}
+import io.github.dynamickafka.offset.Span
+import io.github.dynamickafka.offset.budget.{BudgetShare, ByteShare, MeanSize}
 
 /**
  * The limits of a trigger.
@@ -31,13 +33,15 @@ private[source] final class Limits {
    * @param ofCluster `cluster.<id>.maxOffsetsPerTrigger`
    * @param now monotonic milliseconds
    * @param wait whether the batch may be delayed until there are `minOffsetsPerTrigger` records
+   * @param sizes what is known of the sizes of records
    */
   def grant(
       spans: IndexedSeq[Span],
       limit: ReadLimit,
       ofCluster: String => Option[Long],
       now: Long,
-      wait: Boolean
+      wait: Boolean,
+      sizes: Span => Option[MeanSize] = _ => None
   ): IndexedSeq[Long] = {
     val lags = spans.map(_.lag)
     limit match {
@@ -47,7 +51,10 @@ private[source] final class Limits {
         lastBatch = Some(now)
         val last = spans.map(s => served.getOrElse(key(s), 0L))
         val within = withinClusters(spans, lags, ofCluster, last)
-        val granted = Limits.budget(limit).fold(within)(BudgetShare(within, _, last))
+        val records = Limits.budget(limit).fold(within)(BudgetShare(within, _, last))
+        val granted = Limits.bytes(limit).fold(records)(
+          ByteShare(records, MeanSize.estimates(spans.map(sizes)), _, last)
+        )
         remember(spans, lags, granted, last)
         granted
     }
@@ -96,9 +103,9 @@ private[source] object Limits {
   def of(options: LimitOptions): ReadLimit = {
     // Never `allAvailable`: `Trigger.Once` passes it to disable all limits, including those of clusters.
     val upper = ReadLimit.maxRows(options.maxOffsetsPerTrigger.getOrElse(Long.MaxValue))
-    options.minOffsetsPerTrigger.fold(upper)(n =>
-      ReadLimit.compositeLimit(Array(ReadLimit.minRows(n, options.maxTriggerDelayMs), upper))
-    )
+    val least = options.minOffsetsPerTrigger.map(ReadLimit.minRows(_, options.maxTriggerDelayMs))
+    val others = least ++ options.maxBytesPerTrigger.map(ReadLimit.maxBytes)
+    if (others.isEmpty) upper else ReadLimit.compositeLimit((others ++ Seq(upper)).toArray)
   }
 
   private def fewest(limit: ReadLimit): Option[ReadMinRows] = limit match {
@@ -110,6 +117,12 @@ private[source] object Limits {
   def budget(limit: ReadLimit): Option[Long] = limit match {
     case rows: ReadMaxRows => Some(rows.maxRows)
     case many: CompositeReadLimit => many.getReadLimits.flatMap(budget(_)).minOption
+    case _ => None
+  }
+
+  def bytes(limit: ReadLimit): Option[Long] = limit match {
+    case bytes: ReadMaxBytes => Some(bytes.maxBytes)
+    case many: CompositeReadLimit => many.getReadLimits.flatMap(bytes(_)).minOption
     case _ => None
   }
 }

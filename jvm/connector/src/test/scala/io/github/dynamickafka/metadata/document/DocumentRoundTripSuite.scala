@@ -119,6 +119,13 @@ class DocumentRoundTripSuite extends AnyFunSuite with TimeLimit with ScalaCheckP
     "YAML" -> new YAMLMapper().writer()
   )
 
+  test("streams that the connector writes are parsed to the same streams") {
+    forAll(document) { case (_, streams) =>
+      val text = DocumentWriter.text(streams)
+      withClue(text)(assert(MetadataDocument.parse(text, "text").streams.values.toSeq == streams))
+    }
+  }
+
   writers.foreach { case (format, writer) =>
     test(s"any document in $format is parsed to the same streams") {
       forAll(document) { case (clusters, streams) =>

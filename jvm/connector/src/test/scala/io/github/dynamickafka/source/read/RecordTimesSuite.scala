@@ -15,6 +15,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.budget.MeanSize
 import io.github.dynamickafka.source.SourceTest
 import io.github.dynamickafka.testkit.TimeLimit
 
@@ -52,6 +53,32 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     assert(read(100L, slice(1, 5L -> -1L)).contains(ReportedTimes(TimedOffset(5L, -1L), -1L)))
   }
 
+  test("sizes: keys, values and headers of the records of the range, if they are measured") {
+    val record = new ConsumerRecord[Array[Byte], Array[Byte]](
+      "t",
+      0,
+      5L,
+      1L,
+      TimestampType.CREATE_TIME,
+      3,
+      10,
+      new Array[Byte](3),
+      new Array[Byte](10),
+      new RecordHeaders().add("é", new Array[Byte](4)).add("x", null),
+      ju.Optional.empty[Integer]
+    )
+    val tombstone = new ConsumerRecord[Array[Byte], Array[Byte]]("t", 0, 6L, null, null)
+    def size(measures: Boolean) = {
+      val times = new RangeTimes(of, measures)
+      times.read(Slice(new TopicPartition("t", 0), ju.List.of(record, tombstone, record), 2), 100L)
+      times.found.map(_._2.size)
+    }
+    assert(size(measures = true).contains(MeanSize(2L, 10.0)))
+    assert(size(measures = false).contains(MeanSize.none))
+    val driver = new RecordTimes(measures = true)
+    assert(driver.copyAndReset().asInstanceOf[RecordTimes].measures)
+  }
+
   private val times: Gen[ReportedTimes] = for {
     offset <- Gen.choose(0L, 5L)
     time <- Gen.choose(0L, 5L)
@@ -74,7 +101,7 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   /** The accumulator of a task with this result. */
   private def reported(report: (LogKey, ReportedTimes)): RecordTimes = {
-    val (of, ReportedTimes(last, greatest, next)) = report
+    val (of, ReportedTimes(last, greatest, next, _)) = report
     val range = new RangeTimes(of)
     // Of several records, the first one has the greatest time.
     val records = Seq(last.offset -> greatest, last.offset -> last.time) ++ next.map(n => n.offset -> n.time)

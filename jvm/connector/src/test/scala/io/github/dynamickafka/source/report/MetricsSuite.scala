@@ -26,6 +26,7 @@ class MetricsSuite extends SourceTest {
     "deferredRecords",
     "droppedRecords",
     "lostRecords",
+    "repeatedRecords",
     "metadataAgeMs",
     "metadataFailures",
     "commitsSucceeded",
@@ -70,7 +71,7 @@ class MetricsSuite extends SourceTest {
       ).foreach(k =>
         assert(last(k) == "0")
       )
-      assert(query.lastProgress.sources.head.description == "DynamicKafka[streamIds=orders]")
+      assert(query.lastProgress.sources.head.description == "DynamicKafka[streams: orders]")
       // Commits are not enabled.
       assert(last("commitsSucceeded") == "0" && last("commitsFailed") == "0")
       assert(last("metadataAgeMs").toLong >= 0 && last("metadataAgeMs").toLong < 60000)

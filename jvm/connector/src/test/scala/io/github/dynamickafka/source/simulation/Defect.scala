@@ -4,6 +4,7 @@ import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.offset.alignment.{Alignment, EventTimes}
+import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.source.trigger.{Limits, Trigger}
 
 /** A trigger, and what the product does in it. */
@@ -42,6 +43,9 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** The spans that alignment takes into account. */
   def alignedSpans(spans: IndexedSeq[Span]): IndexedSeq[Span] = spans
   def knownTimes: (EventTimes, Long) => EventTimes = (times, _) => times
+
+  /** Whether limits in bytes use what tasks have reported. */
+  def knowsSizes: Boolean = true
 
   /** The number of records to read of each span, if it is not that of the product. */
   def granted: Option[Defect.Granting] = Option.empty
@@ -243,7 +247,12 @@ private[simulation] object Defect {
     override def alignmentRules(rules: Alignment.Rules): Alignment.Rules = rules.copy(driftMs = 1000000000L)
   }
 
+  case object SizesAreForgotten extends Defect("each batch assumes the sizes of the first one") {
+    override def knowsSizes = false
+  }
+
   val all: Seq[Defect] = Seq(
+    SizesAreForgotten,
     EnteringIsForgotten,
     UnknownIsNow,
     IdleHoldsForever,

@@ -51,12 +51,17 @@ private object History {
       ),
       defect
     )
+    // Of its own, so that limits in bytes leave the rest of a history as it is without them.
+    val bytes = new Random(seed)
     val wrong =
       try {
         (1 to Steps).foreach { _ =>
           if (world.chance(60)) world.change()
-          val limit =
+          val rows =
             if (world.chance(50)) ReadLimit.maxRows(random.nextInt(12).toLong) else ReadLimit.allAvailable()
+          val limit =
+            if (bytes.nextInt(4) > 0) rows
+            else ReadLimit.compositeLimit(Array(rows, ReadLimit.maxBytes(1L + bytes.nextInt(30000))))
           val crash = if (world.chance(80)) Crash.Never else Crash(random.nextInt(Crash.maxId))
           query.trigger(limit, crash)
         }
@@ -85,6 +90,7 @@ private object History {
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
       query.falseLosses.headOption.map(first => s"not true: $first"),
       query.excessive.headOption.map(first => s"above the limit: $first"),
+      query.tooLarge.headOption.map(first => s"above the limit: $first"),
       query.tooNew.headOption.map(first => s"not aligned: $first"),
       Option.when(rests && !drains)(s"does not drain: ${query.reached.json}")
     ).flatten

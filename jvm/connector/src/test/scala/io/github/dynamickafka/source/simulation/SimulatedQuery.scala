@@ -55,6 +55,7 @@ private[simulation] final class SimulatedQuery(
   private var grace = newGrace()
   private val ahead = new ModelAgents(world)
   private var deferrals = Deferrals.none
+  private val sizes = new ModelSizes(defect)
   private val alignment = aligned.map(new ModelAlignment(world, _, defect))
 
   /** Records that a sink may get again. */
@@ -73,6 +74,9 @@ private[simulation] final class SimulatedQuery(
 
   /** Batches with more records of cluster a than its limit. */
   var excessive = Vector.empty[String]
+
+  /** Batches with more bytes than their limit. */
+  def tooLarge: Vector[String] = sizes.excessive
 
   private val options = SimulatedQuery.options(drainRemoved, entry, ownStart, limit)
   private val configs = new ClusterConfigs.ByScope(options)
@@ -94,6 +98,7 @@ private[simulation] final class SimulatedQuery(
     limits = new Limits
     grace = newGrace()
     ahead.clear()
+    sizes.restart()
     alignment.foreach(_.restart())
     log.restart()
     if (logsSome) {
@@ -156,11 +161,19 @@ private[simulation] final class SimulatedQuery(
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
     val spans = alignment.fold(advance.spans)(_.align(advance.spans, views))
     val granted =
-      defect.granted.fold(limits.grant(spans, most, ofCluster, world.now, wait = false))(
+      defect.granted.fold(limits.grant(
+        spans,
+        most,
+        ofCluster,
+        world.now,
+        wait = false,
+        sizes.known
+      ))(
         _(spans, most, ofCluster, log.next)
       )
     alignment.foreach(_.planned(advance.spans, granted, views))
     checkLimit(advance.spans, granted, most)
+    if (defect.granted.isEmpty) sizes.check(advance.spans, granted, most)
     val computed = advance.offset(granted)
     val resumed = if (defect.resumesDeferred) deferrals.resumed(start, computed) else computed
     val end = defect.carried(resumed, start, log.certain)
@@ -288,7 +301,11 @@ private[simulation] final class SimulatedQuery(
       replay: Boolean
   ): Unit = {
     val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
-      of.map(read(id, end.identity(id), _, replay))
+      of.map { range =>
+        val found = read(id, end.identity(id), range, replay)
+        sizes.read(id, range, found._1.size)
+        found
+      }
     }.foldLeft((Vector.empty[Long], Set.empty[Long])) { case ((all, others), (more, replaced)) =>
       (all ++ more, others ++ replaced)
     }

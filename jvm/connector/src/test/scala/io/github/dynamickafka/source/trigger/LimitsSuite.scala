@@ -82,6 +82,29 @@ class LimitsSuite extends SourceTest {
     }
   }
 
+  test("maxBytesPerTrigger: bytes over all clusters, from the second batch on by the sizes of the records") {
+    scene { s =>
+      val topic = newTopicOn(2, blue, green)
+      // Records of two clusters whose sizes differ by ten.
+      produce(blue, topic, 2, (0 until 600).map(i => f"b$i%099d"))
+      produce(green, topic, 2, (0 until 60).map(i => f"g$i%0999d"))
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp("maxBytesPerTrigger" -> "8k")
+      assertSame(s.seen, all(topic))
+      // The key of a record is its value.
+      val sizes = s.results.sizes.indices.map(i => s.results.batch(i.toLong).map(_.value.length.toLong * 2L).sum)
+      assert(s.results.sizes.head == 8, "8 records of 1 KB")
+      val (inner, last) = (sizes.drop(1).dropRight(1), sizes.last)
+      assert(last <= 8192 && inner.forall(n => n > 4096 && n <= 8192), sizes)
+      s.catchUp("maxBytesPerTrigger" -> "1")
+      produce(green, topic, 2, Seq("x", "y"))
+      val before = s.results.sizes.size
+      s.catchUp("maxBytesPerTrigger" -> "1", "maxOffsetsPerTrigger" -> "100")
+      assert(s.results.sizes.drop(before).filter(_ > 0) == Seq(1, 1), "at least one record in each batch")
+      assertSame(s.seen, all(topic))
+    }
+  }
+
   test("minOffsetsPerTrigger above maxOffsetsPerTrigger is refused at load") {
     scene { s =>
       val e = refused(s.frame("minOffsetsPerTrigger" -> "10", "maxOffsetsPerTrigger" -> "9"))

@@ -43,7 +43,8 @@ private[dynamickafka] object ClusterLayouts {
         })
       },
       value,
-      key
+      key,
+      stream.upsert
     )
   }
 

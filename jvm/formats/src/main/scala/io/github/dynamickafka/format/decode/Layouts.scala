@@ -52,7 +52,7 @@ private[dynamickafka] object Layouts {
     })
     val complete = if (keeps && user.isEmpty) decoded ++ corrupt ++ metadata else all
     refuseCollisions(complete)
-    Layout(complete, layout.value, layout.key)
+    Layout(complete, layout.value, layout.key, options.upsert)
   }
 
   private type Column = Either[StructField, LayoutColumn]
@@ -61,12 +61,16 @@ private[dynamickafka] object Layouts {
   private def declared(options: FormatOptions, includeHeaders: Boolean): Seq[Column] = {
     val fields = options.schema.map(_.columns)
     val needsSchema = options.value.format.hasFields || options.key.exists(_.format.hasFields)
-    if (needsSchema && fields.isEmpty)
+    if (needsSchema && fields.isEmpty) {
+      (options.value +: options.key.toSeq).flatMap(_.format.withoutSchema).headOption.foreach(reason =>
+        throw Errors.invalidSchema(reason)
+      )
       throw Errors.missingOption(
         FormatOptionSpecs.Schema.name,
         s"the format '${(options.value +: options.key.toSeq).map(_.format).find(_.hasFields).get.name}' requires the columns of " +
           "the records, as DDL, as JSON, or by '.schema(...)' of Spark."
       )
+    }
     val ofValue = if (options.changeEnvelope) fields.map(ChangeLayout.envelope) else fields
     val columns = ofValue.fold(Seq.empty[StructField])(_.fields.toSeq)
     // `schema` may have the column of the key, where it belongs in the table.
@@ -80,7 +84,7 @@ private[dynamickafka] object Layouts {
   }
 
   private def changeType(options: FormatOptions): Option[LayoutColumn] =
-    Option.when(options.value.format.isChange && !options.changeEnvelope)(
+    Option.when(options.upsert || (options.value.format.isChange && !options.changeEnvelope))(
       LayoutColumn(StructField(ChangeLayout.TypeColumn, StringType), OfChange(ChangeLayout.TypeIndex))
     )
 
@@ -202,8 +206,10 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
 
   private val wholeKey = options.wholeKey
   private val ofKey: Seq[StructField] = wholeKey match {
-    case Some(name) if options.keyFields.isEmpty || !options.keyIsInValue => decoded.filter(_.name == name)
-    case None if options.exceptKey => decoded.filter(f => options.keyFields.contains(f.name))
+    case Some(name) if options.upsert || options.keyFields.isEmpty || !options.keyIsInValue =>
+      decoded.filter(_.name == name)
+    case None if options.upsert || options.exceptKey =>
+      decoded.filter(f => options.keyFields.contains(f.name))
     case _ => Nil
   }
   for (name <- wholeKey; field <- ofKey; format = options.key.get.format) {
@@ -214,7 +220,11 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
           s"${fits.map(_.sql).mkString(" or ")}, not ${field.dataType.sql}."
       )
   }
-  private val ofValue: Seq[StructField] = decoded.diff(ofKey)
+
+  /** An upsert reads the fields of keys from keys, because a null value has none; values may have them as well. */
+  private val isInBoth = options.upsert && options.value.format.hasFields &&
+    wholeKey.fold(!options.exceptKey)(_ => options.keyIsInValue)
+  private val ofValue: Seq[StructField] = if (isInBoth) decoded else decoded.diff(ofKey)
   if (!options.value.format.hasFields)
     ofValue.find(_.name != "value").foreach(field =>
       throw Errors.invalidSchema(
@@ -236,9 +246,11 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
     layout(
       options.value,
       ofValue,
-      options.schema.flatMap(_.avro).map(AvroSchemas.without(_, ofKey.map(_.name).toSet))
+      options.schema.flatMap(_.avro).map(AvroSchemas.without(_, ofKey.diff(ofValue).map(_.name).toSet))
+    ).copy(
+      wanted = ofValue.indices.filterNot(i => ofKey.contains(ofValue(i))),
+      change = Option.when(options.value.format.isChange)(change)
     )
-      .copy(change = Option.when(options.value.format.isChange)(change))
 
   private def change: ChangeLayout = {
     val payload =
@@ -252,7 +264,7 @@ private final class Sides(options: FormatOptions, decoded: Seq[StructField]) {
     )
   }
 
-  /** With `ALL`, the fields of keys are read from the values, so keys are not decoded. */
+  /** With `ALL`, the fields of keys are read from the values, so keys are not decoded, except in upserts. */
   val key: Option[SideLayout] = options.key.filter(_ => ofKey.nonEmpty).map { side =>
     val prefix = options.keyFieldsPrefix.length
     layout(

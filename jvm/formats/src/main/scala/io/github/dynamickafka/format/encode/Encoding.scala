@@ -8,11 +8,13 @@ import io.github.dynamickafka.schemaregistry.Frame
  *
  * @param key None: records have no key
  * @param frames what precedes keys and values in formats with a registry
+ * @param upserts None: each row is a record with a value
  */
 private[dynamickafka] final case class Encoding(
     value: SideSource,
     key: Option[SideSource],
-    frames: Seq[Frame] = Nil
+    frames: Seq[Frame] = Nil,
+    upserts: Option[UpsertRows] = None
 ) {
 
   /** The same bytes, with the ids of the registries of these formats. */

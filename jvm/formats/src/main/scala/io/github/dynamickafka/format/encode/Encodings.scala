@@ -30,7 +30,7 @@ private[dynamickafka] object Encodings {
   def of(options: FormatOptions, input: StructType, routing: Set[Int], caseSensitive: Boolean): Encoding = {
     val made = new Encodings(options, input, routing, caseSensitive)
     // The columns of `schema=registry` are not known yet when only the options are checked.
-    if (options.schemaFromRegistry) Encoding(made.value, made.key)
+    if (options.schemaFromRegistry) Encoding(made.value, made.key, upserts = made.upserts)
     else {
       (made.value +: made.key.toSeq).foreach {
         case fields: Fields => Encoders.check(fields, options.schema.isDefined)
@@ -39,7 +39,8 @@ private[dynamickafka] object Encodings {
       Encoding(
         made.value,
         made.key,
-        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true))
+        Frames.of(made.value, ofKeys = false).toSeq ++ made.key.flatMap(Frames.of(_, ofKeys = true)),
+        made.upserts
       )
     }
   }
@@ -72,11 +73,11 @@ private final class Encodings(
 
   /** The column with the kind of each change, which is not a field of the records. */
   private val kind: Option[(StructField, Int)] =
-    if (!options.value.format.isChange) None
+    if (!options.value.format.isChange && !options.upsert) None
     else {
       if (options.schema.exists(_.columns.exists(f => same(f.name, ChangeLayout.TypeColumn))))
         throw Errors.invalidSchema(
-          s"it has the column '${ChangeLayout.TypeColumn}', which the format '${options.value.format.name}' has itself."
+          s"it has the column '${ChangeLayout.TypeColumn}', which has the kind of the change and is not in the records."
         )
       all.find(f => same(f._1.name, ChangeLayout.TypeColumn))
     }
@@ -136,6 +137,9 @@ private final class Encodings(
     ))
   }
 
+  /** How rows are upserts, if they are. */
+  val upserts: Option[UpsertRows] = Option.when(options.upsert)(UpsertRows(kind.map(_._2), key))
+
   val value: SideSource =
     if (wholeValue.isDefined) {
       (if (options.exceptKey) others else fields).headOption.foreach { case (field, _) =>
@@ -167,20 +171,30 @@ private final class Encodings(
         columns,
         options.schema.flatMap(_.avro).map(AvroSchemas.without(_, left)),
         options.schema.flatMap(_.registered).filter(_ => left.isEmpty)
-      ).copy(change = kind.map(k => assignment.plain(k._2)))
+      ).copy(change = kind.filter(_ => options.value.format.isChange).map(k => assignment.plain(k._2)))
     }
 
   /** None: there is no such column. */
   private def whole(side: SideFormat, name: String): Option[SideSource] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
-      val isText = field.dataType.isInstanceOf[StringType]
-      if (!isText && !side.format.wholeTypes.contains(field.dataType))
-        throw Errors.invalidColumn(
-          field.name,
-          s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
-        )
-      Column(i, field.dataType)
+      if (side.format.writer.exists(_.encodesWhole)) wholeEncoded(side, field, i)
+      else column(side, field, i)
     }
+
+  private def wholeEncoded(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val own = field.copy(dataType = side.format.wholeTypes.head)
+    Fields(side, SchemaText.nullable(StructType(Seq(own))), Seq(assignment.to(own, Some(i))))
+  }
+
+  private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val isText = field.dataType.isInstanceOf[StringType]
+    if (!isText && !side.format.wholeTypes.contains(field.dataType))
+      throw Errors.invalidColumn(
+        field.name,
+        s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
+      )
+    Column(i, field.dataType)
+  }
 
   /** The time zone is that of the session that starts the query, as with Spark's functions. */
   private def encoded(

@@ -108,7 +108,7 @@ private[format] final class JsonDecoder(
           current = field
           if (asksForAll) seen(field.column.bit) = true
           // A name may be there twice: the last value counts.
-          if (token eq JsonToken.VALUE_NULL) into.setNullAt(field.column.index)
+          if ((token eq JsonToken.VALUE_NULL) && !field.readsNull) into.setNullAt(field.column.index)
           else field.read(parser, token, into)
           current = null
         }

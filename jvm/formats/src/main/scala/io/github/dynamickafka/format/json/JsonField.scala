@@ -17,7 +17,8 @@ import org.apache.spark.sql.types.{
   IntegerType,
   LongType,
   ShortType,
-  StringType
+  StringType,
+  VariantType
 }
 
 import io.github.dynamickafka.format.DecodedValues
@@ -43,6 +44,9 @@ private[format] final case class JsonColumn(
  */
 private[format] abstract class JsonField(val column: JsonColumn) {
   protected final val at: Int = column.index
+
+  /** Whether a null is a value: VARIANT has one. */
+  final val readsNull: Boolean = column.dataType == VariantType
 
   def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit
 

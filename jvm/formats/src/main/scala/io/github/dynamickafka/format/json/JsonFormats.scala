@@ -52,14 +52,29 @@ private[format] object JsonFormat {
 }
 
 private[dynamickafka] object Json extends JsonFormat("json") {
-  override val settings: Seq[FormatSetting] = FormatSetting.FailOnMissingField +: JsonFormat.settings
-  override def writer: Option[FormatWriter] = Some(JsonWriter)
+  override val settings: Seq[FormatSetting] =
+    FormatSetting.FailOnMissingField +: JsonFormat.settings :+ WholeVariant.setting
+  override def hasVariants: Boolean = true
+  override def decoder(side: SideLayout): Decoder = Json.ofObjects(side)
+  override def writer: Option[FormatWriter] = Some(Writer)
+
+  /** Of records that are objects, or one VARIANT. */
+  private[json] def ofObjects(side: SideLayout): Decoder =
+    if (WholeVariant.isSet(side.format)) new VariantDecoder(side) else new JsonDecoder(side)
+
+  private[json] class Writer extends JsonWriter {
+    override def settings: Seq[FormatSetting] = JsonWriter.settings :+ WholeVariant.setting
+    override def encoder(fields: SideSource.Fields): Encoder =
+      if (WholeVariant.isSet(fields.format)) new VariantEncoder(fields) else new JsonEncoder(fields)
+  }
+  private object Writer extends Writer
 }
 
 /** JSON behind the id of a JSON Schema in a registry. */
 private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") {
   override def settings: Seq[FormatSetting] = Json.settings
-  override def decoder(side: SideLayout): Decoder = new ConfluentHeader(new JsonDecoder(side))
+  override def decoder(side: SideLayout): Decoder = new ConfluentHeader(Json.ofObjects(side))
+  override def hasVariants: Boolean = true
   override def registry: Option[FormatRegistry] = Some(Registry)
   override def writer: Option[FormatWriter] = Some(Writer)
 
@@ -73,12 +88,13 @@ private[dynamickafka] object JsonConfluent extends JsonFormat("json-confluent") 
       JsonSchemaColumns.parse(schema).map(DeclaredSchema(_))
   }
 
-  private object Writer extends JsonWriter {
+  private object Writer extends Json.Writer {
     override def schema(fields: SideSource.Fields): Option[RegisteredSchema] =
       Some(fields.registered.getOrElse(
         RegisteredSchema(
           RegisteredSchema.Json,
-          JsonSchemaText.of(fields.schema, ownTexts(fields.format.options))
+          if (WholeVariant.isSet(fields.format)) JsonSchemaText.Anything
+          else JsonSchemaText.of(fields.schema, ownTexts(fields.format.options))
         )
       ))
 

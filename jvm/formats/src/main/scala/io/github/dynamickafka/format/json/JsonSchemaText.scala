@@ -15,7 +15,8 @@ import org.apache.spark.sql.types.{
   MapType,
   ShortType,
   StructType,
-  TimestampType
+  TimestampType,
+  VariantType
 }
 
 /**
@@ -38,11 +39,13 @@ private[dynamickafka] final class JsonSchemaText private (asText: Set[DataType])
     node
   }
 
-  private def orNull(dataType: DataType): ObjectNode = {
-    val node = make.objectNode
-    node.putArray("oneOf").add(make.objectNode.put("type", "null")).add(typeOf(dataType))
-    node
-  }
+  private def orNull(dataType: DataType): ObjectNode =
+    if (dataType == VariantType) typeOf(dataType)
+    else {
+      val node = make.objectNode
+      node.putArray("oneOf").add(make.objectNode.put("type", "null")).add(typeOf(dataType))
+      node
+    }
 
   private def typeOf(dataType: DataType): ObjectNode = dataType match {
     case text if asText(text) => make.objectNode.put("type", "string")
@@ -55,6 +58,8 @@ private[dynamickafka] final class JsonSchemaText private (asText: Set[DataType])
       val node = make.objectNode.put("type", "object")
       node.set[ObjectNode]("additionalProperties", if (nullable) orNull(value) else typeOf(value))
       node
+    // Anything, also null.
+    case VariantType => make.objectNode
     case BooleanType => make.objectNode.put("type", "boolean")
     case ByteType => integer("int8")
     case ShortType => integer("int16")
@@ -79,6 +84,9 @@ private[dynamickafka] object JsonSchemaText {
   /** As of the record in Avro; some serializers require a title. */
   private val Title = "topLevelRecord"
   private val make = JsonNodeFactory.instance
+
+  /** Of records that can be any JSON. */
+  val Anything: String = make.objectNode.put("$schema", Draft).put("title", Title).toString
 
   def of(columns: StructType, asText: Set[DataType] = Set.empty): String = {
     val root = make.objectNode.put("$schema", Draft).put("title", Title)

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format.options
 
-import io.github.dynamickafka.format.{Format, MetadataColumn, MetadataItem, ParseErrors}
+import io.github.dynamickafka.format.custom.KafkaSerdes
+import io.github.dynamickafka.format.{ChangeMode, Format, MetadataColumn, MetadataItem, ParseErrors}
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -95,13 +96,15 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The prefix of the names of these columns, if `schema` has a column of the same name."
   )
 
-  val ChangeData: OptionSpec[Boolean] = OptionSpec(
+  val ChangeData: OptionSpec[ChangeMode] = OptionSpec(
     "changeData",
-    oneOf("rows" -> false, "envelope" -> true),
-    Some(false),
+    oneOf("rows" -> ChangeMode.Rows, "envelope" -> ChangeMode.Envelope, "upsert" -> ChangeMode.Upsert),
+    Some(ChangeMode.Rows),
     "`rows`",
     "What a record of a format of changes becomes: `rows`, the rows before and after with a column `_change_type`; " +
-      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md)."
+      "`envelope`, one row with `op`, `before`, `after`, `source` and `ts_ms`. See [change data](change-data.md). `upsert`, with any " +
+      "other format: the stream is a table with a key, in which a null value deletes; requires `keyFormat` and `keyFields`. See " +
+      "[upserts](change-data.md#upserts)."
   )
 
   val OnParseErrors: OptionSpec[ParseErrors] = OptionSpec(
@@ -148,9 +151,28 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The same, for values."
   )
 
+  val ValueDeserializer: OptionSpec[Format] = OptionSpec(
+    "valueDeserializer",
+    KafkaSerdes.deserializers("valueDeserializer"),
+    None,
+    "-",
+    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeyDeserializer: OptionSpec[Format] = OptionSpec(
+    "keyDeserializer",
+    KafkaSerdes.deserializers("keyDeserializer"),
+    None,
+    "-",
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
   private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
     ValueFormat,
     KeyFormat,
+    ValueDeserializer,
+    KeyDeserializer,
     KeyFields,
     KeyFieldsPrefix,
     ValueFieldsInclude,
@@ -166,4 +188,8 @@ private[dynamickafka] trait FormatOptionSpecs {
   ) ++ RegistryOptionSpecs.reading
 }
 
-private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs
+private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs {
+
+  /** Options that name a class in place of a format; they have options below their name as a format has. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueDeserializer, KeyDeserializer)
+}

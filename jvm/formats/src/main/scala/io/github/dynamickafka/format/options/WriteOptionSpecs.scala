@@ -1,6 +1,7 @@
 package io.github.dynamickafka.format.options
 
-import io.github.dynamickafka.format.{Format, FormatWriter}
+import io.github.dynamickafka.format.custom.KafkaSerdes
+import io.github.dynamickafka.format.{ChangeMode, Format, FormatWriter}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -25,6 +26,26 @@ private[dynamickafka] object WriteOptionSpecs {
       "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
   )
 
+  val ValueSerializer: OptionSpec[Format] = OptionSpec(
+    "valueSerializer",
+    KafkaSerdes.serializers("valueSerializer"),
+    None,
+    "-",
+    "A class of Kafka's interface `Serializer` that writes the values, in place of `format`. `valueSerializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeySerializer: OptionSpec[Format] = OptionSpec(
+    "keySerializer",
+    KafkaSerdes.serializers("keySerializer"),
+    None,
+    "-",
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
+  /** See [[FormatOptionSpecs.classes]]. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueSerializer, KeySerializer)
+
   val KeyFields: OptionSpec[Seq[String]] =
     FormatOptionSpecs.KeyFields.copy(doc = "The columns that keys contain.")
 
@@ -45,13 +66,30 @@ private[dynamickafka] object WriteOptionSpecs {
         "`registry`: the newest schema in the registry of a format that has one. The columns of the DataFrame are bound by name and cast by the rules of ANSI SQL's store assignment; a missing one is null."
   )
 
+  val ChangeData: OptionSpec[ChangeMode] = FormatOptionSpecs.ChangeData.copy(
+    doc =
+      "`upsert`: a row with `delete` in the column `_change_type` is written as a null value, so that compaction removes its key; requires " +
+        "`keyFormat` and `keyFields`. See [upserts](change-data.md#upserts). Other values have no effect."
+  )
+
   val MetadataPrefix: OptionSpec[String] = FormatOptionSpecs.MetadataPrefix.copy(
     doc =
       "The prefix of the names of the columns that route a record, such as `topic`, if the records have a field of the same name."
   )
 
   val all: Seq[OptionSpec[_]] =
-    Seq(ValueFormat, KeyFormat, KeyFields, KeyFieldsPrefix, ValueFieldsInclude, Schema, MetadataPrefix) ++
+    Seq(
+      ValueFormat,
+      KeyFormat,
+      ValueSerializer,
+      KeySerializer,
+      KeyFields,
+      KeyFieldsPrefix,
+      ValueFieldsInclude,
+      Schema,
+        ChangeData,
+      MetadataPrefix
+    ) ++
       RegistryOptionSpecs.all
 
   /** Whether an option of a format only concerns reading: the settings of a catalog, or of a session, may contain it. */

@@ -8,6 +8,8 @@ import scala.util.Try
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.types.variant.VariantBuilder
+import org.apache.spark.unsafe.types.VariantVal
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -39,7 +41,8 @@ class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit
     "ARRAY<INT>" -> Seq(1, 2),
     "MAP<STRING, INT>" -> Map("a" -> 1),
     "MAP<INT, STRING>" -> Map(1 -> "a"),
-    "STRUCT<a: INT, b: STRING>" -> Row(1, "x")
+    "STRUCT<a: INT, b: STRING>" -> Row(1, "x"),
+    "VARIANT" -> FormatTypesSuite.variant("""{"a": [1, null, "x"]}""")
   )
 
   override protected def afterAll(): Unit = server.close()
@@ -82,5 +85,12 @@ class FormatTypesSuite extends AnyFunSuite with BeforeAndAfterAll with TimeLimit
       l == "## Types" || !l.startsWith("## ")
     ).filter(_.startsWith("| `"))
     assert(found == expected, expected.mkString("\n", "\n", "\n"))
+  }
+}
+
+private object FormatTypesSuite {
+  def variant(json: String): VariantVal = {
+    val parsed = VariantBuilder.parseJson(json, false)
+    new VariantVal(parsed.getValue, parsed.getMetadata)
   }
 }

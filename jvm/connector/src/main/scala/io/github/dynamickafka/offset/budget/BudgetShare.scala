@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.offset.budget
 
 /**
  * Distributes the budget of a trigger over all partitions of all clusters in proportion to their lag. Pure.

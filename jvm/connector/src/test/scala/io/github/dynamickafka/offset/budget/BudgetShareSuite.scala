@@ -1,4 +1,4 @@
-package io.github.dynamickafka.offset
+package io.github.dynamickafka.offset.budget
 
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite

@@ -1,0 +1,204 @@
+package io.github.dynamickafka
+
+import java.net.URI
+import java.{time => jt}
+
+import scala.concurrent.duration.FiniteDuration
+import scala.util.Try
+
+import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, SourceOptionSpecs}
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.document.DocumentWriter
+import io.github.dynamickafka.option.OptionName
+
+/**
+ * A metadata service that comes with the connector, with its arguments. Sets options and nothing else: the driver of the query
+ * creates the service. `load()`, `start()` and `save()` check the arguments. Names and parameters are those of the Python package.
+ * `toString` shows no argument that may contain credentials.
+ */
+sealed abstract class BuiltInMetadataService extends Product with Serializable {
+  private[dynamickafka] def spec: MetadataServiceSpec
+
+  /** By name, without the prefix `metadataService.`. */
+  private[dynamickafka] def arguments: Map[String, String]
+
+  /** What `toString` shows. */
+  protected def shown: Seq[String] = Nil
+
+  /** The options `metadataService` and `metadataService.<argument>`. */
+  final def toOptions: Map[String, String] =
+    arguments.map { case (name, value) => (OptionName.MetadataService + name) -> value } +
+      (SourceOptionSpecs.MetadataService.name -> spec.name)
+
+  final override def toString: String = s"$productPrefix(${shown.mkString(", ")})"
+
+  private[dynamickafka] final def prefixed(values: Map[String, String]): Map[String, String] =
+    values.map { case (name, value) => (spec.prefix.fold("")(_.name) + name) -> value }
+
+  private[dynamickafka] final def limits(timeout: TimeArgument, ttl: TimeArgument): Map[String, String] =
+    timeout.text.map(MetadataServiceSpecs.TimeoutMs.name -> _).toMap ++
+      ttl.text.map(MetadataServiceSpecs.TtlMs.name -> _)
+}
+
+/** A duration as an argument: milliseconds, text such as `"10s"`, a `java.time.Duration` or a Scala duration. */
+final class TimeArgument private (private[dynamickafka] val text: Option[String]) extends Serializable {
+  override def equals(other: Any): Boolean = other match {
+    case that: TimeArgument => text == that.text
+    case _ => false
+  }
+  override def hashCode: Int = text.hashCode
+  override def toString: String = text.getOrElse("default")
+}
+
+object TimeArgument {
+
+  /** The default of the service. */
+  val Default: TimeArgument = new TimeArgument(None)
+
+  implicit def ofLong(ms: Long): TimeArgument = new TimeArgument(Some(ms.toString))
+  implicit def ofInt(ms: Int): TimeArgument = ofLong(ms.toLong)
+  implicit def ofText(text: String): TimeArgument = new TimeArgument(Some(text))
+  implicit def ofJavaDuration(duration: jt.Duration): TimeArgument = ofLong(duration.toMillis)
+  implicit def ofDuration(duration: FiniteDuration): TimeArgument = ofLong(duration.toMillis)
+}
+
+/**
+ * Streams in a YAML or JSON file, version 1 of the metadata format or Flink's list of streams.
+ *
+ * @param path a path or Hadoop URI of the file, as the driver resolves it
+ * @param ttl how long the content of the file is cached. Default: the file is read in every poll
+ */
+final case class FileMetadataService(path: String, ttl: TimeArgument = TimeArgument.Default)
+    extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = File
+  private[dynamickafka] override def arguments = Map(Path.name -> path) ++ limits(TimeArgument.Default, ttl)
+  protected override def shown: Seq[String] = Seq(path)
+}
+
+/**
+ * A fixed set of streams. The properties of the clusters become a part of an option, which Spark prints in query plans: write
+ * credentials as references to a file, which Kafka's clients resolve (KIP-421).
+ *
+ * @param streams all streams
+ * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID if two streams have the same id, or
+ *         specify different properties for the same cluster
+ */
+final case class StaticMetadataService(streams: Iterable[KafkaStream]) extends BuiltInMetadataService {
+  private val document = DocumentWriter.text(streams)
+  private[dynamickafka] override def spec = MetadataServiceSpecs.Static
+  private[dynamickafka] override def arguments = Map(MetadataServiceSpecs.Document.name -> document)
+  protected override def shown: Seq[String] = streams.map(_.toString).toSeq
+}
+
+/**
+ * The topics of one Kafka cluster, each of which is a stream with the topic's name.
+ *
+ * @param clusterId the id of the cluster in rows, options and checkpoints
+ * @param bootstrapServers `host:port`, several separated by commas
+ * @param properties other Kafka client properties, without the prefix `kafka.`
+ */
+final case class SingleClusterMetadataService(
+    clusterId: String,
+    bootstrapServers: String,
+    properties: Map[String, String] = Map.empty
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = SingleCluster
+  private[dynamickafka] override def arguments =
+    Map(ClusterId.name -> clusterId, BootstrapServers.name -> bootstrapServers) ++ prefixed(properties)
+  protected override def shown: Seq[String] = Seq(clusterId, bootstrapServers)
+}
+
+/**
+ * Streams in a document on an HTTP server, in the format of the metadata file.
+ *
+ * @param url `http://...` or `https://...`, without user and password
+ * @param headers request headers by name; write credentials as references to a file
+ * @param timeout the time limit of one request with its answer. Default: 10 s
+ * @param ttl how long an answer is cached. Default: answers are not cached
+ */
+final case class HttpMetadataService(
+    url: String,
+    headers: Map[String, String] = Map.empty,
+    timeout: TimeArgument = TimeArgument.Default,
+    ttl: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = Http
+  private[dynamickafka] override def arguments =
+    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(timeout, ttl)
+
+  /** Without user and query, which may be credentials. */
+  protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
+    s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"
+  }.toSeq
+}
+
+/**
+ * Streams in a document in a Kubernetes ConfigMap, in the format of the metadata file.
+ *
+ * @param namespace the namespace of the ConfigMap
+ * @param name the name of the ConfigMap
+ * @param key the key of the document in the ConfigMap
+ * @param timeout the time limit of one request. Default: 10 s
+ * @param ttl how long an answer is cached. Default: answers are not cached
+ */
+final case class KubernetesConfigMapMetadataService(
+    namespace: String,
+    name: String,
+    key: String,
+    timeout: TimeArgument = TimeArgument.Default,
+    ttl: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = ConfigMap
+  private[dynamickafka] override def arguments =
+    Map(Namespace.name -> namespace, ConfigMapName.name -> name, ConfigMapKey.name -> key) ++
+      limits(timeout, ttl)
+  protected override def shown: Seq[String] = Seq(namespace, name, key)
+}
+
+/**
+ * Streams in a database that has a JDBC driver, which has to be on Spark's class path.
+ *
+ * @param url `jdbc:...`, without credentials
+ * @param query a query with one row for each topic of a stream on a cluster, or with one document
+ * @param properties properties of the connection, such as `user` and `password`; values may contain references
+ * @param timeout the time limit of the query. Default: 10 s
+ * @param ttl how long an answer is cached. Default: answers are not cached
+ */
+final case class JdbcMetadataService(
+    url: String,
+    query: String,
+    properties: Map[String, String] = Map.empty,
+    timeout: TimeArgument = TimeArgument.Default,
+    ttl: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = Jdbc
+  private[dynamickafka] override def arguments =
+    Map(JdbcUrl.name -> url, Query.name -> query) ++ prefixed(properties) ++ limits(timeout, ttl)
+}
+
+/**
+ * Streams in a compacted Kafka topic with one partition. New records are applied at once.
+ *
+ * @param bootstrapServers `host:port` of the cluster with the topic, several separated by commas
+ * @param topic the topic: one partition, `cleanup.policy=compact`
+ * @param properties other Kafka client properties of this cluster, without the prefix `kafka.`
+ * @param timeout the time limit of one poll. Default: 10 s
+ */
+final case class KafkaTopicMetadataService(
+    bootstrapServers: String,
+    topic: String,
+    properties: Map[String, String] = Map.empty,
+    timeout: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = KafkaTopic
+  private[dynamickafka] override def arguments =
+    Map(TopicServers.name -> bootstrapServers, Topic.name -> topic) ++ prefixed(properties) ++
+      limits(timeout, TimeArgument.Default)
+  protected override def shown: Seq[String] = Seq(bootstrapServers, topic)
+}
