@@ -11,8 +11,8 @@ from mkdocs.exceptions import PluginError
 from website import diagrams, pages
 
 _CELL = re.compile(r"<td\b.*?</td>", re.DOTALL)
-_NAME = re.compile(r"(?<=<code>)[\w.]{14,}(?=</code>)")
-_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_.])(?=\w)")
+_NAME = re.compile(r"(?<=<code>)[^<]{14,}(?=</code>)")
+_WORD = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[_.=/:(])(?=\w)")
 
 
 def on_config(config: Any) -> Any:
