@@ -233,6 +233,7 @@ private object RememberedOptions {
     AllowMissingStreams,
     ReplacedPolicy,
     MaxOffsetsPerTrigger,
+    MaxBytesPerTrigger,
     MinOffsetsPerTrigger,
     Alignment
   )
