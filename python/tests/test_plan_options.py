@@ -93,9 +93,10 @@ def test_a_stream_that_may_be_missing(file: Path) -> None:
 
 def test_what_may_delay_or_shorten_the_batch(file: Path) -> None:
     written(file)
-    with_options(minOffsetsPerTrigger="100", alignment="timestamp")
+    with_options(minOffsetsPerTrigger="100", maxBytesPerTrigger="1m", alignment="timestamp")
     assert answer(run("--json"))["assumed"] == [
         "the query waits until it has 100 records, which may delay the batch",
+        "the query limits the bytes of a batch (1m), so the batch may be smaller",
         "the query aligns clusters by time (timestamp), so the batch may be smaller",
     ]
 

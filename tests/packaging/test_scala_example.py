@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pyspark
+import pytest
 
 from tests.harness.orders import RECORDS, Orders
 from tests.harness.waiting import until
@@ -19,6 +20,8 @@ SPARK_JARS = Path(pyspark.__file__).parent / "jars" / "*"
 LIMIT_S = 300
 
 
+# In `make test`, `spark-shell` runs the quickstart with `--packages`, and all Scala of the documents is compiled.
+@pytest.mark.test_all
 def test_quickstart_in_scala(orders: Orders, tmp_path: Path) -> None:
     jar = _compiled(tmp_path)
     command = [str(Path(sys.executable).with_name("spark-submit")), "--master", "local[2]", *conf(tmp_path)]

@@ -1,4 +1,4 @@
-"""The README's quickstart, run unchanged in a shell."""
+"""The README's quickstart, run unchanged in a shell, and the same as a Scala script in `spark-shell`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ LIMIT_S = 600
 # The connector is published to and found in this folder, so that ~/.m2 is not changed; users do not need this.
 HOME = docs.ROOT / "target" / "home"
 STOP = "python3 examples/clusters.py stop"
+SCALA = docs.ROOT / "docs" / "quickstart.md"
 # Targets of `make` that run the same tasks before the tests.
 BUILD = "./sbt connector/publishM2 testkit/testkitClasspath\n"
 
@@ -64,6 +65,25 @@ def test_the_quickstart_prints_what_the_readme_shows(built: bool, tmp_path: Path
         script = script.removeprefix(BUILD)
     try:
         printed = shell(script, tmp_path)
+    finally:
+        shell(STOP, tmp_path)
+    (shown,) = [block.text for block in blocks if block.language == "text"]
+    assert shown in printed
+
+
+@pytest.mark.timeout(LIMIT_S + 60)
+def test_the_quickstart_as_a_scala_script(tmp_path: Path) -> None:
+    """One process of `spark-shell`: it writes the orders, and prints what the README shows."""
+    [script, command] = [b.text for b in docs.blocks("scala", "bash") if b.document == docs.name(SCALA)][:2]
+    blocks = docs.quickstart()
+    [start] = [b.text for b in blocks if "examples/clusters.py start" in b.text]
+    (tmp_path / "quickstart.scala").write_text(script)
+    run = command.replace("target/quickstart.scala", f"{tmp_path}/quickstart.scala").strip()
+    assert (HOME / ".ready").exists()
+    try:
+        # As in an active virtual environment. At the end of its input, the shell ends.
+        path = f'export PATH="{Path(sys.executable).parent}:$PATH"'
+        printed = shell(f"{path}\n{start}{run} < /dev/null\n", tmp_path)
     finally:
         shell(STOP, tmp_path)
     (shown,) = [block.text for block in blocks if block.language == "text"]

@@ -11,6 +11,7 @@ from dynamic_kafka._tools.plan.error import PlanError
 _DEFAULT = "earliest"
 _BATCH_MAY_BE_SMALLER = {
     "minOffsetsPerTrigger": "waits until it has {0} records, which may delay the batch",
+    "maxBytesPerTrigger": "limits the bytes of a batch ({0}), so the batch may be smaller",
     "alignment": "aligns clusters by time ({0}), so the batch may be smaller",
 }
 

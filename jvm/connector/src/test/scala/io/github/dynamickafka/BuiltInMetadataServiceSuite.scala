@@ -16,7 +16,10 @@ import io.github.dynamickafka.testkit.TimeLimit
 class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
 
   private val blue =
-    ClusterMetadata(topics = Seq("orders"), properties = Map("bootstrap.servers" -> "b:1", "password" -> "pw"))
+    ClusterMetadata(
+      topics = Seq("orders"),
+      properties = Map("bootstrap.servers" -> "b:1", "password" -> "pw")
+    )
 
   private val services = Seq[(BuiltInMetadataService, Map[String, String], String)](
     (
@@ -79,7 +82,9 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
     services.foreach { case (service, arguments, text) =>
       val prefixed = arguments.map { case (name, value) => s"metadataService.$name" -> value }
       assert(service.toOptions - "metadataService" == prefixed)
-      assert(new DynamicKafkaReaderBuilder(null).setKafkaMetadataService(service).options() == service.toOptions)
+      assert(
+        new DynamicKafkaReaderBuilder(null).setKafkaMetadataService(service).options() == service.toOptions
+      )
       assert(service.toString == text)
     }
     val named = services.map(_._1.toOptions("metadataService")) :+ StaticMetadataService(Nil).spec.name

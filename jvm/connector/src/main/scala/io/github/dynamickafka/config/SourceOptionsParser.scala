@@ -265,6 +265,7 @@ private object RememberedOptions {
     AllowMissingStreams,
     ReplacedPolicy,
     MaxOffsetsPerTrigger,
+    MaxBytesPerTrigger,
     MinOffsetsPerTrigger,
     Alignment
   )

@@ -8,6 +8,7 @@ import scala.util.Random
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
+import io.github.dynamickafka.offset.budget.BudgetShare
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   Removal,

@@ -43,14 +43,17 @@ class UpsertSuite extends SinkTest {
     }
 
   private val columns = Seq("cluster", "partition", "offset", "id", "v", "_change_type")
-  private def rows(frame: DataFrame): Seq[Seq[Any]] = frame.selectExpr(columns: _*).collect().map(_.toSeq).toSeq
+  private def rows(frame: DataFrame): Seq[Seq[Any]] =
+    frame.selectExpr(columns: _*).collect().map(_.toSeq).toSeq
 
   /** The table that the changes give, if each cluster has keys of its own. */
   private def table(changes: Seq[Seq[Any]]): Set[(Any, Any, Any)] =
     changes.groupBy(c => (c(0), c(3))).values.map(_.maxBy(_(2).asInstanceOf[Long]))
       .filter(_(5) != "delete").map(c => (c(0), c(3), c(4))).toSet
 
-  test("two clusters, from a snapshot and on, over batches and a restart: each record once, and the same table") {
+  test(
+    "two clusters, from a snapshot and on, over batches and a restart: each record once, and the same table"
+  ) {
     val topic = compacted(blue, green)
     produceAll(blue, topic, put(1, "a"), put(2, "b"), put(1, "c"), delete(2), put(3, "d"))
     produceAll(green, topic, put(1, "x"), delete(7))
@@ -84,11 +87,15 @@ class UpsertSuite extends SinkTest {
     val plain = newTopicOn(1, green)
     produceAll(green, plain, Record(0, None, """{"id": 6, "v": "y"}"""))
     scene { of =>
-      Seq((Entry("blue", blue, topic), "all of its fields are null"), (Entry("green", green, plain), "it is null"))
+      Seq(
+        (Entry("blue", blue, topic), "all of its fields are null"),
+        (Entry("green", green, plain), "it is null")
+      )
         .foreach { case (entry, reason) =>
           of.orders(entry)
           val error = intercept[Exception](of.batch(Upsert: _*).select("v").collect())
-          val all = Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString
+          val all =
+            Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString
           Seq("DECODE_FAILED", "key", reason).foreach(part => assert(all.contains(part), all))
         }
       of.orders(Entry("blue", blue, topic), Entry("green", green, plain))
@@ -99,7 +106,9 @@ class UpsertSuite extends SinkTest {
     }
   }
 
-  test("rows are written as upserts and read again: values, tombstones, no record for what an update replaces") {
+  test(
+    "rows are written as upserts and read again: values, tombstones, no record for what an update replaces"
+  ) {
     val topic = compacted(blue, green)
     target { t =>
       t.streams("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
@@ -114,7 +123,9 @@ class UpsertSuite extends SinkTest {
         """{"id":2}""" -> Seq(Some("""{"id":2,"v":"b"}"""), None),
         """{"id":3}""" -> Seq(Some("""{"id":3}"""))
       ))
-      val read = spark.read.format("dynamic-kafka").options(t.options(Upsert :+ ("streamIds" -> "out"): _*) - "streamId")
+      val read = spark.read.format(
+        "dynamic-kafka"
+      ).options(t.options(Upsert :+ ("streamIds" -> "out"): _*) - "streamId")
         .load()
       assert(table(rows(read)).map { case (_, id, v) => (id, v) } == Set((1, "c"), (3, null)))
 
@@ -123,7 +134,10 @@ class UpsertSuite extends SinkTest {
         Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.toString).mkString(" ")
       }
       val unroutable = failed("SELECT CAST(NULL AS INT) AS id, 'x' AS v, 'delete' AS _change_type")
-      assert(unroutable.contains("UNROUTABLE_ROW") && unroutable.contains("the columns of its key are null"), unroutable)
+      assert(
+        unroutable.contains("UNROUTABLE_ROW") && unroutable.contains("the columns of its key are null"),
+        unroutable
+      )
       val unknown = failed("SELECT 9 AS id, 'x' AS v, 'upsert' AS _change_type")
       assert(unknown.contains("ENCODE_FAILED") && unknown.contains("'_change_type'"), unknown)
       assert((committed(blue, topic) ++ committed(green, topic)).size == records.size)
@@ -150,7 +164,9 @@ class UpsertSuite extends SinkTest {
       spark.sql(
         s"INSERT INTO $k.users SELECT * FROM VALUES ('ann', 'Rome', 'insert'), ('bob', 'Oslo', 'insert') AS t(name, city, _change_type)"
       )
-      spark.sql(s"INSERT INTO $k.users SELECT 'ann' AS name, CAST(NULL AS STRING) AS city, 'delete' AS _change_type")
+      spark.sql(
+        s"INSERT INTO $k.users SELECT 'ann' AS name, CAST(NULL AS STRING) AS city, 'delete' AS _change_type"
+      )
       assert(committed(blue, topic).map(r => r.key.get -> r.value).toSet ==
         Set("ann" -> """{"city":"Rome"}""", "bob" -> """{"city":"Oslo"}""", "ann" -> null))
       val changes = spark.sql(s"SELECT name, city, _change_type FROM $k.users ORDER BY partition, offset")
@@ -159,8 +175,13 @@ class UpsertSuite extends SinkTest {
         Seq[Any]("bob", "Oslo", "update_postimage"),
         Seq[Any]("ann", null, "delete")
       ))
-      DynamicKafka.writer(spark.sql("SELECT 'eve' AS name, 'delete' AS _change_type")).setKafkaMetadataService(t.service)
-        .setStreamId("users").setFormat("json").setSchema("name STRING, city STRING").setKeyFormat("string", "name")
+      DynamicKafka.writer(
+        spark.sql("SELECT 'eve' AS name, 'delete' AS _change_type")
+      ).setKafkaMetadataService(t.service)
+        .setStreamId("users").setFormat("json").setSchema("name STRING, city STRING").setKeyFormat(
+          "string",
+          "name"
+        )
         .setChangeData("upsert").save()
       assert(committed(blue, topic).filter(_.key.contains("eve")).map(_.value) == Seq(null))
     }

@@ -16,7 +16,8 @@ class VariantSuite extends SinkTest {
   private def rows(frame: org.apache.spark.sql.DataFrame): Set[Seq[Any]] =
     frame.collect().map(_.toSeq).toSet
 
-  private val texts = Seq("""{"id": 1, "payload": {"a": [1, "x"]}}""", """{"id": 2, "payload": null}""", """[3]""")
+  private val texts =
+    Seq("""{"id": 1, "payload": {"a": [1, "x"]}}""", """{"id": 2, "payload": null}""", """[3]""")
   private val paths =
     Seq("v:id::INT AS id", "to_json(v:payload) AS payload", "v:payload.a[1]::STRING AS x", "cluster")
   private val expected = Set(
@@ -37,7 +38,10 @@ class VariantSuite extends SinkTest {
       assert(failed.toString.contains("DECODE_FAILED") || failed.getCause.toString.contains("DECODE_FAILED"))
       val query = of.frame(drop: _*).selectExpr(paths: _*).writeStream.format("memory")
         .queryName(s"variants_${System.nanoTime}")
-        .option("checkpointLocation", of.folder.resolve("own").toString).trigger(Trigger.AvailableNow()).start()
+        .option(
+          "checkpointLocation",
+          of.folder.resolve("own").toString
+        ).trigger(Trigger.AvailableNow()).start()
       try assert(query.awaitTermination(300000))
       finally query.stop()
       assert(rows(spark.table(query.name)) == expected)
@@ -56,7 +60,9 @@ class VariantSuite extends SinkTest {
       val columns = "id, to_json(payload), payload:a[0]::INT"
       val found = Set(row(1, """{"a":[1,"x"]}""", 1), row(2, "null", null))
       assert(rows(spark.sql(s"SELECT $columns FROM $k.orders")) == found)
-      val ofTable = (options - "schema" + ("streamId" -> "orders")).map { case (n, v) => s"'$n' = '$v'" }.mkString(", ")
+      val ofTable = (options - "schema" + ("streamId" -> "orders")).map { case (n, v) =>
+        s"'$n' = '$v'"
+      }.mkString(", ")
       val own = s"t${UUID.randomUUID.toString.replace("-", "").take(8)}"
       spark.sql(s"CREATE TABLE $own (id INT, payload VARIANT) USING `dynamic-kafka` OPTIONS ($ofTable)")
       try assert(rows(spark.sql(s"SELECT $columns FROM $own")) == found)

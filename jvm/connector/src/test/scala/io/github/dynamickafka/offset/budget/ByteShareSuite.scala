@@ -50,7 +50,10 @@ class ByteShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
     assert(MeanSize.estimates(IndexedSeq(None, Some(MeanSize.none))) == IndexedSeq(1024L, 1024L))
     assert(MeanSize.estimates(IndexedSeq(Some(MeanSize(1, 10.0)), None, Some(MeanSize(3, 20.2)))) ==
       IndexedSeq(10L, 18L, 21L))
-    assert(MeanSize.estimates(IndexedSeq(Some(MeanSize(1, 0.0)))) == IndexedSeq(1L), "tombstones without keys")
+    assert(
+      MeanSize.estimates(IndexedSeq(Some(MeanSize(1, 0.0)))) == IndexedSeq(1L),
+      "tombstones without keys"
+    )
   }
 
   test("a mean is within its parts, whatever their order, and follows sizes that change") {
@@ -61,8 +64,12 @@ class ByteShareSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyC
       val mean = all.reduce(_.and(_)).bytes
       assert(mean >= all.map(_.bytes).min * 0.999 && mean <= all.map(_.bytes).max * 1.001)
     }
-    val changed = (1 to 100).foldLeft(MeanSize(1000000, 10.0))((known, _) => known.and(MeanSize(1000, 1000.0)))
+    val changed =
+      (1 to 100).foldLeft(MeanSize(1000000, 10.0))((known, _) => known.and(MeanSize(1000, 1000.0)))
     assert(changed.bytes > 900)
-    assert(MeanSize.none.and(MeanSize(5, 7.0)) == MeanSize(5, 7.0) && MeanSize(5, 7.0).and(MeanSize.none) == MeanSize(5, 7.0))
+    assert(MeanSize.none.and(MeanSize(5, 7.0)) == MeanSize(
+      5,
+      7.0
+    ) && MeanSize(5, 7.0).and(MeanSize.none) == MeanSize(5, 7.0))
   }
 }

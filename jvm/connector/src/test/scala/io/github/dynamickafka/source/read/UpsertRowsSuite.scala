@@ -84,7 +84,12 @@ class UpsertRowsSuite extends AnyFunSuite with TimeLimit {
 
   test("avro with the fields of the key in the values as well") {
     val of = layout(
-      upsert ++ Seq("format" -> "avro", "schema" -> "id INT, v STRING", "keyFormat" -> "json", "keyFields" -> "id"): _*
+      upsert ++ Seq(
+        "format" -> "avro",
+        "schema" -> "id INT, v STRING",
+        "keyFormat" -> "json",
+        "keyFields" -> "id"
+      ): _*
     )
     // Each field is a union of null and the type.
     val value = new String(Array[Byte](2, 10, 2, 2, 'x'), UTF_8)
@@ -92,7 +97,9 @@ class UpsertRowsSuite extends AnyFunSuite with TimeLimit {
       Seq(row(7, "x", "update_postimage"), row(7, null, "delete")))
   }
 
-  test("no key, or one with null fields only, is a bad record; other bad records are no change that can be applied") {
+  test(
+    "no key, or one with null fields only, is a bad record; other bad records are no change that can be applied"
+  ) {
     val bad = Seq[(String, String)](
       (null, """{"v": "x"}"""),
       "{}" -> """{"v": "x"}""",

@@ -123,11 +123,13 @@ class LimitsGrantSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
       Seq.fill(4)(grant(of(1e9), limits = large)).transpose.forall(_.sum == 2L),
       "one record, in turn"
     )
-    val smaller = Limits.of(LimitOptions(Some(3L), None, 1000L, None, None, maxBytesPerTrigger = Some(10240L)))
+    val smaller =
+      Limits.of(LimitOptions(Some(3L), None, 1000L, None, None, maxBytesPerTrigger = Some(10240L)))
     assert(grant(of(10), smaller).sum == 3L, "the smaller limit")
     assert(grant(of(5000), smaller).sum == 2L, "the smaller limit")
     assert(grant(_ => None, ReadLimit.allAvailable()).sum == 2000L, "Trigger.Once")
-    val delayed = Limits.of(LimitOptions(None, Some(9L), 1000L, None, None, maxBytesPerTrigger = Some(10240L)))
+    val delayed =
+      Limits.of(LimitOptions(None, Some(9L), 1000L, None, None, maxBytesPerTrigger = Some(10240L)))
     assert(grant(_ => None, delayed).sum == 10L)
   }
 }

@@ -92,7 +92,8 @@ class LimitsSuite extends SourceTest {
       s.catchUp("maxBytesPerTrigger" -> "8k")
       assertSame(s.seen, all(topic))
       // The key of a record is its value.
-      val sizes = s.results.sizes.indices.map(i => s.results.batch(i.toLong).map(_.value.length.toLong * 2L).sum)
+      val sizes =
+        s.results.sizes.indices.map(i => s.results.batch(i.toLong).map(_.value.length.toLong * 2L).sum)
       assert(s.results.sizes.head == 8, "8 records of 1 KB")
       val (inner, last) = (sizes.drop(1).dropRight(1), sizes.last)
       assert(last <= 8192 && inner.forall(n => n > 4096 && n <= 8192), sizes)

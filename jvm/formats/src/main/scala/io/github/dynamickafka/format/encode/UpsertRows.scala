@@ -51,8 +51,9 @@ private object UpsertRows {
   private val Preimage = UTF8String.fromString("update_preimage")
   private val Delete = UTF8String.fromString("delete")
   private val Unknown =
-    s"the column '${ChangeLayout.TypeColumn}' has another value than ${Seq(Insert, Postimage, Preimage, Delete).map(k =>
-        s"'$k'"
+    s"the column '${ChangeLayout.TypeColumn}' has another value than ${Seq(Insert, Postimage, Preimage, Delete).map(
+        k =>
+          s"'$k'"
       ).mkString(", ")}"
   private val NoKey = "the columns of its key are null, and an upsert requires a key"
 }

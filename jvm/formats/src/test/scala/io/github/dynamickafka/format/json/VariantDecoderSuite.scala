@@ -27,12 +27,34 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     Gen.choose(Long.MinValue, Long.MaxValue).map(_.toString),
     Gen.choose(-200, 200).map(_.toString),
     Gen.choose(-1e6, 1e6).map(_.toString),
-    Gen.oneOf("1e400", "0.1", "-0", "-0.0", "1E5", "123456789012345678901234567890", "0.12345678901234567890123456789012345678901")
+    Gen.oneOf(
+      "1e400",
+      "0.1",
+      "-0",
+      "-0.0",
+      "1E5",
+      "123456789012345678901234567890",
+      "0.12345678901234567890123456789012345678901"
+    )
   )
 
   /** Includes what only some parsers accept. */
   private val odd: Gen[String] =
-    Gen.oneOf("NaN", "-Infinity", "'a'", "01", "+1", "1 2", "[1,]", "{a: 1}", "", " ", "nul", "/* c */ 1", "\u0000")
+    Gen.oneOf(
+      "NaN",
+      "-Infinity",
+      "'a'",
+      "01",
+      "+1",
+      "1 2",
+      "[1,]",
+      "{a: 1}",
+      "",
+      " ",
+      "nul",
+      "/* c */ 1",
+      "\u0000"
+    )
 
   private def value(depth: Int): Gen[String] = {
     val leaf = Gen.frequency(6 -> text, 6 -> number, 3 -> Gen.oneOf("null", "true", "false"), 1 -> odd)
@@ -62,7 +84,8 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   }
 
   private def same(one: Option[VariantVal], other: Option[VariantVal]): Boolean = (one, other) match {
-    case (Some(a), Some(b)) => a.getValue.sameElements(b.getValue) && a.getMetadata.sameElements(b.getMetadata)
+    case (Some(a), Some(b)) =>
+      a.getValue.sameElements(b.getValue) && a.getMetadata.sameElements(b.getMetadata)
     case _ => one.isEmpty && other.isEmpty
   }
 
@@ -72,7 +95,10 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     val good = records.count { bytes =>
       val expected = parseJson(bytes)
       val found = read(bytes)
-      assert(same(found, expected), s"'${new String(bytes, UTF_8)}': $found, not $expected, seed ${TestSeed()}")
+      assert(
+        same(found, expected),
+        s"'${new String(bytes, UTF_8)}': $found, not $expected, seed ${TestSeed()}"
+      )
       expected.isDefined
     }
     assert(good > 200 && good < records.size)
@@ -98,7 +124,9 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
   test("a column of valid JSON is what parse_json gives of its text, and null in JSON is a value") {
     val side = Decoded.side("id INT, v VARIANT", "format" -> "json")
-    some(value(3), 1000, TestSeed()).filter(text => parseJson(text.getBytes(UTF_8)).isDefined && !text.contains("1 2") && text.trim.nonEmpty)
+    some(value(3), 1000, TestSeed()).filter(text =>
+      parseJson(text.getBytes(UTF_8)).isDefined && !text.contains("1 2") && text.trim.nonEmpty
+    )
       .foreach { text =>
         val into = new DecodedValues(side.types)
         assert(new JsonDecoder(side).decode(s"{\"id\": 1, \"v\": $text}".getBytes(UTF_8), into) == null, text)
@@ -107,7 +135,8 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   }
 
   test("options of the parser apply if they are set") {
-    def read(options: (String, String)*)(text: String) = decode(whole(options: _*))(text.getBytes(UTF_8)).map(_.toString)
+    def read(options: (String, String)*)(text: String) =
+      decode(whole(options: _*))(text.getBytes(UTF_8)).map(_.toString)
     assert(read()("'a'").isEmpty && read("json.allowSingleQuotes" -> "true")("'a'").contains("\"a\""))
     assert(read()("NaN").isEmpty && read("json.allowComments" -> "true")("/* c */ 1").contains("1"))
     assert(read()("""{"a": 1, "a": 2}""").isEmpty, "as parse_json, unless the session allows duplicate names")
@@ -115,15 +144,24 @@ class VariantDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
   test("one column of this name and type, and formats that have no VARIANT, are refused by name") {
     def refused(ddl: String, options: (String, String)*): String =
-      intercept[DynamicKafkaIllegalArgumentException](Decoders.check(Decoded.side(ddl, options: _*))).getMessage
+      intercept[DynamicKafkaIllegalArgumentException](Decoders.check(Decoded.side(
+        ddl,
+        options: _*
+      ))).getMessage
     val single = Seq("format" -> "json", "json.singleVariantColumn" -> "v")
     Seq("v STRING", "w VARIANT", "v VARIANT, id INT").foreach(ddl =>
       assert(refused(ddl, single: _*).contains("the only column has to be 'v', of type VARIANT"))
     )
-    assert(refused("v VARIANT", single :+ ("json.failOnMissingField" -> "true"): _*).contains("can be missing"))
+    assert(refused(
+      "v VARIANT",
+      single :+ ("json.failOnMissingField" -> "true"): _*
+    ).contains("can be missing"))
     Seq("csv", "avro", "debezium-json").foreach { format =>
       val text = refused("id INT, a ARRAY<VARIANT>", "format" -> format)
-      assert(text.contains("the column 'a' has the type VARIANT") && text.contains("'json', 'json-confluent'"), text)
+      assert(
+        text.contains("the column 'a' has the type VARIANT") && text.contains("'json', 'json-confluent'"),
+        text
+      )
     }
   }
 }
