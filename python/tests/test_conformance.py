@@ -66,6 +66,7 @@ def fields(entry: ClusterMetadata) -> dict[str, Any]:
         "starting_offsets": entry.starting_offsets,
         "stopping_offsets": entry.stopping_offsets,
         "format_options": dict(entry.format_options) or None,
+        "replaces": entry.replaces,
         "properties": dict(entry.properties),
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -5,13 +5,16 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.offsets.OffsetsTypes
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptionSpecs
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
-private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with FormatOptionSpecs {
+private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
+    with ReplacedClusterOptionSpecs
+    with FormatOptionSpecs {
   import OffsetsTypes._
   import OptionType._
 
@@ -337,8 +340,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     text,
     None,
     "-",
-    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name " +
-      "on each cluster. If it is not set, `kafka.group.id` is used."
+    "The consumer group that `startingOffsets=committed` and `replacedClusterPolicy=group-offsets` read from and " +
+      "`commitOffsets` commits to, with the same name on each cluster. If it is not set, `kafka.group.id` is used."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(
@@ -363,6 +366,9 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     AllowMissingStreams,
     AllowDuplicateClusters,
     ReplacedPolicy,
+    ReplacedOverlap,
+    MirrorMakerSourceAlias,
+    MirrorMakerReplicationPolicy,
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
@@ -391,6 +397,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     RefusedOptions.OfSource,
     Formats.registered.all.map(_.name),
     WriteOptionSpecs.writesOnly,
-    KafkaProperties.isKnown
+    KafkaProperties.isKnown,
+    Seq(ReplicationPolicyProperty)
   )
 }

@@ -7,6 +7,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
@@ -62,7 +63,7 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = raw.get(ReplacedPolicy),
+      replacedClusters = replaced(raw).parse(),
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
@@ -70,6 +71,8 @@ private[dynamickafka] object SourceOptionsParser {
       remembered = RememberedOptions(raw)
     )
   }
+
+  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -202,12 +205,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true'."
+            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
         )
       case _ =>
     }

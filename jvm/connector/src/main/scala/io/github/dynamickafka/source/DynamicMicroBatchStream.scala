@@ -17,7 +17,8 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
-import io.github.dynamickafka.offset.alignment.{ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.alignment.{LogKey, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
@@ -25,6 +26,7 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
 import io.github.dynamickafka.source.report.{
   Lags,
   OffsetChangeText,
@@ -71,8 +73,12 @@ private[source] final class DynamicMicroBatchStream(
   private val configs = new ClusterConfigs.ByScope(options)
   private val losses =
     new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
+  private val lastRecords =
+    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes), clock)
+  private val replaced =
+    ReplacedClusters(options.replacedClusters, streams, lastRecords, clock)
   private val triggerPlanner =
-    new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, clock)
+    new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, replaced, clock)
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
     new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
@@ -130,6 +136,7 @@ private[source] final class DynamicMicroBatchStream(
     // With `AvailableNow`, no more records will arrive, so a batch does not wait for `minOffsetsPerTrigger`.
     val end =
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
+    if (end ne start) lastRecords.planned(end)
     if (end ne start) OffsetChangeText.describe(start, end).foreach(log.info(_))
     end
   }
@@ -156,8 +163,10 @@ private[source] final class DynamicMicroBatchStream(
     finished(end.asInstanceOf[CompositeOffset])
   }
 
-  private def finished(end: CompositeOffset): Unit =
+  private def finished(end: CompositeOffset): Unit = {
+    lastRecords.finished(end, deferred.reached(end))
     reporter.finished(end, deferred.reached(end), counts(end))
+  }
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
@@ -167,7 +176,10 @@ private[source] final class DynamicMicroBatchStream(
     val at = end.getOrElse(CompositeOffset.empty)
     val reached = deferred.reached(at)
     val countsAt = counts(at)
-    end.foreach(reporter.finished(_, reached, countsAt))
+    end.foreach { offset =>
+      lastRecords.finished(offset, reached)
+      reporter.finished(offset, reached, countsAt)
+    }
     SourceMetrics(
       reached,
       lags.of(reached, latestOffsets.current),
@@ -188,7 +200,8 @@ private[source] final class DynamicMicroBatchStream(
     lost.total,
     decoding.fold(0L)(_.counts.errors.sum),
     decoding.fold(0L)(_.counts.dropped.sum),
-    decoding.fold(0L)(_.counts.deadLetters.sum)
+    decoding.fold(0L)(_.counts.deadLetters.sum),
+    lost.repeated
   )
 
   /** Called by other threads than that of the query, perhaps when a later batch runs. */
@@ -221,7 +234,15 @@ private[source] final class DynamicMicroBatchStream(
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
 
-  /** What tasks have reported, for alignment. */
+  /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
+  private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
+    reported.flatMap(_.value.get(key))
+      .collect {
+        case t if t.last.time >= 0 && t.last.time <= t.greatest =>
+          LastRecord(t.last.offset, t.last.time)
+      }
+
+  /** Same, for alignment. */
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>

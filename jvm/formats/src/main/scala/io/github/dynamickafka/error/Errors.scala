@@ -150,8 +150,11 @@ private[dynamickafka] object Errors {
     )
 
   /** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
-  def clusterReplaced(cluster: String, known: String, found: String): Runtime =
-    runtime("CLUSTER_REPLACED", Map("cluster" -> cluster, "known" -> known, "found" -> found))
+  def clusterReplaced(cluster: String, known: String, found: String, reason: String): Runtime =
+    runtime(
+      "CLUSTER_REPLACED",
+      Map("cluster" -> cluster, "known" -> known, "found" -> found, "reason" -> reason)
+    )
 
   def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
     runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))

@@ -1,5 +1,8 @@
 package io.github.dynamickafka.source.checkpoint
 
+import scala.util.Try
+
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.fs.Path
 
 import io.github.dynamickafka.storage.AtomicFiles
@@ -18,6 +21,17 @@ private[source] final class QueryCheckpoint(source: Path, files: => AtomicFiles)
   def lastLogged: Option[Long] =
     home.flatMap(at => files.names(new Path(at, Offsets)).flatMap(_.toLongOption).maxOption)
 
+  /** When Spark logged the last batch, in milliseconds since the epoch, as far as it is known. */
+  def lastLoggedMs: Option[Long] = for {
+    at <- home
+    batch <- lastLogged
+    // The lines are a version, Spark's metadata, and the offsets of the sources.
+    text <- Try(files.read(new Path(at, s"$Offsets/$batch"))).toOption.flatten
+    metadata <- text.linesIterator.drop(1).nextOption()
+    time <- Try(mapper.readTree(metadata).path("batchTimestampMs").asLong).toOption
+    if time > 0
+  } yield time
+
   /** Whether the query has stateful operators: Spark creates the folder before it plans their first batch. */
   def hasState: Boolean = home.exists(at => files.exists(new Path(at, State)))
 
@@ -30,6 +44,8 @@ private[source] final class QueryCheckpoint(source: Path, files: => AtomicFiles)
 }
 
 private[source] object QueryCheckpoint {
+
+  private val mapper = new ObjectMapper
 
   /** Spark's offset log: a file for each batch, named by its number. */
   private val Offsets = "offsets"
