@@ -140,6 +140,15 @@ def test_every_error_of_the_python_package_is_documented_and_no_other() -> None:
     assert sorted(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE)) == sorted(raised)
 
 
+def test_figures_of_tuning_are_those_of_the_benchmarks() -> None:
+    text = (docs.ROOT / "docs" / "tuning.md").read_text()
+    benchmarks = (docs.ROOT / "docs" / "dev" / "benchmarks.md").read_text()
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    figures = re.findall(r"\d+\.\d+|\d+ to \d+|\d+(?= ms| MiB)", prose)
+    assert len(figures) > 40
+    assert [figure for figure in figures if figure.replace(" to ", "-") not in benchmarks] == []
+
+
 def test_loggers_exist() -> None:
     text = (docs.ROOT / "docs" / "operations.md").read_text()
     table = text.partition("## Log lines")[2].partition("\n\n|")[2].partition("\n\n")[0]

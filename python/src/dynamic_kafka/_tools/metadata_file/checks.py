@@ -56,7 +56,12 @@ def _version1(tree: Tree) -> Found:
         entries = _mapping(_mapping(below).get("clusters"))
         for cluster, entry in entries.items():
             other = replaces.get(cluster)
-            if other != cluster and _state(entry) != "removed" and other and _state(entries.get(other)) == "active":
+            if (
+                other
+                and other != cluster
+                and _state(entry) != "removed"
+                and _state(entries.get(other)) == "active"
+            ):
                 yield (
                     ("streams", stream, "clusters", cluster),
                     f"it replaces cluster '{other}', which is active in the same stream; "

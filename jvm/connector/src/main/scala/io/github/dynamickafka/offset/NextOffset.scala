@@ -89,7 +89,7 @@ private[dynamickafka] final case class ReplacedCluster(
 )
 
 /**
- * Where a query continues in a Kafka cluster that takes the place of another one.
+ * Where a query continues in a Kafka cluster that replaces another one.
  *
  * @param positions the next offsets to read; a partition that is absent is read from its beginning
  * @param repeated the number of records that are read again, as far as it is known

@@ -34,6 +34,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.invalidColumn("value", "there is none."),
     Errors.invalidNextOffset("no start."),
     Errors.invalidOffset("no version."),
+    Errors.invalidOffsets("startingOffsets", "green", "orders", Seq(0, 1), "the function failed"),
     Errors.invalidOption("startingOffsets", "x", "it is wrong."),
     Errors.invalidSchema("it has the column 'id' twice."),
     Errors.journalConflict("/checkpoint", "another run has started.", cause),

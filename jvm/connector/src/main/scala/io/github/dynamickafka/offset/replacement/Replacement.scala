@@ -3,7 +3,7 @@ package io.github.dynamickafka.offset.replacement
 import io.github.dynamickafka.offset.{ClusterView, Positions, ReplacedCluster}
 
 /**
- * A Kafka cluster that takes the place of another one.
+ * A Kafka cluster that replaces another one.
  *
  * @param replaced which
  * @param former the id of the cluster that is replaced; that of `replaced` if the new one has the same id

@@ -50,8 +50,9 @@ private[source] final class ReplacedClusters(
       // What these mean is known without another question.
       case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => None
       case _ =>
-        views.get(cluster.cluster).collect { case view: ClusterView.Reachable if view.unanswered.isEmpty =>
-          cluster.cluster -> resolved(cluster, cluster.cluster, start, transition, view)
+        views.get(cluster.cluster).collect {
+          case view: ClusterView.Reachable if view.unanswered.isEmpty =>
+            cluster.cluster -> resolved(cluster, cluster.cluster, start, transition, view)
         }
     }
   }.toMap
@@ -146,7 +147,7 @@ private[source] final class ReplacedClusters(
       start: CompositeOffset,
       found: Continuation
   ): Unit = log.warn(
-    "Cluster '{}' takes the place of cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
+    "Cluster '{}' replaces cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
     cluster.cluster,
     former,
     cluster.found,

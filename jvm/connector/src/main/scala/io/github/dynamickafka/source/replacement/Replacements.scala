@@ -9,7 +9,7 @@ import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
- * Finds out where the query continues in a Kafka cluster that takes the place of another one: asks the new cluster what the
+ * Finds out where the query continues in a Kafka cluster that replaces another one: asks the new cluster what the
  * policy needs. The decisions are in [[io.github.dynamickafka.offset.replacement]]. Used only by the thread of the query, which
  * waits for the responses, once for each replacement.
  *

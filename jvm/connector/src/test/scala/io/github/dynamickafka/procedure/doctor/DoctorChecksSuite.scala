@@ -6,11 +6,11 @@ import org.scalatest.funsuite.AnyFunSuite
 class DoctorChecksSuite extends AnyFunSuite {
 
   test("behind a failed check of the connection, the others are skipped") {
-    val found = Check.run("blue", name => if (name == "tcp") Result.failed("no", "mend") else Result.ok("yes"))
+    val found = Check.run("blue", name => if (name == "tcp") Result.failed("no", "fix") else Result.ok("yes"))
     assert(found.map(_.name) == Check.Names)
     assert(found.map(_.result.status) == Seq("ok", "failed") ++ Seq.fill(9)("skipped"))
     assert(found.drop(2).map(_.result.message).distinct == Seq("behind 'tcp'"))
-    val later = Check.run("blue", name => if (name == "topics") Result.failed("no", "mend") else Result.ok("yes"))
+    val later = Check.run("blue", name => if (name == "topics") Result.failed("no", "fix") else Result.ok("yes"))
     assert(later.count(_.result.status == "ok") == 10)
   }
 

@@ -40,7 +40,7 @@ class RecordsReadJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPro
     assert(RecordsReadJson.read(text).partitions == all.toMap)
   }
 
-  test("another version, or a text that is none, is refused") {
+  test("another version, or another text, is refused") {
     Seq("", "{", "{}", """{"version":2,"positions":{}}""", "[]")
       .foreach(text => intercept[Exception](RecordsReadJson.read(text)))
   }

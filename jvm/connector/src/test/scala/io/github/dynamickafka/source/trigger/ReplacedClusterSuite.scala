@@ -8,7 +8,7 @@ import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.source.{Entry, Logs, Results, Scene, SourceTest}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record}
 
-/** A Kafka cluster takes the place of another one, with a copy of its records, and the other way round. */
+/** A Kafka cluster replaces another one, with a copy of its records, and the other way round. */
 class ReplacedClusterSuite extends SourceTest {
 
   private val since = System.currentTimeMillis() - 3600000L
@@ -208,7 +208,7 @@ class ReplacedClusterSuite extends SourceTest {
       val lines = Logs.during(classOf[ReplacedClusters]) {
         assert(read(s, byTime) == values(16 until 30))
       }
-      assert(lines.exists(_.contains("Cluster 'green' takes the place of cluster 'blue'")), lines)
+      assert(lines.exists(_.contains("Cluster 'green' replaces cluster 'blue'")), lines)
       assert(s.results.logged.retained("blue").positions.get(topic, 0).contains(10L))
       write(green, topic, 30 until 36)
       assert(read(s, Nil) == values(30 until 36), "it counts once")

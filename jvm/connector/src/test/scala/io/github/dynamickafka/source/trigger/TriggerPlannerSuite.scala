@@ -91,10 +91,9 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   private def query(body: Query => Any): Unit = query(new Query)(body)
 
-  private def query(q: Query)(body: Query => Any): Unit = {
+  private def query(q: Query)(body: Query => Any): Unit =
     try { val _ = (q.begin(), body(q)) }
     finally q.close()
-  }
 
   private def at(offset: Long) = CompositeOffset(SortedMap("blue" -> Positions.from(Seq(("t", 0, offset)))))
 
