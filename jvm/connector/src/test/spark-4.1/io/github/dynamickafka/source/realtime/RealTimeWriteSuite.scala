@@ -11,33 +11,36 @@ import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 class RealTimeWriteSuite extends RealTimeTest {
 
   /** A stream `out` to write to, and one to read from. */
-  private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit = realTime { (s, _) =>
-    val topic = newTopicOn(2, blue, green)
-    val service = new EntryService
-    service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
-    val handle = ServiceRegistry.register(service)
-    var queries = Seq.empty[StreamingQuery]
-    def writer(frame: DataFrame) = DynamicKafka.writer(frame)
-      .setOption("metadataService", "registered")
-      .setOption("metadataService.handle", handle)
-      .setStreamId("out")
-      .writeStream()
-      .outputMode("update")
-      .option("checkpointLocation", s.results.checkpoint.toString)
-      .trigger(Trigger.RealTime("5 minutes"))
-    try {
-      body(s, topic, frame => writer(frame))
-      ()
-    } finally {
-      spark.streams.active.foreach(q => queries :+= q)
-      queries.foreach(_.stop())
-      ServiceRegistry.unregister(handle)
+  private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
+    realTime { (s, _) =>
+      val topic = newTopicOn(2, blue, green)
+      val service = new EntryService
+      service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
+      val handle = ServiceRegistry.register(service)
+      var queries = Seq.empty[StreamingQuery]
+      def writer(frame: DataFrame) = DynamicKafka.writer(frame)
+        .setOption("metadataService", "registered")
+        .setOption("metadataService.handle", handle)
+        .setStreamId("out")
+        .writeStream()
+        .outputMode("update")
+        .option("checkpointLocation", s.results.checkpoint.toString)
+        .trigger(Trigger.RealTime("5 minutes"))
+      try {
+        body(s, topic, frame => writer(frame))
+        ()
+      } finally {
+        spark.streams.active.foreach(q => queries :+= q)
+        queries.foreach(_.stop())
+        ServiceRegistry.unregister(handle)
+      }
     }
-  }
 
   private def rows(s: Scene) = s.frame().selectExpr("key", "concat(value, '-copy') as value", "cluster")
 
-  test("rows are on their clusters before the batch ends, without a setting of Spark, and a batch is reported when it is flushed") {
+  test(
+    "rows are on their clusters before the batch ends, without a setting of Spark, and a batch is reported when it is flushed"
+  ) {
     written { (s, topic, writer) =>
       val source = newTopicOn(2, blue, green)
       s.orders(Entry("blue", blue, source), Entry("green", green, source))
@@ -68,7 +71,8 @@ class RealTimeWriteSuite extends RealTimeTest {
       val source = newTopicOn(1, blue)
       produce(blue, source, 1, values("b", 0, 5))
       s.orders(Entry("blue", blue, source))
-      val query = writer(rows(s)).trigger(Trigger.AvailableNow()).option("deliveryGuarantee", "exactly-once").start()
+      val query =
+        writer(rows(s)).trigger(Trigger.AvailableNow()).option("deliveryGuarantee", "exactly-once").start()
       assert(query.awaitTermination(300000))
       assert(blue.dump(topic, committedOnly = true).size == 5)
       assert(query.lastProgress.sink.description == "dynamic-kafka")
