@@ -182,7 +182,14 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
         Raises:
             DynamicKafkaError: as ``start``.
         """
-        return self._frame.writeStream.format(FORMAT).options(**self._ready())
+        options = self._ready()
+        stream = self._frame.writeStream
+        spark = self._frame.sparkSession
+        if not _jvm.is_connect(spark):
+            # Chooses a sink that Spark allows in real-time mode.
+            api = _jvm.api(_jvm.gateway(spark, "A writer"))
+            stream._jwrite = api.streamWriter(self._frame._jdf)
+        return stream.format(FORMAT).options(**options)
 
     def save(self) -> None:
         """Writes a batch DataFrame and returns when all records are written.

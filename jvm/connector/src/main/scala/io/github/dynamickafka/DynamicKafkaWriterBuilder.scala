@@ -7,6 +7,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.config.SinkOptionSpecs
 import io.github.dynamickafka.format.options.WriteOptionSpecs
+import io.github.dynamickafka.sink.realtime.StreamWriter
 
 /**
  * Writes a DataFrame to the clusters of a stream: set the metadata service and the stream, then call
@@ -89,10 +90,10 @@ final class DynamicKafkaWriterBuilder private[dynamickafka] (frame: DataFrame)
 
   /**
    * Returns Spark's `DataStreamWriter` with these options, to set a trigger, an output mode or a query name. Set the
-   * option `checkpointLocation` before you call `start()`.
+   * option `checkpointLocation` before you call `start()`. With `Trigger.RealTime`, rows are written by a `ForeachWriter`.
    */
   def writeStream(): DataStreamWriter[Row] =
-    frame.writeStream.format(DynamicKafka.Format).options(options())
+    new StreamWriter(frame).format(DynamicKafka.Format).options(options())
 
   /**
    * Writes a batch DataFrame, and returns when it is written.

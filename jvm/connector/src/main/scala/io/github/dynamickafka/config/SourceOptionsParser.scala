@@ -134,7 +134,8 @@ private[dynamickafka] object SourceOptionsParser {
       EndingTimestamp,
       EndingOffsetsByTimestamp
     )
-    val ofQuery = (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
+    val ofQuery =
+      (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
     val ofClusters = raw.ofClusters.map(_.writtenAs)
       .filter(name => specs.exists(spec => OptionName.normalize(name).endsWith(s".${spec.key}")))
     (ofQuery ++ ofClusters.map(name => name -> raw.asWritten.getOrElse(name, ""))).headOption

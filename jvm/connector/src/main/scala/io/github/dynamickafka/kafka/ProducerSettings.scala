@@ -25,6 +25,13 @@ private[dynamickafka] final class ProducerSettings(
     new ProducerSettings(cluster, properties ++ unset, limits ++ unset.map(_._1))
   }
 
+  /** Without the delay that collects records, unless the user has set one. */
+  def forRealTime: ProducerSettings = {
+    val linger = ProducerConfig.LINGER_MS_CONFIG
+    if (properties.get(linger) == ClientDefaults.producerBatches.toMap.get(linger)) and(linger -> "0")
+    else this
+  }
+
   def forProducer: ju.Map[String, AnyRef] = clientProperties(
     "dynamic-kafka-sink",
     defaults = Map.empty,

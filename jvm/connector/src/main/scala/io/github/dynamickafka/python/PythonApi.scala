@@ -1,10 +1,12 @@
 package io.github.dynamickafka.python
 
-import org.apache.spark.sql.streaming.StreamingQuery
+import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery}
+import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.sink.realtime.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
@@ -33,6 +35,9 @@ private[dynamickafka] object PythonApi {
   /** Registers a function written in Python for the text `function:<handle>` of the options. */
   def registerOffsets(handle: String, function: PythonOffsetsFunction): Unit =
     OffsetsFunctions.register(handle, new JsonOffsetsFunction(function))
+
+  /** Spark's writer of a streaming DataFrame, with the sink of the mode that its trigger selects. */
+  def streamWriter(frame: DataFrame): DataStreamWriter[Row] = new StreamWriter(frame)
 
   /** Stops a query: `DynamicKafka.stop`. */
   def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)

@@ -54,6 +54,9 @@ private[sink] final case class WriterFactory(
 ) extends StreamingDataWriterFactory
     with DataWriterFactory {
 
+  /** Without a delay before a record is sent. */
+  def forRealTime: WriterFactory = copy(producers = producers.map { case (id, p) => id -> p.forRealTime })
+
   /** For a job, whose only batch has number 0. */
   override def createWriter(partitionId: Int, taskId: Long): DataWriter[InternalRow] =
     createWriter(partitionId, taskId, 0L)

@@ -21,7 +21,9 @@ private[dynamickafka] object RealTimeQueries {
     val sources = all.asScala.toSeq.collect { case (id, source) if id == query.id => source }
     sources.foreach(_.stopAfterBatch())
     // One of them holds the thread of the query before its next batch.
-    while (sources.nonEmpty && query.isActive && !sources.exists(_.awaitHeld(LookEveryMs, TimeUnit.MILLISECONDS))) ()
+    while (
+      sources.nonEmpty && query.isActive && !sources.exists(_.awaitHeld(LookEveryMs, TimeUnit.MILLISECONDS))
+    ) ()
     query.stop()
   }
 }

@@ -1,0 +1,81 @@
+package io.github.dynamickafka.source.realtime
+
+import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, Row}
+
+import io.github.dynamickafka.DynamicKafka
+import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.source.{Entry, EntryService, Scene}
+
+/** The sink that writes in real-time mode. */
+class RealTimeWriteSuite extends RealTimeTest {
+
+  /** A stream `out` to write to, and one to read from. */
+  private def written(body: (Scene, String, DataFrame => DataStreamWriter[Row]) => Any): Unit =
+    realTime { (s, _) =>
+      val topic = newTopicOn(2, blue, green)
+      val service = new EntryService
+      service.streams = Map("out" -> Seq(Entry("blue", blue, topic), Entry("green", green, topic)))
+      val handle = ServiceRegistry.register(service)
+      var queries = Seq.empty[StreamingQuery]
+      def writer(frame: DataFrame) = DynamicKafka.writer(frame)
+        .setOption("metadataService", "registered")
+        .setOption("metadataService.handle", handle)
+        .setStreamId("out")
+        .writeStream()
+        .outputMode("update")
+        .option("checkpointLocation", s.results.checkpoint.toString)
+        .trigger(Trigger.RealTime("5 minutes"))
+      try {
+        body(s, topic, frame => writer(frame))
+        ()
+      } finally {
+        spark.streams.active.foreach(q => queries :+= q)
+        queries.foreach(_.stop())
+        ServiceRegistry.unregister(handle)
+      }
+    }
+
+  private def rows(s: Scene) = s.frame().selectExpr("key", "concat(value, '-copy') as value", "cluster")
+
+  test(
+    "rows are on their clusters before the batch ends, without a setting of Spark, and a batch is reported when it is flushed"
+  ) {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(2, blue, green)
+      s.orders(Entry("blue", blue, source), Entry("green", green, source))
+      val query = writer(rows(s)).start()
+      produce(blue, source, 2, values("b", 0, 20))
+      produce(green, source, 2, values("g", 0, 20))
+      def copies(prefix: String) = values(prefix, 0, 20).map(v => s"$v-copy").sorted
+      waitFor("blue")(blue.dump(topic).map(_.value).sorted == copies("b"))
+      waitFor("green")(green.dump(topic).map(_.value).sorted == copies("g"))
+      DynamicKafka.stop(query)
+      assert(query.exception.isEmpty)
+      assert(blue.dump(topic).size + green.dump(topic).size == 40)
+    }
+  }
+
+  test("exactly-once is refused by name when the query starts") {
+    written { (s, _, writer) =>
+      val source = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, source))
+      val e = refused(writer(rows(s)).option("deliveryGuarantee", "exactly-once").start())
+      assert(condition(e) == "INVALID_OPTION")
+      assert(text(e).contains("exactly-once") && text(e).contains("real-time"), text(e))
+    }
+  }
+
+  test("with another trigger, the same writer is the sink of micro-batches") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(1, blue)
+      produce(blue, source, 1, values("b", 0, 5))
+      s.orders(Entry("blue", blue, source))
+      val query =
+        writer(rows(s)).trigger(Trigger.AvailableNow()).option("deliveryGuarantee", "exactly-once").start()
+      assert(query.awaitTermination(300000))
+      assert(blue.dump(topic, committedOnly = true).size == 5)
+      assert(query.lastProgress.sink.description == "dynamic-kafka")
+    }
+  }
+}
