@@ -53,10 +53,10 @@ private[realtime] final class TaskForeachWriter(schema: StructType, factory: Wri
   override def process(row: Row): Unit = writer.foreach(_.write(convert(row).asInstanceOf[InternalRow]))
 
   override def close(error: Throwable): Unit = writer.foreach { open =>
-    try {
+    try
       if (error == null) {
         val _ = open.commit()
       } else open.abort()
-    } finally open.close()
+    finally open.close()
   }
 }
