@@ -45,7 +45,7 @@ LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
   test-stores test-registry test-recipe test-lineage soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
-  site jars published clean
+  site picture release-check jars published clean
 
 help: ## The targets of this file
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -201,7 +201,14 @@ docs: $(VENV)/ready ## API documentation: target/docs/scala and target/docs/pyth
 	$(RUN) -m pdoc --docformat google --output-directory target/docs/python dynamic_kafka
 
 site: target/site-venv/ready ## The documentation as a website, with its links checked: target/site
-	target/site-venv/bin/mkdocs build --strict
+	PYTHONPATH=. target/site-venv/bin/mkdocs build --strict
+
+release-check: $(VENV)/ready ## What a release publishes, built twice and verified; nothing is signed or uploaded: target/release
+	$(RUN) -m release
+
+LABEL := A query keeps running while its clusters are added, drained, removed and added again; every order is compared at the end
+picture: $(JARS) target/site-venv/ready ## The moving picture of the demo: records `make demo`, writes docs/assets/demo.svg
+	target/site-venv/bin/python -m website.picture --title 'make demo' --label '$(LABEL)' docs/assets/demo.svg -- $(RUN) examples/demo.py
 
 format: $(VENV)/ready ## Formats all sources
 	./sbt scalafmtAll scalafmtSbt

@@ -111,6 +111,9 @@ val common = Seq(
 val ownSources =
   Compile / unmanagedSourceDirectories += (Compile / sourceDirectory).value / SparkLines.ownSources
 
+val ownTests =
+  Test / unmanagedSourceDirectories += (Test / sourceDirectory).value / SparkLines.ownSources
+
 // Of projects with many suites: they run in groups, and know where docs/ and tests/conformance are.
 def suites(groups: Int) = Seq(
   Test / testGrouping := SuiteGroups(
@@ -194,10 +197,12 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
+      mirrorClient % Test,
       protobuf % Test,
       sparkAvro % Test
     ) ++ sparkSqlKafka ++ postgres.map(_ % Test),
-    ownSources
+    ownSources,
+    ownTests
   )
 
 /**

@@ -5,8 +5,9 @@
 Orders are numbered JSON, and produced at a steady rate. In the first half a query delivers their fields. In the second
 half a query turns them into shipments, written exactly once to a stream that moves to another cluster as well, and a
 third query delivers the records of that stream. At the end of each half every order that a broker has acknowledged is
-compared with every order that was delivered: if one is lost or duplicated, the exit code is 1. The last step is a SQL
-query over the stream of orders.
+compared with every order that was delivered: if one is lost or duplicated, the exit code is 1. Then comes a SQL query
+over the stream of orders. In the last part (demo/replacement.py) a query with state moves from Spark's own Kafka source
+to this one, and its cluster is replaced by a copy that MirrorMaker has made, with other offsets: its totals stay right.
 The query is that of examples/quickstart.py. Drivers are separate processes (demo/driver.py) and can be killed.
 """
 
@@ -28,6 +29,7 @@ from demo.batches import Batches
 from demo.producer import PARTITIONS, Producer
 from demo.producer import order as value
 from demo.query import Query
+from demo.replacement import Replacement
 from demo.screen import Row, Screen, View
 from demo.streams import StreamsFile
 from demo.verdict import Order, Verdict, compare
@@ -57,6 +59,7 @@ class Demo:
         self.query = Query(folder, self.streams.path, self.batches.folder)
         self.producer = Producer(ORDERS_PER_SECOND)
         self.screen = Screen(self.view)
+        self._dwell_s = dwell_s
         self._dwell = round(dwell_s * ORDERS_PER_SECOND)
 
     def story(self, blue: Cluster, green: Cluster) -> None:
@@ -181,6 +184,14 @@ class Demo:
         expected = f"{cluster.name}: {len(numbers)} orders, amount {amount}"
         return compare([expected], done.stdout.strip().splitlines())
 
+    def third_part(self, testkit: Testkit, blue: Cluster, green: Cluster) -> Replacement:
+        """The events of the last part: a query that moves, and a cluster that is replaced."""
+        part = Replacement(self, self._folder / "payments", ORDERS_PER_SECOND, self._dwell_s)
+        self.screen = Screen(part.view)
+        with self.screen:
+            part.story(testkit, blue, green)
+        return part
+
     def second_verdict(self) -> Verdict[int]:
         """Compare the numbers of orders and of shipments."""
         produced = [order.sequence for order in self.producer.acknowledged]
@@ -251,7 +262,7 @@ def main() -> int:
         testkit = stack.enter_context(Testkit())
         demo = Demo(args.folder.resolve(), dwell_s=1 if args.fast else 5)
         stack.callback(lambda: demo.query.stop())
-        stack.callback(demo.producer.stop)
+        stack.callback(lambda: demo.producer.stop())
         try:
             with demo.screen:
                 demo.event("two Kafka clusters start")
@@ -270,10 +281,12 @@ def main() -> int:
             )
             answer = "as produced" if sql.passed else "not as produced"
             demo.screen.verdict(f"SQL over the stream: {answer}", sql.details(at_most=20), sql.passed)
+            totals, line = demo.third_part(testkit, blue, green).verdict()
+            demo.screen.verdict(line, totals.details(at_most=20), totals.passed)
         except DemoFailed as failure:
             demo.screen.failure(str(failure))
             return 1
-        return 0 if verdict.passed and second.passed and sql.passed else 1
+        return 0 if all(result.passed for result in (verdict, second, sql, totals)) else 1
 
 
 if __name__ == "__main__":

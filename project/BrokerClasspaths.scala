@@ -3,7 +3,7 @@ import sbt._
 
 /**
  * The class paths of the brokers, one file per version, `jvm/testkit/target/brokers/<version>.classpath`, and the
- * list of versions. They are also resources, so that the testkit finds them in any JVM.
+ * list of versions; MirrorMaker's is `mirror-maker.classpath`. They are also resources, so that the testkit finds them in any JVM.
  *
  * A broker is a separate process with its own jars: the Kafka clients, Scala and Jackson of Spark do not conflict
  * with those of the broker, and several versions can run at the same time.
@@ -19,8 +19,12 @@ object BrokerClasspaths {
     version -> Configuration.of(id, id.toLowerCase).hide
   }.toMap
 
+  private val mirrorMaker = Configuration.of("MirrorMaker", "mirrormaker").hide
+
   val settings: Seq[Setting[_]] = Seq(
-    ivyConfigurations ++= configurations.values.toSeq,
+    ivyConfigurations ++= configurations.values.toSeq :+ mirrorMaker,
+    libraryDependencies ++=
+      Seq(Dependencies.mirrorMaker, Dependencies.brokerLogging).map(_ % mirrorMaker),
     libraryDependencies ++= configurations.toSeq.flatMap { case (version, configuration) =>
       Seq(
         Dependencies.broker(version) % configuration,
@@ -35,6 +39,8 @@ object BrokerClasspaths {
         IO.write(folder / s"$version.classpath", jars.mkString(java.io.File.pathSeparator))
         IO.write(folder / s"$version.archive", (target.value / "archives" / s"$version.jsa").getPath)
       }
+      val mirrorJars = report.select(configurationFilter(mirrorMaker.name)).distinct
+      IO.write(folder / "mirror-maker.classpath", mirrorJars.mkString(java.io.File.pathSeparator))
       IO.writeLines(folder / "versions", Dependencies.brokerVersions)
       folder
     },

@@ -38,6 +38,9 @@ object Dependencies {
 
   /** The version that Spark uses at runtime, although some of its modules depend on a later one. */
   def scalaLibrary = "org.scala-lang" % "scala-library" % line.scala
+
+  /** MirrorMaker's checkpoint class, to compare with. */
+  def mirrorClient = ("org.apache.kafka" % "connect-mirror-client" % line.kafkaClients).intransitive()
   def kafkaClients = "org.apache.kafka" % "kafka-clients" % line.kafkaClients
 
   /** The chosen client, also if that of Spark's Kafka source is later. */
@@ -72,6 +75,9 @@ object Dependencies {
   def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version
+
+  /** MirrorMaker 2 of the default broker version, with Kafka Connect, which it runs in. */
+  def mirrorMaker: ModuleID = "org.apache.kafka" % "connect-mirror" % brokerVersions.head
   val brokerLogging = "org.slf4j" % "slf4j-simple" % "1.7.36"
   def jackson = "com.fasterxml.jackson.module" %% "jackson-module-scala" % line.jackson
 

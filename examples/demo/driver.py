@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import quickstart
-from demo import batches
+from demo import batches, totals
 
 # More than the producer writes, so that the query catches up, but few enough to watch it.
 RECORDS_PER_BATCH = 500
@@ -86,7 +86,7 @@ def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
     return [relay, _deliver(reader, folder, checkpoint, RELAYED_PER_BATCH)]
 
 
-PROGRAMS = {"read": _read, "relay": _relay}
+PROGRAMS = {"read": _read, "relay": _relay, "before": totals.before, "after": totals.after}
 
 
 def _deliver(source: DynamicKafkaReaderBuilder, folder: Path, checkpoint: str, per_batch: int) -> StreamingQuery:

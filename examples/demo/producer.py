@@ -25,10 +25,11 @@ _TICK_S = 0.05
 class Producer:
     """Writes orders 0, 1, 2, ... and stores the position of each one that the brokers have acknowledged."""
 
-    def __init__(self, orders_per_second: int) -> None:
+    def __init__(self, orders_per_second: int, topic: str = "orders") -> None:
         self.acknowledged: list[Order] = []
         self.counts: Counter[str] = Counter()
         self.error: Exception | None = None
+        self._topic = topic
         self._per_tick = max(1, round(orders_per_second * _TICK_S))
         self._sequence = itertools.count()
         self._clusters: list[Cluster] = []
@@ -71,7 +72,7 @@ class Producer:
     def _send(self, cluster: Cluster, number: int) -> None:
         numbers = list(itertools.islice(self._sequence, number))
         records = [Record(partition=n % PARTITIONS, key=None, value=order(n)) for n in numbers]
-        places = cluster.produce("orders", records)
+        places = cluster.produce(self._topic, records)
         for sequence, (partition, offset) in zip(numbers, places, strict=True):
             self.acknowledged.append(Order(cluster.name, partition, offset, sequence))
         self.counts[cluster.name] += number

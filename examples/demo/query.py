@@ -101,6 +101,11 @@ class Query:
         return bool(self._last) and all(found_nothing(progress, since) for progress in self._last.values())
 
     @property
+    def found_nothing(self) -> bool:
+        """Whether the last trigger of each query read nothing."""
+        return bool(self._last) and all(progress["numInputRows"] == 0 for progress in self._last.values())
+
+    @property
     def batch(self) -> int | None:
         """The last batch of the reader that has finished."""
         return int(self._last["reader"]["batchId"]) if "reader" in self._last else None

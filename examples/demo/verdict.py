@@ -17,8 +17,8 @@ class Order(NamedTuple):
     sequence: int
 
 
-# An order with its position, its number only, or a line of text.
-T = TypeVar("T", Order, int, str)
+# An order with its position, its number only or with its amount, or a line of text.
+T = TypeVar("T", Order, int, tuple[int, int], str)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ def cases(kind: str) -> list[dict[str, Any]]:
     """All cases of a folder of tests/conformance.
 
     Args:
-        kind: ``metadata``, ``offsets``, ``plan`` or ``redaction``.
+        kind: The folder, such as ``metadata``.
     """
     files = sorted((REPOSITORY / "tests/conformance" / kind).rglob("*.json"))
     return [case for file in files for case in json.loads(file.read_text("utf-8"))]

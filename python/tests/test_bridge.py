@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ class Memory(KafkaMetadataService):
 def nothing_registered() -> Iterator[None]:
     yield
     _bridge._registered.clear()
+    _bridge._offsets.clear()
 
 
 def test_answers_are_metadata_documents() -> None:
@@ -103,3 +105,43 @@ def test_services_are_closed_once_at_the_end() -> None:
     _bridge._close_all()
     assert service.closed == 1
     assert not _bridge._registered
+
+
+def test_offsets_are_json_by_partition() -> None:
+    calls: list[tuple[str, str, Sequence[int]]] = []
+
+    def starts(cluster: str, topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        calls.append((cluster, topic, partitions))
+        return {0: -2, 1: 42}
+
+    assert json.loads(_bridge.OffsetsProxy(starts).offsets("blue", "orders", "[0,1]")) == {"0": -2, "1": 42}
+    assert calls == [("blue", "orders", [0, 1])]
+
+
+@pytest.mark.parametrize("answer", [None, [1], {0: "1"}, {0: 1.5}, {"0": 1}])
+def test_offsets_of_another_type_are_failures(answer: Any) -> None:
+    with pytest.raises(TypeError):
+        _bridge.OffsetsProxy(lambda cluster, topic, partitions: answer).offsets("blue", "orders", "[0]")
+
+
+def test_a_failing_function_is_reported_by_type_and_message_only() -> None:
+    def starts(cluster: str, topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        raise LookupError("no row")
+
+    with pytest.raises(LookupError) as error:
+        _bridge.OffsetsProxy(starts).offsets("blue", "orders", "[0]")
+    assert "".join(traceback.format_exception(error.value)).splitlines()[-1] == "LookupError: no row"
+
+
+def test_a_function_is_registered_once_for_each_jvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyspark.java_gateway.ensure_callback_server_started", lambda gateway: None)
+    handles: list[str] = []
+    api = SimpleNamespace(registerOffsets=lambda handle, proxy: handles.append(handle))
+    gateway = object()
+
+    def starts(cluster: str, topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        return {}
+
+    for each in (gateway, gateway, object()):
+        _bridge.register_offsets("one", starts, each, api)
+    assert handles == ["one", "one"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from dynamic_kafka import (
     OffsetsInitializer,
     SingleClusterMetadataService,
     StaticMetadataService,
+    _bridge,
+    _jvm,
 )
 
 Builder = DynamicKafkaReaderBuilder
@@ -127,6 +130,28 @@ def test_later_offsets_replace_earlier_ones(builder: Builder) -> None:
     assert builder.options() == {"startingOffsets": "committed", "committedOffsetsFallback": "latest"}
     builder.set_starting_offsets("latest")
     assert builder.options() == {"startingOffsets": "latest", "committedOffsetsFallback": "latest"}
+
+
+def test_functions_are_registered_with_the_jvm_where_an_option_has_them(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registered: list[str] = []
+    monkeypatch.setattr(_jvm, "is_connect", lambda spark: False)
+    monkeypatch.setattr(_jvm, "gateway", lambda spark, what: None)
+    monkeypatch.setattr(_jvm, "api", lambda gateway: None)
+    monkeypatch.setattr(_bridge, "register_offsets", lambda handle, *rest: registered.append(handle))
+
+    def offsets(cluster: str, topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        return dict.fromkeys(partitions, 0)
+
+    builder.set_starting_offsets(OffsetsInitializer.of(offsets))
+    builder.set_starting_offsets(OffsetsInitializer.of(offsets)).set_bounded(OffsetsInitializer.of(offsets))
+    options = builder._prepared(None)  # type: ignore[arg-type]
+    assert registered == [options[f"{kind}Offsets"].removeprefix("function:") for kind in ("starting", "ending")]
+    registered.clear()
+    builder.set_starting_offsets("earliest").set_ending_offsets("latest")
+    builder._prepared(None)  # type: ignore[arg-type]
+    assert registered == []
 
 
 def test_start_and_end_share_the_fallback(builder: Builder) -> None:

@@ -55,6 +55,9 @@ def checkpoint(tmp_path: Path) -> Path:
     for file in ("offsets/1", "metadata"):
         (checkpoint / file).with_name(f".{Path(file).name}.crc").write_bytes(b"crc\0\1\2")
     (checkpoint / HOME / "latest.json").write_text('{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}')
+    last = '{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}'
+    parts = ",".join(f'"{part}":{last}' for part in ("positions", "batches", "times", "records"))
+    (checkpoint / HOME / "read.json").write_text(f'{{"version":1,{parts}}}')
     (checkpoint / HOME / "deferred").mkdir()
     deferral = {"version": 1, "start": "s", "end": "e", "clusters": {"blue": {"topics": {}}}}
     (checkpoint / HOME / "deferred/0.json").write_text(compact(deferral))
@@ -83,7 +86,7 @@ def test_a_cluster_is_renamed_everywhere(checkpoint: Path) -> None:
     sink = [
         f"dynamic-kafka-sink/{name}" for name in ("0-0.done", "0-0.json", "1-0.done", "1-0.json", "slot-0a.json")
     ]
-    source = [f"{HOME}/{name}" for name in ("deferred/0.json", "initial.json", "latest.json")]
+    source = [f"{HOME}/{name}" for name in ("deferred/0.json", "initial.json", "latest.json", "read.json")]
     assert found == {
         "batch": 1,
         "old": "blue",
@@ -174,7 +177,7 @@ def test_the_hand_over_of_a_history_is_renamed(checkpoint: Path) -> None:
     initial = json.loads(file.read_text())
     table = {"format": "json", "path": "/p", "options": {}, "schema": "{}", "files": []}
     initial["history"] = {
-        "streams": {"a": {**table, "cluster": "blue"}, "b": table},
+        "streams": {"a": {**table, "cluster": "blue"}, "b": {**table, "ends": {"blue": {"t": {"0": 6}}}}},
         "offsets": {"blue": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
         "times": {"blue": {"u": {"0": 9}}},
         "topicTimes": {"blue": {"v": 10}},
@@ -182,7 +185,7 @@ def test_the_hand_over_of_a_history_is_renamed(checkpoint: Path) -> None:
     file.write_text(compact(initial))
     run("rename-cluster", checkpoint, "blue", "azure")
     assert json.loads(file.read_text())["history"] == {
-        "streams": {"a": {**table, "cluster": "azure"}, "b": table},
+        "streams": {"a": {**table, "cluster": "azure"}, "b": {**table, "ends": {"azure": {"t": {"0": 6}}}}},
         "offsets": {"azure": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
         "times": {"azure": {"u": {"0": 9}}},
         "topicTimes": {"azure": {"v": 10}},

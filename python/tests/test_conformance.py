@@ -7,13 +7,17 @@ from typing import Any
 
 import pytest
 from conformance import cases
+from conftest import REPOSITORY
 
 from dynamic_kafka import ClusterMetadata, History
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import Positions
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.log import logged, read_batch
+from dynamic_kafka._tools.checkpoint.positions import positions_of
 from dynamic_kafka._tools.cli import redaction
 from dynamic_kafka._tools.metadata_file.document import read
+from dynamic_kafka._tools.metadata_file.edits import EditError, moved, with_state
 
 Case = dict[str, Any]
 
@@ -66,6 +70,7 @@ def fields(entry: ClusterMetadata) -> dict[str, Any]:
         "starting_offsets": entry.starting_offsets,
         "stopping_offsets": entry.stopping_offsets,
         "format_options": dict(entry.format_options) or None,
+        "replaces": entry.replaces,
         "properties": dict(entry.properties),
     }
     return {key: value for key, value in found.items() if value is not None}
@@ -172,3 +177,49 @@ def test_there_are_cases_of_every_kind() -> None:
     for kind in (metadata, offsets):
         assert {"refused" in case for case in kind} == {True, False}
     assert {case["shown"] for case in cases("redaction")} == {True, False}
+
+
+@pytest.mark.parametrize("case", cases("offset-log"), ids=name)
+def test_offset_logs(case: Case) -> None:
+    checkpoint = REPOSITORY / "tests/conformance/checkpoints" / case["name"]
+    batches = [read_batch(checkpoint, number) for number in logged(checkpoint)]
+    assert [
+        {
+            "number": batch.number,
+            "finished": batch.finished,
+            "timestamp_ms": batch.timestamp_ms,
+            "version": batch.version,
+            "offsets": [[str(source), text] for source, text in batch.offsets.items()],
+        }
+        for batch in batches
+    ] == case["batches"]
+    for batch in batches:
+        assert batch.text({}) == (checkpoint / "offsets" / str(batch.number)).read_text("utf-8")
+
+
+@pytest.mark.parametrize("case", cases("positions"), ids=name)
+def test_positions(case: Case) -> None:
+    # The procedures name states as the metadata does, and what has left is retained.
+    states = {"reading": "active", "drained": "retained"}
+    assert [
+        [p.cluster, p.topic, p.partition, p.position, states.get(p.state, p.state)]
+        for p in positions_of(composite.read(case["offset"]))
+    ] == case["positions"]
+
+
+@pytest.mark.parametrize("case", cases("edits"), ids=name)
+def test_edits(case: Case) -> None:
+    text, arguments = case["document"], case["arguments"]
+
+    def edited() -> str:
+        if case["command"] == "move":
+            return moved(text, *arguments)
+        cluster, *stream = arguments
+        return with_state(text, cluster, "draining" if case["command"] == "drain" else "active", *stream)
+
+    if "refused" in case:
+        with pytest.raises(EditError) as e:
+            edited()
+        assert str(e.value).startswith(case["refused"])
+    else:
+        assert edited() == case["result"]

@@ -18,6 +18,7 @@ from dynamic_kafka import (
     _artifact,
     _jvm,
 )
+from dynamic_kafka._version import JAR_VERSION
 
 
 class Mine(KafkaMetadataService):
@@ -67,6 +68,15 @@ def test_a_jar_of_another_version(spark: SparkSession, monkeypatch: pytest.Monke
     assert error.getCondition() == "DYNAMIC_KAFKA.VERSION_MISMATCH"
     assert error.getMessageParameters()["jar"] == "0.0.9"  # type: ignore[index]
     assert "has version 0.0.9" in str(error)
+
+
+def test_a_jar_for_another_spark(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jvm, "load", lambda gateway: SimpleNamespace(version=lambda: JAR_VERSION))
+    monkeypatch.setattr(_jvm, "jar_line", lambda gateway: "3.5")
+    error = refused(over(spark))
+    assert error.getCondition() == "DYNAMIC_KAFKA.VERSION_MISMATCH"
+    assert f"has version {JAR_VERSION} for Spark 3.5. Use" in str(error)
+    assert f"needs version {JAR_VERSION} for Spark {_artifact.spark_line()} of" in str(error)
 
 
 def test_not_a_session() -> None:

@@ -143,6 +143,13 @@ def test_a_cluster_that_takes_no_writes() -> None:
     assert both == ClusterMetadata(["orders"], SERVERS, write=True)
 
 
+def test_a_cluster_that_replaces_another_one() -> None:
+    green = ClusterMetadata(["orders"], SERVERS, replaces="blue")
+    found = document([KafkaStream("orders", {"green": green})])
+    assert found["clusters"] == {"green": {"properties": SERVERS, "replaces": "blue"}}
+    assert green != ClusterMetadata(["orders"], SERVERS)
+
+
 def test_format_options_of_streams_and_clusters() -> None:
     blue = ClusterMetadata(["orders"], SERVERS, format_options={"format": "avro"})
     stream = KafkaStream("orders", {"blue": blue}, format_options={"format": "json", "registry.url": "http://r"})

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -60,3 +61,17 @@ def test_invalid_exact_offsets() -> None:
         Offsets.offsets({"blue": {"orders": {"0": 1}}})  # type: ignore[dict-item]
     with pytest.raises(TypeError, match="cluster 'orders', topic '0'"):
         Offsets.offsets({"orders": {"0": 1}})  # type: ignore[dict-item]
+
+
+def test_of_a_function() -> None:
+    def starts(cluster: str, topic: str, partitions: Sequence[int]) -> dict[int, int]:
+        return dict.fromkeys(partitions, 7)
+
+    one = Offsets.of(starts)
+    name = one.to_options("starting")["startingOffsets"]
+    assert name.startswith("function:")
+    assert name != Offsets.of(starts).to_options("starting")["startingOffsets"]
+    with pytest.raises(ValueError, match="cannot be in metadata"):
+        one.to_metadata("blue")
+    with pytest.raises(TypeError, match="not str"):
+        Offsets.of("starts")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 
-from dynamic_kafka import DynamicKafka, FileMetadataService, KafkaMetadataService, KafkaStream
+from dynamic_kafka import DynamicKafka, FileMetadataService, KafkaMetadataService, KafkaStream, OffsetsInitializer
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -42,12 +42,15 @@ def main(url: str, streams: str) -> None:
     file = FileMetadataService(streams)
     misspelt = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_option("streamIdz", "orders")
     python = DynamicKafka.builder(spark).set_kafka_metadata_service(Mine()).set_stream_ids("orders")
+    function = DynamicKafka.builder(spark).set_kafka_metadata_service(file).set_stream_ids("orders")
+    function.set_starting_offsets(OffsetsInitializer.of(lambda cluster, topic, partitions: {0: 0}))
     found = {
         "configure": configure,
         "python": refusal(python.load),
         "python_batch": refusal(python.load_batch),
         # Over Connect a plan is only analyzed when a result is requested.
         "misspelt": refusal(lambda: misspelt.load().schema),
+        "function": refusal(lambda: function.load_batch().collect()),
         "misspelt_batch": refusal(lambda: misspelt.load_batch().collect()),
     }
     print(json.dumps(found))

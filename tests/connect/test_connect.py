@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +96,37 @@ def test_errors_of_the_connector_reach_the_client(server: ConnectServer, orders:
         condition, message = found[what]
         assert condition == "DYNAMIC_KAFKA.UNKNOWN_OPTION"
         assert "Did you mean 'streamIds'" in message
+    condition, message = found["function"]
+    assert condition == "DYNAMIC_KAFKA.INVALID_OPTION"
+    assert "use 'class:<name>'" in message
+
+
+def test_procedures(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:
+    found = server.client("tests.connect.procedures", str(orders.streams), str(tmp_path / "checkpoint"))
+    assert found["session"].startswith("pyspark.sql.connect.")
+    assert [row["stream"] for row in found["streams"]] == ["orders"]
+    assert found["lag"] == [0, 0, 0, 0]
+    # A call is made once, when the statement is sent: otherwise the result would be that of another call.
+    assert found["drain"] == [
+        {"stream": "orders", "cluster": "green", "old_state": "active", "new_state": "draining"}
+    ]
+    assert found["plan"] == [["drains", "green"]] * 2
+    assert [row["new_position"] for row in found["reset"]] == [0, 0]
+    for what, condition, text in (
+        ("unknown", "UNKNOWN_PROCEDURE", "Did you mean 'system.lag'?"),
+        ("refused", "PROCEDURE_REFUSED", "'clusters' has no cluster 'gren'. Did you mean 'green'?"),
+    ):
+        assert found[what][0] == f"DYNAMIC_KAFKA.{condition}"
+        assert text in found[what][1]
+    example = [sys.executable, "examples/procedures.py", server.url, str(orders.streams)]
+    done = subprocess.run(
+        [*example, str(tmp_path / "checkpoint")], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    # All records of blue are unread again, so it is drained, and then activated.
+    assert re.search(r"\|orders\|blue +\|active +\|draining +\|", done.stdout)
+    assert re.search(r"\|drains\|blue +\|", done.stdout)
+    assert re.search(r"\|orders\|blue +\|draining +\|active +\|", done.stdout)
 
 
 @pytest.mark.test_all

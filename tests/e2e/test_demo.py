@@ -92,6 +92,17 @@ def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     assert relayed[1] == relayed[2]
     assert int(relayed[1]) > int(found[1])
     assert re.search(r"^verdict: SQL over the stream: as produced$", output, re.MULTILINE), output
+    moved = re.search(
+        r"^verdict: totals after a migration and a replacement: produced (\d+), read (\d+), lost 0, duplicated 0; "
+        r"\d+ read again and counted once, amount [1-9]\d*$",
+        output,
+        re.MULTILINE,
+    )
+    assert moved, output
+    assert moved[1] == moved[2]
+    assert int(moved[1]) > 500
+    offsets = re.search(r"the record at (\d+) would be at (\d+) there", output)
+    assert offsets and int(offsets[1]) - int(offsets[2]) >= 500, output
     # The amounts are a decoded column.
     assert re.search(r"blue active: produced \d+, read \d+, lag \d+, amount [1-9]", output), output
     # An order of one cluster may be shipped on the other one.

@@ -12,6 +12,7 @@ from tests.harness.scene import Scene
 
 CLUSTERS = ("blue", "green")
 FILES = 2
+ALIGNED = {"alignment": "timestamp", "alignmentMaxDrift": "10s"}
 
 
 def test_killed_at_the_start_within_the_files_and_at_the_hand_over(scene: Scene) -> None:
@@ -30,8 +31,15 @@ def test_killed_at_the_start_within_the_files_and_at_the_hand_over(scene: Scene)
         "files-done": {"when": "after", "batch": FILES - 1},
         "kafka-open": {"when": "before", "batch": FILES},
         "kafka-done": {"when": "after", "batch": FILES},
+        "aligned-files-open": {"when": "before", "batch": FILES - 1},
+        "aligned-kafka-open": {"when": "before", "batch": FILES},
     }
-    queries = {name: scene.query(metadata, name, historyFilesPerTrigger="1") for name in faults}
+    queries = {
+        name: scene.query(
+            metadata, name, historyFilesPerTrigger="1", **(ALIGNED if name.startswith("aligned") else {})
+        )
+        for name in faults
+    }
     doomed = scene.drivers.doomed()
     for name, query in queries.items():
         query.begin(doomed, fault=faults[name])

@@ -107,3 +107,20 @@ def test_requests_to_a_dead_server_fail() -> None:
     with pytest.raises(TestkitError, match="ended"):
         testkit.versions()
     testkit.close()
+
+
+def test_mirror_maker(testkit: Testkit) -> None:
+    with testkit.start("source") as source, testkit.start("target") as target:
+        source.create_topic("orders")
+        source.produce("orders", [Record(0, None, "a")])
+        mirror = testkit.mirror(source, target, alias="source", topics=["orders"], groups=[], identity=True)
+
+        def copied() -> list[str | None]:
+            return [record.value for record in target.dump("orders")] if "orders" in target.topics() else []
+
+        until("a record is copied", lambda: "a" in copied())
+        mirror.kill()
+        source.produce("orders", [Record(0, None, "b")])
+        mirror.restart()
+        until("the next record is copied", lambda: "b" in copied())
+        mirror.stop()

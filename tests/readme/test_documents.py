@@ -19,7 +19,7 @@ from tests.lineage import OPENLINEAGE
 
 MAIN = docs.ROOT / "jvm" / "connector" / "src" / "main"
 FORMATS = docs.ROOT / "jvm" / "formats" / "src" / "main"
-CHECKED = {"bash", "json", "python", "scala", "yaml"}
+CHECKED = {"bash", "json", "properties", "python", "scala", "yaml"}
 NOT_CHECKED = {"mermaid", "text"}
 # The commands that a shell block may contain besides make and sbt.
 COMMANDS = {
@@ -117,6 +117,15 @@ def test_the_query_that_makes_a_history_is_that_of_the_example_which_is_tested()
     assert any(text.endswith(code) for text in found)
 
 
+def test_the_classes_of_users_are_those_of_the_example_which_is_run() -> None:
+    example = (docs.ROOT / "examples" / "Extending.scala").read_text()
+    found = [block.text for block in docs.blocks("scala") if block.document == "docs/extending.md"]
+    assert len(found) == 5
+    for text in found:
+        code = re.sub(r"\A(?:import [^{\n]*(?:\{[^}]*\})?\n|\n)*", "", text)
+        assert code in example, code
+
+
 def test_every_error_is_documented_and_no_other() -> None:
     conditions = json.loads((FORMATS / "resources/error/dynamic-kafka-error-conditions.json").read_text())
     text = (docs.ROOT / "docs" / "errors.md").read_text()
@@ -129,6 +138,15 @@ def test_every_error_of_the_python_package_is_documented_and_no_other() -> None:
     raised = re.findall(r'^        "([A-Z_]+)",$', Path(errors.__file__).read_text(), re.MULTILINE)
     text = (docs.ROOT / "docs" / "errors.md").read_text()
     assert sorted(re.findall(r"^\| `([A-Z_]+)` \|", text, re.MULTILINE)) == sorted(raised)
+
+
+def test_figures_of_tuning_are_those_of_the_benchmarks() -> None:
+    text = (docs.ROOT / "docs" / "tuning.md").read_text()
+    benchmarks = (docs.ROOT / "docs" / "dev" / "benchmarks.md").read_text()
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    figures = re.findall(r"\d+\.\d+|\d+ to \d+|\d+(?= ms| MiB)", prose)
+    assert len(figures) > 40
+    assert [figure for figure in figures if figure.replace(" to ", "-") not in benchmarks] == []
 
 
 def test_loggers_exist() -> None:

@@ -6,8 +6,11 @@ import json
 import shlex
 import subprocess
 import sys
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +30,8 @@ sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Record, Testkit
 
+from tests.harness.waiting import until
+
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
@@ -35,32 +40,52 @@ PYTHON_DOCUMENTS = sorted({block.document for block in docs.blocks("python")})
 AWAIT_TERMINATION = StreamingQuery.awaitTermination
 # The addresses of blue and green in the documents.
 ADDRESSES = {"blue": "localhost:19092", "green": "localhost:29092"}
+# The copy of green.
+STANDBY = {"standby": "localhost:39092"}
 # The stream that the documents write to, with the 200 orders.
 WRITTEN = "shipments"
 ORDERS = 200
 COMMAND = "$ python -m dynamic_kafka "
+STATEMENT = "sql> "
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The classes of docs/extending.md, as a jar."""
+    folder = tmp_path_factory.mktemp("classes")
+    _compile([docs.ROOT / "examples" / "Extending.scala"], folder)
+    jar = folder.with_suffix(".jar")
+    with zipfile.ZipFile(jar, "w") as archive:
+        for file in folder.rglob("*.class"):
+            archive.write(file, file.relative_to(folder).as_posix())
+    return jar
+
+
+@pytest.fixture(scope="module")
+def spark(classes: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "localhost")
-    session = DynamicKafka.configure(builder, jars=JARS).getOrCreate()
+    session = DynamicKafka.configure(builder, jars=[*JARS, classes]).getOrCreate()
     yield session
     session.stop()
 
 
 @pytest.fixture(scope="module")
-def clusters() -> Iterator[list[Cluster]]:
-    """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
+def testkit() -> Iterator[Testkit]:
     with Testkit() as testkit:
-        started = testkit.start_all(*ADDRESSES)
-        for cluster in started:
-            cluster.create_topic(WRITTEN, partitions=2)
-            for topic in ("orders", "payments"):
-                cluster.create_topic(topic, partitions=2)
-                cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
-        yield started
+        yield testkit
+
+
+@pytest.fixture(scope="module")
+def clusters(testkit: Testkit) -> list[Cluster]:
+    """Blue and green, with a few records in each topic that the documents read, and the topics that they write to."""
+    started = testkit.start_all(*ADDRESSES)
+    for cluster in started:
+        cluster.create_topic(WRITTEN, partitions=2)
+        for topic in ("orders", "payments"):
+            cluster.create_topic(topic, partitions=2)
+            cluster.produce(topic, [Record(n % 2, None, str(n)) for n in range(100)])
+    return started
 
 
 @pytest.fixture
@@ -78,23 +103,41 @@ def here(tmp_path: Path, clusters: list[Cluster]) -> Path:
 
 @pytest.mark.parametrize("document", PYTHON_DOCUMENTS)
 def test_python_runs(
-    document: str, spark: SparkSession, clusters: list[Cluster], here: Path, monkeypatch: pytest.MonkeyPatch
+    document: str,
+    spark: SparkSession,
+    testkit: Testkit,
+    clusters: list[Cluster],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Runs the blocks of a document one after the other, as a reader would."""
     monkeypatch.setattr(StreamingQuery, "awaitTermination", _read_all_and_stop)
+    # A catalog keeps its settings as long as its session.
+    session = spark.newSession()
     # The names that a document expects a reader of the README to have.
     names: dict[str, Any] = {
-        "spark": spark,
+        "spark": session,
         "DynamicKafka": DynamicKafka,
         "FileMetadataService": FileMetadataService,
         "OffsetsInitializer": OffsetsInitializer,
     }
-    for block in docs.blocks("python", "text"):
+    standby: Cluster | None = None
+    for block in docs.blocks("python", "text", "properties", "yaml"):
         if block.document != document:
             continue
         if block.language == "text":
-            _run_command(block.text, here)
+            _run_command(block.text, session, here)
+        elif block.language == "properties":
+            standby = _mirrored(block.text, testkit, clusters)
+        elif block.language == "yaml":
+            # After MirrorMaker, it is what the metadata become.
+            if standby is not None:
+                (here / "streams.yaml").write_text(_with_addresses(block.text, [*clusters, standby]))
+                standby.produce("payments", [Record(n % 2, None, "after") for n in range(10)])
         else:
+            if '"replacedClusterPolicy"' in block.text:
+                # Payments keep arriving: their offsets are committed to the group.
+                _of("green", clusters).produce("payments", [Record(n % 2, None, "more") for n in range(20)])
             text = block.text.replace('"streams.yaml"', repr(str(here / "streams.yaml")))
             text = text.replace('"/checkpoints/', f'"{here}/checkpoints/')
             before = _written(clusters)
@@ -105,12 +148,42 @@ def test_python_runs(
             for frame in ("orders", "counts"):
                 if isinstance(names.get(frame), DataFrame):
                     _run(names.pop(frame), here / f"checkpoint-{frame}-{block.line}")
+    if standby is not None:
+        # Of each partition 60 payments on the old cluster and 5 on the copy, where they begin at another offset.
+        assert {row.partition: row["count"] for row in session.table("totals").collect()} == {0: 65, 1: 65}
 
 
-def _run_command(text: str, here: Path) -> None:
-    """Compare the output of a command with that in a document."""
+def _mirrored(properties: str, testkit: Testkit, clusters: list[Cluster]) -> Cluster:
+    """Start a copy of green, with MirrorMaker as a document configures it, and wait until all is copied.
+
+    The copy has other offsets: the topic had ten records in each partition before.
+    """
+    green = _of("green", clusters)
+    standby = testkit.start("standby")
+    standby.create_topic("payments", partitions=2)
+    standby.produce("payments", [Record(n % 2, None, "before") for n in range(20)])
+    lines = _with_addresses(properties, [green, standby]).splitlines()
+    of_document = dict(line.split(" = ", 1) for line in lines)
+    testkit.mirror(
+        green, standby, alias="green", target_alias="standby", topics=[], groups=[], properties=of_document
+    )
+    until(
+        "checkpoints of the last offsets",
+        lambda: standby.committed_offsets("totals").get("payments") == {0: 70, 1: 70},
+    )
+    return standby
+
+
+def _run_command(text: str, spark: SparkSession, here: Path) -> None:
+    """Compare the output of a command or a statement with that in a document."""
     command, _, output = text.partition("\n")
-    if command.startswith(COMMAND):
+    if command.startswith(STATEMENT):
+        statement = command.removeprefix(STATEMENT).replace("/checkpoints/", f"{here}/checkpoints/")
+        printed = StringIO()
+        with redirect_stdout(printed):
+            spark.sql(statement).show(truncate=False)
+        assert printed.getvalue().strip() == output.strip()
+    elif command.startswith(COMMAND):
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
         assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 
@@ -144,8 +217,12 @@ def test_scala_compiles(tmp_path: Path) -> None:
         spark = "def spark: org.apache.spark.sql.SparkSession = ???"
         source.write_text(f"object Block{number} {{\n{spark}\n{block.text}\n}}\n")
         sources.append(source)
+    _compile(sources, tmp_path)
+
+
+def _compile(sources: list[Path], to: Path) -> None:
     class_path = ":".join(map(str, [*Path(pyspark.__file__).parent.glob("jars/*.jar"), *JARS]))
-    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(tmp_path)]
+    compiler = ["java", "-cp", class_path, "scala.tools.nsc.Main", "-usejavacp", "-d", str(to)]
     done = subprocess.run([*compiler, *map(str, sources)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -159,9 +236,13 @@ def _streams(text: str, spark: SparkSession) -> Any:
     return _connector(spark).metadata.document.MetadataDocument.parse(text, "a document").streams()
 
 
+def _of(name: str, clusters: list[Cluster]) -> Cluster:
+    return next(cluster for cluster in clusters if cluster.name == name)
+
+
 def _with_addresses(text: str, clusters: list[Cluster]) -> str:
     for cluster in clusters:
-        text = text.replace(ADDRESSES[cluster.name], cluster.bootstrap_servers)
+        text = text.replace((ADDRESSES | STANDBY)[cluster.name], cluster.bootstrap_servers)
     return text
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dynamic_kafka import _bridge, _jvm
 from dynamic_kafka._values import milliseconds, option_text
+from dynamic_kafka.offsets import FUNCTION, OffsetsFunction
 from dynamic_kafka.services import JvmMetadataService, KafkaMetadataService
 
 if TYPE_CHECKING:
@@ -19,7 +20,16 @@ FORMAT = "dynamic-kafka"
 
 # A name with a dot is a Kafka property, one without is an option of the connector. These properties have no dot.
 _KAFKA_WITHOUT_DOT = ("acks", "retries")
-_PREFIXES = ("kafka.", "cluster.", "metadataservice.", "registry.")
+_PREFIXES = (
+    "kafka.",
+    "cluster.",
+    "metadataservice.",
+    "registry.",
+    "valuedeserializer.",
+    "keydeserializer.",
+    "valueserializer.",
+    "keyserializer.",
+)
 # Formats that have options: json.timestampFormat, key.csv.sep. `python/tests/test_formats.py` checks the list.
 _FORMATS = (
     "json",
@@ -51,6 +61,8 @@ class DynamicKafkaBuilder:
         self._service: KafkaMetadataService | None = None
         # By identity, see `identity`: the name as it was given, and the value.
         self._options: dict[str, tuple[str, str]] = {}
+        # Functions that determine offsets, by their values of options.
+        self._functions: dict[str, OffsetsFunction] = {}
 
     def set_kafka_metadata_service(self, service: JvmMetadataService | KafkaMetadataService) -> Self:
         """Sets the metadata service, which names the streams with their clusters and topics. Required.
@@ -164,14 +176,18 @@ class DynamicKafkaBuilder:
         return dict(self._options.values())
 
     def _prepared(self, spark: SparkSession) -> dict[str, str]:
-        """Returns the options after registering a Python service with the session's JVM."""
+        """Returns the options after registering a Python service and functions with the session's JVM."""
         options = self.options()
+        functions = {value: f for value, f in self._functions.items() if value in options.values()}
+        # With Spark Connect, the server refuses functions.
         if self._service is None and _jvm.is_connect(spark):
             return options
         gateway = _jvm.gateway(spark, "A metadata service written in Python")
         api = _jvm.api(gateway)
         if self._service is not None:
             options["metadataService.handle"] = _bridge.register(self._service, gateway, api)
+        for value, function in functions.items():
+            _bridge.register_offsets(value.removeprefix(FUNCTION), function, gateway, api)
         return options
 
     def _value(self, name: str) -> str | None:

@@ -1,7 +1,7 @@
-"""Lets the driver's JVM call a metadata service written in Python.
+"""Lets the driver's JVM call a metadata service, and functions that determine offsets, written in Python.
 
-Every answer is a JSON text in the format of the metadata file. The service is available in the driver only, and
-only while this Python process is running.
+Every answer of a service is a JSON text in the format of the metadata file. Services and functions are available
+in the driver only, and only while this Python process is running.
 """
 
 from __future__ import annotations
@@ -9,11 +9,13 @@ from __future__ import annotations
 import atexit
 import json
 import logging
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from dynamic_kafka.codec import document_text
 from dynamic_kafka.model import KafkaStream
+from dynamic_kafka.offsets import OffsetsFunction
 from dynamic_kafka.services import KafkaMetadataService
 
 _log = logging.getLogger("dynamic_kafka")
@@ -21,6 +23,7 @@ _T = TypeVar("_T")
 
 # A reference in the JVM does not keep a Python object alive, so registered proxies are kept here, by handle.
 _registered: dict[str, ServiceProxy] = {}
+_offsets: dict[str, OffsetsProxy] = {}
 
 
 class ServiceProxy:
@@ -65,18 +68,58 @@ class ServiceProxy:
         """Does nothing: Python closes its services when it exits."""
 
     def _answer(self, method: str, call: Callable[[], _T]) -> _T:
-        try:
-            return call()
-        except Exception as e:
-            _log.debug("%s.%s failed", type(self.service).__name__, method, exc_info=True)
-            failure = e
-        # py4j sends the traceback to the JVM. Without traceback and causes, it sends type and message only.
-        raise failure.with_traceback(None) from None
+        return _without_traceback(f"{type(self.service).__name__}.{method}", call)
 
     class Java:
         """Names the implemented interface, as py4j requires."""
 
         implements = ["io.github.dynamickafka.python.PythonMetadataService"]  # noqa: RUF012 - read by py4j
+
+
+class OffsetsProxy:
+    """Implements the JVM's interface ``PythonOffsetsFunction`` with a Python function.
+
+    Args:
+        function: The user's function.
+        gateway: The py4j gateway of the JVM that calls the function.
+    """
+
+    def __init__(self, function: OffsetsFunction, gateway: Any = None) -> None:
+        self.function = function
+        self.gateway = gateway
+
+    def offsets(self, cluster: str, topic: str, partitions_json: str) -> str:
+        """Returns the offsets by partition, as a JSON object.
+
+        Args:
+            cluster: The cluster id.
+            topic: The topic.
+            partitions_json: A JSON array of the partitions.
+        """
+
+        def determine() -> str:
+            answer = self.function(cluster, topic, json.loads(partitions_json))
+            if not isinstance(answer, Mapping):
+                raise TypeError(f"expected a dict of offsets by partition, not {type(answer).__name__}")
+            # Integers of other libraries, too.
+            return json.dumps({operator.index(p): operator.index(o) for p, o in answer.items()})
+
+        return _without_traceback("the function that determines offsets", determine)
+
+    class Java:
+        """Names the implemented interface, as py4j requires."""
+
+        implements = ["io.github.dynamickafka.python.PythonOffsetsFunction"]  # noqa: RUF012 - read by py4j
+
+
+def _without_traceback(what: str, call: Callable[[], _T]) -> _T:
+    """Calls the user's code. py4j sends the traceback to the JVM; without it, only type and message."""
+    try:
+        return call()
+    except Exception as e:
+        _log.debug("%s failed", what, exc_info=True)
+        failure = e
+    raise failure.with_traceback(None) from None
 
 
 def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
@@ -102,6 +145,24 @@ def register(service: KafkaMetadataService, gateway: Any, api: Any) -> str:
     handle = str(api.register(proxy))
     _registered[handle] = proxy
     return handle
+
+
+def register_offsets(handle: str, function: OffsetsFunction, gateway: Any, api: Any) -> None:
+    """Registers a function with the JVM, once for each JVM.
+
+    Args:
+        handle: The handle in the options.
+        function: The user's function.
+        gateway: The py4j gateway.
+        api: The connector's PythonApi.
+    """
+    from pyspark.java_gateway import ensure_callback_server_started
+
+    known = _offsets.get(handle)
+    if known is None or known.gateway is not gateway:
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        _offsets[handle] = OffsetsProxy(function, gateway)
+        api.registerOffsets(handle, _offsets[handle])
 
 
 def _close_all() -> None:

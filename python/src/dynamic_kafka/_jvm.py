@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _API = "io.github.dynamickafka.python.PythonApi"
+_BUILD = "io.github.dynamickafka.build.BuildInfo"
 
 
 def is_connect(spark: object) -> bool:
@@ -66,7 +67,8 @@ def api(gateway: Any) -> Any:
     """Returns the connector's PythonApi.
 
     Raises:
-        DynamicKafkaError: if the jar is missing or has another version, or the JVM is unreachable.
+        DynamicKafkaError: if the jar is missing, has another version or is for another Spark, or the JVM is
+            unreachable.
     """
     found = load(gateway)
     if found is None:
@@ -74,14 +76,34 @@ def api(gateway: Any) -> Any:
     jar = str(found.version())
     if jar != JAR_VERSION:
         raise errors.version_mismatch(__version__, JAR_VERSION, jar)
+    line, wanted = jar_line(gateway), _artifact.spark_line()
+    if line is not None and line != wanted:
+        # Such a jar is loaded, and fails in the middle of a query because a class of Spark is missing.
+        ours, theirs = (f"{JAR_VERSION} for Spark {minor}" for minor in (wanted, line))
+        raise errors.version_mismatch(__version__, ours, theirs)
     return found
 
 
 def load(gateway: Any) -> Any | None:
     """Returns PythonApi, or None if the JVM does not have the connector's jar.
 
-    The context class loader finds the jars of ``--packages``. PythonApi is a Scala object, whose instance is a
-    field of the class with ``$`` at the end of its name.
+    Raises:
+        DynamicKafkaError: if the JVM is unreachable.
+    """
+    return _scala_object(gateway, _API)
+
+
+def jar_line(gateway: Any) -> str | None:
+    """Returns the minor version of Spark that the connector's jar is for, or None if there is no jar."""
+    build = _scala_object(gateway, _BUILD)
+    return None if build is None else str(build.sparkLine())
+
+
+def _scala_object(gateway: Any, name: str) -> Any | None:
+    """Returns a Scala object, or None if the JVM does not have its class.
+
+    The context class loader finds the jars of ``--packages``. The instance of a Scala object is a field of the
+    class with ``$`` at the end of its name.
 
     Raises:
         DynamicKafkaError: if the JVM is unreachable.
@@ -90,7 +112,7 @@ def load(gateway: Any) -> Any | None:
 
     try:
         loader = gateway.jvm.java.lang.Thread.currentThread().getContextClassLoader()
-        return loader.loadClass(f"{_API}$").getField("MODULE$").get(None)
+        return loader.loadClass(f"{name}$").getField("MODULE$").get(None)
     except Py4JJavaError as e:
         if e.java_exception.getClass().getName() == "java.lang.ClassNotFoundException":
             return None

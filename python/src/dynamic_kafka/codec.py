@@ -43,6 +43,8 @@ def document(streams: Iterable[KafkaStream]) -> dict[str, Any]:
         for cluster, metadata in stream.clusters.items():
             properties = dict(metadata.properties)
             known = clusters.setdefault(cluster, {"properties": properties})["properties"]
+            if metadata.replaces is not None:
+                clusters[cluster]["replaces"] = metadata.replaces
             other = first.setdefault(cluster, stream.stream_id)
             if known != properties:
                 # Names only: values may be credentials.

@@ -6,12 +6,14 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from dynamic_kafka import _jvm
 from dynamic_kafka._configure import configure as _configure
 from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
 
 
 class DynamicKafka:
@@ -84,3 +86,17 @@ class DynamicKafka:
             TypeError: if ``df`` is not a DataFrame of PySpark.
         """
         return DynamicKafkaWriterBuilder(df)
+
+    @staticmethod
+    def stop(query: StreamingQuery) -> None:
+        """Stops a query. In real-time mode its batch ends first, so that the next start repeats nothing.
+
+        Args:
+            query: A query of a classic session. A query of Spark Connect is stopped as ``query.stop()`` does.
+        """
+        started = getattr(query, "_jsq", None)
+        if started is None:
+            query.stop()
+        else:
+            spark = _jvm.session(None)
+            _jvm.api(_jvm.gateway(spark, "DynamicKafka.stop")).stop(started)

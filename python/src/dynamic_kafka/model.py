@@ -40,6 +40,8 @@ class ClusterMetadata:
             queries that read the stream.
         format_options: Options about the format of the records on this cluster, where they differ from those of
             the stream, with the names of the data source: ``format``, ``schema``, ``json.timestampFormat``.
+        replaces: Id of the cluster whose place this one takes: the option ``replacedClusterPolicy`` says where a
+            query continues that has read that one. None: there is none.
 
     Raises:
         TypeError: if ``topics`` is a str, or ``write`` is not a bool.
@@ -56,6 +58,7 @@ class ClusterMetadata:
     partitions: Mapping[str, Collection[int]] | None = None
     write: bool = field(default=True, kw_only=True)
     format_options: Mapping[str, str] = field(default_factory=dict, kw_only=True)
+    replaces: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Copies mutable arguments, so that later changes of them have no effect here."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import uuid
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Literal
@@ -11,8 +12,10 @@ from typing import Literal
 Kind = Literal["starting", "ending"]
 Fallback = Literal["fail", "earliest", "latest"]
 Offsets = Mapping[str, Mapping[str, Mapping[int, int]]]
+OffsetsFunction = Callable[[str, str, Sequence[int]], Mapping[int, int]]
 
 FALLBACK = "committedOffsetsFallback"
+FUNCTION = "function:"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
@@ -25,11 +28,13 @@ class OffsetsInitializer:
             for a timestamp.
         timestamp_ms: Milliseconds since 1970-01-01 UTC. None for other positions.
         fallback: For ``committed``: where a partition without a committed offset starts or ends.
+        function: The function that determines the offsets; ``value`` is then its name in options.
     """
 
     value: str | None = None
     timestamp_ms: int | None = None
     fallback: Fallback | None = None
+    function: OffsetsFunction | None = None
 
     @staticmethod
     def earliest() -> OffsetsInitializer:
@@ -96,6 +101,24 @@ class OffsetsInitializer:
             raise ValueError("offsets are empty: pass {cluster: {topic: {partition: offset}}}")
         return OffsetsInitializer(_json(_checked(by_cluster)))
 
+    @staticmethod
+    def of(function: OffsetsFunction) -> OffsetsInitializer:
+        """Offsets that your own function determines, once for what a query finds at its first start.
+
+        It is called on the driver, so that classic sessions only support it: with Spark Connect, use the option
+        ``startingOffsets`` with ``class:<name>``, a class on the class path of the server.
+
+        Args:
+            function: Takes a cluster id, a topic and its partitions, and returns ``{partition: offset}`` with
+                exactly these partitions. Offset -2 is earliest, -1 is latest.
+
+        Raises:
+            TypeError: if ``function`` cannot be called.
+        """
+        if not callable(function):
+            raise TypeError(f"OffsetsInitializer.of takes a function, not {type(function).__name__}")
+        return OffsetsInitializer(f"{FUNCTION}{uuid.uuid4()}", function=function)
+
     def to_options(self, kind: Kind) -> dict[str, str]:
         """Returns the options of a query, by name.
 
@@ -116,9 +139,12 @@ class OffsetsInitializer:
             cluster_id: The cluster. Of exact offsets, only those of this cluster are used.
 
         Raises:
-            ValueError: if exact offsets do not contain this cluster, or a fallback other than ``fail`` is set,
-                which only the query's option ``committedOffsetsFallback`` can set.
+            ValueError: if exact offsets do not contain this cluster, if a function determines the offsets, or if a
+                fallback other than ``fail`` is set, which only the query's option ``committedOffsetsFallback`` can
+                set.
         """
+        if self.function is not None:
+            raise ValueError(f"cluster '{cluster_id}': a function that determines offsets cannot be in metadata")
         if self.timestamp_ms is not None:
             return f"timestamp:{self.timestamp_ms}"
         if self.fallback not in (None, "fail"):

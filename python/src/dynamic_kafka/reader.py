@@ -103,7 +103,7 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
             format: ``raw`` (default), ``string``, ``json``, ``csv``, ``avro``, ``avro-confluent``,
                 ``json-confluent``, ``protobuf`` or ``protobuf-confluent``. Options of it are set with
                 ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options as the
-                metadata has them.
+                metadata has them. ``class:<name>``: a class on the class path.
         """
         return self._put("format", format)
 
@@ -184,6 +184,8 @@ class DynamicKafkaReaderBuilder(DynamicKafkaBuilder):
     def _set_offsets(self, kind: Kind, offsets: OffsetsInitializer | str) -> Self:
         names = [f"{kind}Offsets", f"{kind}Timestamp", f"{kind}OffsetsByTimestamp"]
         options = offsets.to_options(kind) if isinstance(offsets, OffsetsInitializer) else {names[0]: offsets}
+        if isinstance(offsets, OffsetsInitializer) and offsets.function is not None:
+            self._functions[str(offsets.value)] = offsets.function
         fallback = options.get(FALLBACK)
         shared = self._value("endingOffsets" if kind == "starting" else "startingOffsets") == "committed"
         if shared and fallback is not None and self._value(FALLBACK) not in (None, fallback):

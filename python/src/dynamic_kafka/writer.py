@@ -67,7 +67,7 @@ class DynamicKafkaWriterBuilder(DynamicKafkaBuilder):
                 ``json-confluent``, or, for changes, ``debezium-json`` or ``canal-json``. ``raw`` and ``string``
                 write the column ``value``, the others all columns that do not route the record. Options of it
                 are set with ``set_option("json.timestampFormat", ...)``. ``metadata``: format, schema and options
-                as the metadata has them.
+                as the metadata has them. ``class:<name>``: a class on the class path.
         """
         return self.set_option("format", format)
 

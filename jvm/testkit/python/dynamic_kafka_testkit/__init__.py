@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from ._cluster import Cluster, Node
+from ._mirror import MirrorMaker
 from ._records import Record, StoredRecord
 from ._security import MutualTls, Scram
 from ._server import TestkitError
 from ._testkit import Testkit
 
-__all__ = ["Cluster", "MutualTls", "Node", "Record", "Scram", "StoredRecord", "Testkit", "TestkitError"]
+__all__ = [
+    "Cluster",
+    "MirrorMaker",
+    "MutualTls",
+    "Node",
+    "Record",
+    "Scram",
+    "StoredRecord",
+    "Testkit",
+    "TestkitError",
+]

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ._cluster import Cluster
+from ._mirror import MirrorMaker
 from ._security import MutualTls, Scram, request
 from ._server import Server
 
@@ -85,6 +86,37 @@ class Testkit:
 
         with ThreadPoolExecutor(max(1, len(names))) as threads:
             return list(threads.map(start, names))
+
+    def mirror(
+        self,
+        source: Cluster,
+        target: Cluster,
+        *,
+        alias: str,
+        topics: Sequence[str],
+        groups: Sequence[str],
+        target_alias: str = "target",
+        identity: bool = False,
+        properties: Mapping[str, str] | None = None,
+    ) -> MirrorMaker:
+        """Start MirrorMaker 2 and return immediately: callers wait for what it copies.
+
+        `alias` and `target_alias` are the names of the clusters in its configuration; `topics` and `groups` are
+        regular expressions. With `identity`, topics keep their names; otherwise the alias and a dot precede them.
+        `properties` are further lines of its configuration, which take precedence.
+        """
+        mirror = self._server.call(
+            "startMirror",
+            source=source.name,
+            target=target.name,
+            alias=alias,
+            targetAlias=target_alias,
+            topics=list(topics),
+            groups=list(groups),
+            identity=identity,
+            properties=dict(properties or {}),
+        )
+        return MirrorMaker(self._server, mirror)
 
     def close(self) -> None:
         """Stop all clusters and delete their data."""

@@ -92,7 +92,8 @@ def _source_files(checkpoint: Path, source: SourceId) -> Iterator[tuple[str, Cal
     # A start reads the newest, or an earlier one if that is damaged.
     yield from ((name, _topology) for name in topologies if name.endswith(".json"))
     yield from ((name, _deferral) for name in _names(checkpoint, f"{home}/deferred") if name.endswith(".json"))
-    for name, rename in (("initial.json", _initial), ("latest.json", composite_text.renamed)):
+    files = (("initial.json", _initial), ("latest.json", composite_text.renamed), ("read.json", _records_read))
+    for name, rename in files:
         if (checkpoint / home / name).is_file():
             yield f"{home}/{name}", rename
 
@@ -100,12 +101,22 @@ def _source_files(checkpoint: Path, source: SourceId) -> Iterator[tuple[str, Cal
 def _topology(text: str, old: str, new: str) -> str:
     root = _versioned(text, 1)
     any([rename_key(root.get(section, {}), old, new) for section in ("current", "former", "removed")])
+    for cluster in (*root.get("current", {}).values(), *root.get("former", {}).values()):
+        if "replaces" in cluster:
+            cluster["replaces"] = _new(cluster["replaces"], old, new)
     return written(root)
 
 
 def _deferral(text: str, old: str, new: str) -> str:
     root = _versioned(text, 1)
     rename_key(root["clusters"], old, new)
+    return written(root)
+
+
+def _records_read(text: str, old: str, new: str) -> str:
+    root = _versioned(text, 1)
+    for part in ("positions", "batches", "times", "records"):
+        root[part] = json.loads(composite_text.renamed(written(root[part]), old, new))
     return written(root)
 
 
@@ -117,6 +128,7 @@ def _initial(text: str, old: str, new: str) -> str:
     for section in ("offsets", "times", "topicTimes"):
         rename_key(history.get(section, {}), old, new)
     for table in history.get("streams", {}).values():
+        rename_key(table.get("ends", {}), old, new)
         if "cluster" in table:
             table["cluster"] = _new(table["cluster"], old, new)
     root["offset"] = json.loads(composite_text.renamed(written(root["offset"]), old, new))

@@ -42,14 +42,41 @@ def _version1(tree: Tree) -> Found:
     if version != "1":
         yield ("version",), unknown_version(version)
     known = _mapping(root.get("clusters"))
+    replaces = {
+        id: tree.text(("clusters", id, "replaces"))
+        for id, cluster in known.items()
+        if "replaces" in _mapping(cluster)
+    }
+    for id, former in replaces.items():
+        if former == id:
+            yield ("clusters", id, "replaces"), "a cluster cannot replace itself"
+        elif not _CLUSTER_ID.fullmatch(former):
+            yield ("clusters", id, "replaces"), f"'{former}' is not a valid cluster id: {CLUSTER_ID_RULE}"
     for stream, below in _mapping(root.get("streams")).items():
-        for cluster, entry in _mapping(_mapping(below).get("clusters")).items():
+        entries = _mapping(_mapping(below).get("clusters"))
+        for cluster, entry in entries.items():
+            other = replaces.get(cluster)
+            if (
+                other
+                and other != cluster
+                and _state(entry) != "removed"
+                and _state(entries.get(other)) == "active"
+            ):
+                yield (
+                    ("streams", stream, "clusters", cluster),
+                    f"it replaces cluster '{other}', which is active in the same stream; "
+                    "set its 'state' to 'draining' or remove it",
+                )
             path = ("streams", stream, "clusters", cluster)
             if cluster not in known:
                 yield path, f"'clusters' has no cluster '{cluster}'.{did_you_mean(cluster, known)}"
             yield from _partitions(tree, entry, path)
             for key in POSITIONS.keys() & _mapping(entry).keys():
                 yield from _position(tree, (*path, key), entry[key], POSITIONS[key])
+
+
+def _state(entry: Any) -> Any:
+    return entry.get("state", "active") if isinstance(entry, dict) else None
 
 
 def _position(tree: Tree, path: Path, value: Any, check: Callable[[str], None]) -> Found:

@@ -131,13 +131,13 @@ def _wanted(streams: Streams, clusters: Mapping[str, str], state: State) -> Stre
     for id, cluster in clusters.items():
         entries = streams[id].clusters
         changed = {**entries, cluster: replace(entries[cluster], state=state)}
-        found[id] = KafkaStream(id, changed, format_options=streams[id].format_options)
+        found[id] = replace(streams[id], clusters=changed)
     return found
 
 
 def _with(streams: Streams, stream: str, cluster: str, source: KafkaStream) -> Streams:
     clusters = {**streams[stream].clusters, cluster: source.clusters[cluster]}
-    return {**streams, stream: KafkaStream(stream, clusters, format_options=streams[stream].format_options)}
+    return {**streams, stream: replace(streams[stream], clusters=clusters)}
 
 
 def _streams(text: str) -> Streams:

@@ -27,6 +27,11 @@ def _version1(tree: Tree) -> list[KafkaStream]:
         for id, cluster in tree.value.get("clusters", {}).items()
         if "registry" in cluster
     }
+    replaces = {
+        id: tree.text(("clusters", id, "replaces"))
+        for id, cluster in tree.value.get("clusters", {}).items()
+        if "replaces" in cluster
+    }
     streams = []
     for id, stream in tree.value["streams"].items():
         clusters = {}
@@ -46,6 +51,7 @@ def _version1(tree: Tree) -> list[KafkaStream]:
                 _partitions(tree, path, entry),
                 write=entry.get("write", True),
                 format_options=of_entry,
+                replaces=replaces.get(cluster),
             )
         streams.append(KafkaStream(id, clusters, format_options=of_stream, history=_history(tree, id, stream)))
     return streams

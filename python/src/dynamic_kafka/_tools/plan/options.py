@@ -43,7 +43,7 @@ class Options:
         return -1 if text is None else _milliseconds("streamMetadataRemovedClusterRetentionMs", text)
 
     def most_removed(self, clusters: int) -> int:
-        """The number of clusters that the metadata may lack at once, of a query that reads so many."""
+        """The number of clusters that the metadata may lack at once, of a query that reads `clusters`."""
         given = self._number("maxRemovedClustersPerChange")
         if given is None:
             return max(1, clusters // 2)

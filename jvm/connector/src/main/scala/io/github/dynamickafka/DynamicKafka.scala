@@ -1,6 +1,9 @@
 package io.github.dynamickafka
 
+import org.apache.spark.sql.streaming.StreamingQuery
 import org.apache.spark.sql.{DataFrame, SparkSession}
+
+import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
  * The entry point of the Scala API. It only sets options: everything is also available through options of
@@ -13,6 +16,12 @@ object DynamicKafka {
 
   /** A builder for reading streams: set the metadata service and the streams, then call `load()` or `loadBatch()`. */
   def builder(spark: SparkSession): DynamicKafkaReaderBuilder = new DynamicKafkaReaderBuilder(spark)
+
+  /**
+   * Stops a query. In real-time mode its batch ends first and is logged, so that the next start repeats nothing; `query.stop()`
+   * repeats what the batch has read.
+   */
+  def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
 
   /**
    * A builder for writing to a stream: set the metadata service and the stream, then call `start(checkpoint)` or

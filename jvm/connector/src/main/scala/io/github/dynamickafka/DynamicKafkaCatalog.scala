@@ -5,12 +5,21 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
-import org.apache.spark.sql.connector.catalog.{Column, Identifier, Table, TableCatalog, TableChange}
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
+import org.apache.spark.sql.connector.catalog.{
+  Column,
+  Identifier,
+  ProcedureCatalog,
+  Table,
+  TableCatalog,
+  TableChange
+}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.procedure.Procedures
 
 /**
  * The streams of a metadata service as tables of a Spark catalog, for SQL and for `table` and `toTable` of DataFrames:
@@ -27,11 +36,14 @@ import io.github.dynamickafka.error.Errors
  * Each statement asks the metadata service. A stream that the service does not have is Spark's `TABLE_OR_VIEW_NOT_FOUND`; without
  * an answer within `clusterRequestTimeoutMs` (default: 60000), the statement fails with `METADATA_UNAVAILABLE`. Statements that
  * would change streams fail with `UNSUPPORTED_DDL`. `TIMESTAMP AS OF` is a batch read of the records before a time.
+ *
+ * `CALL <catalog>.system.<name>(...)` calls a procedure: what operators do by command line.
  */
-final class DynamicKafkaCatalog extends TableCatalog {
+final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
   private var catalogName = ""
   private var options = CaseInsensitiveStringMap.empty
   private lazy val streams = new StreamCatalog(catalogName, options.asCaseSensitiveMap.asScala.toMap)
+  private lazy val procedures = new Procedures(streams)
 
   /** Called by Spark. Asks nothing. */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
@@ -76,6 +88,12 @@ final class DynamicKafkaCatalog extends TableCatalog {
   override def dropTable(ident: Identifier): Boolean = throw refused("drop", ident)
 
   override def renameTable(from: Identifier, to: Identifier): Unit = throw refused("rename", from)
+
+  /** A procedure of the namespace `system`. An unknown one is `UNKNOWN_PROCEDURE`, with the nearest name. */
+  override def loadProcedure(ident: Identifier): UnboundProcedure = procedures.load(ident)
+
+  /** For `SHOW PROCEDURES`. Spark 4.0 has neither, so nothing is overridden there. */
+  def listProcedures(namespace: Array[String]): Array[Identifier] = procedures.list(namespace)
 
   private def idOf(ident: Identifier) = (ident.namespace :+ ident.name).mkString(".")
 

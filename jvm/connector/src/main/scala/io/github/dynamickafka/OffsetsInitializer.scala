@@ -7,6 +7,7 @@ import scala.jdk.CollectionConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 
 import io.github.dynamickafka.config.SourceOptionSpecs
+import io.github.dynamickafka.config.offsets.OffsetsFunctions
 
 /** A start or stopping position for `setStartingOffsets` and `setEndingOffsets`. Immutable. */
 final class OffsetsInitializer private (kind: String, value: String, fallback: Option[String]) {
@@ -66,6 +67,13 @@ object OffsetsInitializer {
     offsets(byCluster.asScala.view.mapValues {
       _.asScala.view.mapValues(_.asScala.map { case (p, o) => p.intValue -> o.longValue }.toMap).toMap
     }.toMap)
+
+  /**
+   * Offsets that a function determines, of cluster id, topic and partitions: an offset for each of these partitions, where -2 is
+   * earliest (only as a start position) and -1 is latest. It is called on the driver, once for what a query finds at its first start.
+   */
+  def of(function: (String, String, Seq[Int]) => Map[Int, Long]): OffsetsInitializer =
+    plain(OffsetsFunctions.register(function))
 
   private def plain(value: String) = new OffsetsInitializer("Offsets", value, None)
 }

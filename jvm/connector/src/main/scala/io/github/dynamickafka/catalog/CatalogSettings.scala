@@ -171,6 +171,8 @@ private[dynamickafka] object CatalogSettings {
     SourceOptionSpecs.IncludeHeaders,
     SourceOptionSpecs.ValueFormat,
     SourceOptionSpecs.KeyFormat,
+    SourceOptionSpecs.ValueDeserializer,
+    SourceOptionSpecs.KeyDeserializer,
     SourceOptionSpecs.KeyFields,
     SourceOptionSpecs.KeyFieldsPrefix,
     SourceOptionSpecs.ValueFieldsInclude,

@@ -1,8 +1,8 @@
 package io.github.dynamickafka.catalog
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.options.FormatOptionSpecs
-import io.github.dynamickafka.option.{FormatKey, OptionTable}
+import io.github.dynamickafka.format.options.{FormatOptionSpecs, WriteOptionSpecs}
+import io.github.dynamickafka.option.{FormatKey, OptionSpec, OptionTable}
 
 /**
  * Puts what the metadata says about the format of a stream over the settings of a catalog. Pure.
@@ -25,7 +25,11 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
   ): Map[String, String] = {
     val known = document.filter { case (name, _) => isKnown(name, stream) }
     val own = known.keySet.map(key)
-    val kept = settings.filterNot { case (name, _) => own(key(name)) }
+    val kept = settings.filterNot { case (name, _) =>
+      own(key(name)) || Alternatives.exists(of =>
+        of.exists(_.named(name)) && of.exists(spec => own(spec.key))
+      )
+    }
     if (!own(FormatOptionSpecs.ValueFormat.key)) kept ++ known
     else {
       val inUse = (known ++ kept).collect {
@@ -42,7 +46,7 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
   private def isKnown(name: String, stream: String): Boolean =
     if (name.startsWith(Registry)) false
     else if (FormatKey.of(name, formats).isDefined) !other.has(name) || table.has(name)
-    else if (FormatOptionSpecs.ofFormats.exists(_.named(name))) table.has(name)
+    else if ((FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes).exists(_.named(name))) table.has(name)
     else throw Errors.metadataInvalid(
       s"stream '$stream', key 'options'",
       s"'$name' is not an option of a format"
@@ -55,4 +59,10 @@ private[catalog] final class DocumentFormats(table: OptionTable, other: OptionTa
 
 private[catalog] object DocumentFormats {
   private val Registry = "registry."
+
+  /** The options that name the format of one side, of which only one may be set. */
+  private val Alternatives: Seq[Seq[OptionSpec[_]]] = Seq(
+    Seq(FormatOptionSpecs.ValueFormat, FormatOptionSpecs.ValueDeserializer, WriteOptionSpecs.ValueSerializer),
+    Seq(FormatOptionSpecs.KeyFormat, FormatOptionSpecs.KeyDeserializer, WriteOptionSpecs.KeySerializer)
+  )
 }

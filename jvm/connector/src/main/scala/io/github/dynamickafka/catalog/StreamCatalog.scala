@@ -2,12 +2,17 @@ package io.github.dynamickafka.catalog
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.config.{SinkOptions, SinkOptionsParser, SourceOptionSpecs, SourceOptions}
 import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable
+import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -17,21 +22,70 @@ import io.github.dynamickafka.time.Clock
  * @param name the name of the catalog
  * @param settings see [[CatalogSettings]]
  */
-private[dynamickafka] final class StreamCatalog(name: String, settings: Map[String, String]) {
+private[dynamickafka] final class StreamCatalog(val name: String, settings: Map[String, String]) {
 
   private val own = new CatalogSettings(name, settings)
 
-  private lazy val lookup = {
+  /** The options of a read, without a stream. */
+  lazy val reading: SourceOptions = {
     own.check()
-    val options =
-      DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
-    val service =
-      MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
-    new StreamLookup(service, options.service.name, options.discovery.callTimeoutMs)
+    DynamicKafkaTable.parse(own.forReading("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
   }
 
+  /**
+   * The options of a query, without what delays a batch or makes it smaller: that decides nothing about clusters and topics.
+   *
+   * @param remembered what the checkpoint of the query has of its options
+   * @param streams the ids of the streams that it reads, if the options do not say that
+   */
+  def readingAs(remembered: Map[String, String], streams: => Seq[String]): SourceOptions = {
+    def is(name: String, specs: OptionSpec[_]*) = specs.exists(_.named(name))
+    val (selecting, others) = remembered.partition { case (name, _) =>
+      is(name, SourceOptionSpecs.StreamIds, SourceOptionSpecs.StreamPattern)
+    }
+    val deciding = others.filterNot { case (name, _) =>
+      is(name, SourceOptionSpecs.MinOffsetsPerTrigger, SourceOptionSpecs.Alignment)
+    }
+    own.check()
+    DynamicKafkaTable.parse(
+      own.reading(
+        if (selecting.nonEmpty) selecting else Map(SourceOptionSpecs.StreamIds.name -> streams.mkString(";")),
+        new CaseInsensitiveStringMap(deciding.asJava)
+      ),
+      isCatalogTable = true
+    )
+  }
+
+  /** The options of a write, without a stream. */
+  def writing: SinkOptions = {
+    own.check()
+    SinkOptionsParser.parse(own.forWriting("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
+  }
+
+  /** With which files are read. */
+  def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
+
+  lazy val service: KafkaMetadataService =
+    MetadataServices.create(reading.service, SparkSession.active.sparkContext.hadoopConfiguration)
+
+  private lazy val lookup =
+    new StreamLookup(service, reading.service.name, reading.discovery.callTimeoutMs)
+
+  /** All streams, sorted by id. */
+  def streams(): Seq[KafkaStream] = lookup.all()
+
+  /** The format of the values of a stream. */
+  def format(stream: KafkaStream): String = DynamicKafkaTable.parse(
+    own.forReading(
+      stream.streamId,
+      CaseInsensitiveStringMap.empty,
+      stream.getFormatOptions.asScala.toMap
+    ),
+    isCatalogTable = true
+  ).format.value.format.name
+
   /** The ids of all streams, sorted. */
-  def ids(): Seq[String] = lookup.all().map(_.streamId)
+  def ids(): Seq[String] = streams().map(_.streamId)
 
   /** None: the metadata service does not have the stream. Asks no Kafka cluster. */
   def table(stream: String): Option[StreamTable] = lookup.stream(stream).map { found =>

@@ -1,24 +1,19 @@
 package io.github.dynamickafka.config
 
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
+import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
-/** The options of [[SourceOptionSpecs]] about clusters that are slow, unreachable or replaced. */
+/** The options of [[SourceOptionSpecs]] about clusters that are slow or unreachable. */
 private[dynamickafka] trait ClusterOptionSpecs {
   import OptionType._
 
-  val ReplacedPolicy: OptionSpec[ReplacedClusterPolicy] = OptionSpec(
-    "replacedClusterPolicy",
-    oneOf[ReplacedClusterPolicy](
-      "fail" -> ReplacedClusterPolicy.Fail,
-      "earliest" -> ReplacedClusterPolicy.Earliest,
-      "latest" -> ReplacedClusterPolicy.Latest
-    ),
-    Some(ReplacedClusterPolicy.Fail),
-    "`fail`",
-    "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
-      "`cluster.id`: `fail` fails the query; `earliest` and `latest` continue with the new cluster from its earliest or " +
-      "latest offsets, and drop the offsets of the former one."
+  val ClientMetrics: OptionSpec[Boolean] = OptionSpec(
+    "clientMetrics",
+    boolean,
+    Some(false),
+    "`false`",
+    "Whether metrics of Kafka's own clients are [gauges](operations.md#metrics-of-kafkas-clients) in Spark's metrics system, on the " +
+      "driver and on executors. A query with this option has clients of its own."
   )
 
   val ClusterFailurePolicy: OptionSpec[Boolean] = OptionSpec(

@@ -34,18 +34,22 @@ private[dynamickafka] object ClusterProperties {
   val BootstrapServers = "bootstrap.servers"
   private val GroupId = "group.id"
 
-  /** @param chosen what options and metadata set for this cluster; see [[ClusterScope.consumer]] */
+  /**
+   * @param chosen what options and metadata set for this cluster; see [[ClusterScope.consumer]]
+   * @param reporting adds what reports the metrics of a client
+   */
   private[config] def apply(
       clusterId: String,
       chosen: Map[String, String],
-      options: ClusterOptions
+      options: ClusterOptions,
+      reporting: Map[String, String] => Map[String, String]
   ): ClusterProperties = {
     val group = chosen.get(GroupId).filter(_.nonEmpty)
-    val client = ClientDefaults.consumer(chosen)
+    val client = reporting(ClientDefaults.consumer(chosen))
     new ClusterProperties(
       clusterId,
       group.fold(client)(g => client + (GroupId -> GroupIds.distinct(g, clusterId, client))),
-      ClientDefaults.admin(chosen, options.requestTimeoutMs),
+      reporting(ClientDefaults.admin(chosen, options.requestTimeoutMs)),
       group,
       options.groupIdPrefix.map(prefix => s"$prefix-$clusterId")
     )

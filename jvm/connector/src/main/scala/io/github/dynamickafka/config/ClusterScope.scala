@@ -3,6 +3,7 @@ package io.github.dynamickafka.config
 import io.github.dynamickafka.config.offsets.ClusterOffsets
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.ClusterFormats
+import io.github.dynamickafka.gauge.{ClientMetricsReporter, GaugeNames}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, OptionTable, Suggestions}
 import io.github.dynamickafka.topology.OffsetsPolicy
@@ -24,11 +25,17 @@ private[dynamickafka] final class ClusterScope(options: ClusterOptions, val ids:
 
   /** @param metadata the properties that the metadata service gives for this cluster */
   def consumer(id: String, metadata: Map[String, String]): ClusterProperties =
-    ClusterProperties(id, properties(id, metadata), options)
+    ClusterProperties(id, properties(id, metadata), options, reporting(id))
 
   /** @param metadata the properties that the metadata service gives for this cluster */
   def producer(id: String, metadata: Map[String, String]): ProducerProperties =
-    ProducerProperties(id, properties(id, metadata), options)
+    ProducerProperties(id, properties(id, metadata), options, reporting(id))
+
+  /** Adds the reporter of the clients' metrics to the properties of a client. */
+  private def reporting(id: String): Map[String, String] => Map[String, String] =
+    options.clientMetrics.fold[Map[String, String] => Map[String, String]](identity)(query =>
+      ClientMetricsReporter.in(_, query, GaugeNames.clusters(ids + id)(id))
+    )
 
   /** The value of `cluster.<id>.<option>`, if it is set. */
   def value[T](id: String, spec: OptionSpec[T]): Option[T] =

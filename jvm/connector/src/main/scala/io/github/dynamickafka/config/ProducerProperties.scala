@@ -26,14 +26,18 @@ private[dynamickafka] final case class ProducerProperties private (
 
 private[dynamickafka] object ProducerProperties {
 
-  /** @param chosen what options and metadata set for this cluster; see [[ClusterScope.producer]] */
+  /**
+   * @param chosen what options and metadata set for this cluster; see [[ClusterScope.producer]]
+   * @param reporting adds what reports the metrics of a client
+   */
   private[config] def apply(
       clusterId: String,
       chosen: Map[String, String],
-      options: ClusterOptions
+      options: ClusterOptions,
+      reporting: Map[String, String] => Map[String, String]
   ): ProducerProperties = new ProducerProperties(
     clusterId,
-    ClientDefaults.producer(chosen),
-    ClientDefaults.admin(chosen, options.requestTimeoutMs)
+    reporting(ClientDefaults.producer(chosen)),
+    reporting(ClientDefaults.admin(chosen, options.requestTimeoutMs))
   )
 }

@@ -26,8 +26,8 @@ private[dynamickafka] object RefusedOptions {
     kafkaProperties = Map(
       "auto.offset.reset" ->
         "the query manages its offsets: use 'startingOffsets', 'newClusterStartingOffsets' and 'failOnDataLoss'.",
-      "key.deserializer" -> "keys are always binary: deserialize them with DataFrame functions.",
-      "value.deserializer" -> "values are always binary: deserialize them with DataFrame functions.",
+      "key.deserializer" -> "keys are read as bytes: use 'keyDeserializer' or 'keyFormat'.",
+      "value.deserializer" -> "values are read as bytes: use 'valueDeserializer' or 'format'.",
       "enable.auto.commit" ->
         "the query manages its offsets in its checkpoint: see 'commitOffsets' and 'commitGroupId'.",
       "interceptor.classes" -> "keys and values are always read as byte arrays, which interceptors could change."
@@ -58,8 +58,8 @@ private[dynamickafka] object RefusedOptions {
       "sink.partitioner" -> "use 'partitioner'."
     ),
     kafkaProperties = Map(
-      "key.serializer" -> "keys are always binary: serialize them with DataFrame functions.",
-      "value.serializer" -> "values are always binary: serialize them with DataFrame functions.",
+      "key.serializer" -> "keys are written as bytes: use 'keySerializer' or 'keyFormat'.",
+      "value.serializer" -> "values are written as bytes: use 'valueSerializer' or 'format'.",
       "transactional.id" -> "each task attempt has its own transactional id: use 'transactionalIdPrefix'.",
       "partitioner.class" -> "use 'partitioner', which also accepts a class name."
     )

@@ -179,13 +179,14 @@ private[dynamickafka] object SinkOptionSpecs {
     SourceOptionSpecs.DiscoveryIntervalMs,
     SourceOptionSpecs.DiscoveryFailureThreshold,
     SourceOptionSpecs.ClusterRequestTimeoutMs,
+    SourceOptionSpecs.ClientMetrics,
     SourceOptionSpecs.ClientIdPrefix
   )
 
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSink,
-    WriteOptionSpecs.formats.map(_.name),
+    WriteOptionSpecs.formats.map(_.name) ++ WriteOptionSpecs.classes.map(_.name),
     WriteOptionSpecs.readsOnly,
     KafkaProperties.isKnown
   )

@@ -45,7 +45,8 @@ private[dynamickafka] object SinkOptionsParser {
         shared = raw.kafka,
         perCluster = raw.cluster,
         clientIdPrefix = raw.find(SourceOptionSpecs.ClientIdPrefix),
-        table = table
+        table = table,
+        clientMetrics = Option.when(raw.get(SourceOptionSpecs.ClientMetrics))("query")
       ),
       routing = raw.get(Routing),
       failover = failover(raw),

@@ -5,13 +5,16 @@ import java.util.concurrent.TimeUnit
 import scala.util.matching.Regex
 
 import io.github.dynamickafka.config.offsets.OffsetsTypes
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptionSpecs
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
-private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with FormatOptionSpecs {
+private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
+    with ReplacedClusterOptionSpecs
+    with FormatOptionSpecs {
   import OffsetsTypes._
   import OptionType._
 
@@ -49,7 +52,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "The start position of a new query, for streaming and batch queries. A query with a checkpoint resumes from its " +
       "checkpoint. JSON specifies offsets by cluster, topic and partition, `{\"blue\": {\"orders\": {\"0\": 42}}}`, " +
       "where -2 is earliest and -1 is latest; the cluster level is optional if there is only one cluster. `committed` " +
-      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set.",
+      "uses the committed offsets of the group `commitGroupId`, or of `kafka.group.id` if it is not set. `class:<name>`: " +
+      "[a class of your own](extending.md#offsets) determines the offsets.",
     perCluster = true
   )
 
@@ -107,7 +111,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     "streaming: none; batch: `latest`",
     "The stopping offsets. In JSON, -1 is latest. A streaming query keeps running, without reading more records, when " +
       "it has reached them, and terminates with `Trigger.AvailableNow`. `latest` is resolved once, when the query or " +
-      "the cluster first starts. A partition that JSON does not name has no stopping offset.",
+      "the cluster first starts. A partition that JSON does not name has no stopping offset. `class:<name>`: as in " +
+      "`startingOffsets`.",
     perCluster = true
   )
 
@@ -304,6 +309,24 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
       "before Kafka. Batch reads do not read them."
   )
 
+  val RealTimeTasks: OptionSpec[Int] = OptionSpec(
+    "realTimeTasks",
+    int(min = 1),
+    None,
+    "Spark's default parallelism",
+    "Real-time mode: the maximum number of tasks of a batch. Each task occupies a core as long as the query runs. Requires " +
+      "Spark 4.1 or later."
+  )
+
+  val RealTimeMinBatchMs: OptionSpec[Long] = OptionSpec(
+    "realTimeMinBatchMs",
+    long(min = 0),
+    Some(250L),
+    "`250`",
+    "Real-time mode: how many milliseconds a batch lasts at least before a change of the topology ends it. Requires Spark 4.1 or " +
+      "later."
+  )
+
   val IncludeHeaders: OptionSpec[Boolean] = OptionSpec(
     "includeHeaders",
     boolean,
@@ -346,8 +369,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     text,
     None,
     "-",
-    "The consumer group that `startingOffsets=committed` reads from and `commitOffsets` commits to, with the same name " +
-      "on each cluster. If it is not set, `kafka.group.id` is used."
+    "The consumer group that `startingOffsets=committed` and `replacedClusterPolicy=group-offsets` read from and " +
+      "`commitOffsets` commits to, with the same name on each cluster. If it is not set, `kafka.group.id` is used."
   )
 
   private def all: Seq[OptionSpec[_]] = Seq(
@@ -372,6 +395,10 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     AllowMissingStreams,
     AllowDuplicateClusters,
     ReplacedPolicy,
+    ReplacedOverlap,
+    MirrorMakerSourceAlias,
+    MirrorMakerReplicationPolicy,
+    ClientMetrics,
     ClusterFailurePolicy,
     ClusterFailureTimeoutMs,
     ClusterRequestTimeoutMs,
@@ -389,6 +416,8 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
     MinPartitions,
     MaxRecordsPerPartition,
     HistoryFilesPerTrigger,
+    RealTimeTasks,
+    RealTimeMinBatchMs,
     IncludeHeaders,
     ClientIdPrefix,
     GroupIdPrefix,
@@ -399,8 +428,9 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs with F
   val table: OptionTable = new OptionTable(
     all,
     RefusedOptions.OfSource,
-    Formats.registered.all.map(_.name),
+    Formats.registered.all.map(_.name) ++ FormatOptionSpecs.classes.map(_.name),
     WriteOptionSpecs.writesOnly,
-    KafkaProperties.isKnown
+    KafkaProperties.isKnown,
+    Seq(ReplicationPolicyProperty)
   )
 }

@@ -32,6 +32,7 @@ private[dynamickafka] final case class SourceOptions(
     alignment: Option[AlignmentOptions] = None,
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
+    realTime: RealTimeOptions = RealTimeOptions(),
     remembered: SortedMap[String, String] = SortedMap.empty
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"
@@ -131,6 +132,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param perCluster the `cluster.*` options without that prefix, names as the user wrote them
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
  * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
+ * @param clientMetrics the prefix of the gauges of Kafka's clients; None: there are none
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
@@ -142,8 +144,13 @@ private[dynamickafka] final case class ClusterOptions(
     perCluster: Map[String, String],
     clientIdPrefix: Option[String] = None,
     table: OptionTable = SourceOptionSpecs.table,
-    snapshotMaxAgeMs: Long = 0L
+    snapshotMaxAgeMs: Long = 0L,
+    clientMetrics: Option[String] = None
 ) {
+
+  /** With the prefix of the gauges of a query. */
+  def named(prefix: String): ClusterOptions = copy(clientMetrics = clientMetrics.map(_ => prefix))
+
   override def toString: String = s"ClusterOptions(requestTimeoutMs=$requestTimeoutMs)"
 }
 
@@ -164,3 +171,16 @@ private[dynamickafka] final case class LimitOptions(
  * @param idleTimeoutMs how long the others wait for a cluster without unread records, or without a response
  */
 private[dynamickafka] final case class AlignmentOptions(maxDriftMs: Long, idleTimeoutMs: Long)
+
+/**
+ * Real-time mode.
+ *
+ * @param tasks the number of tasks of a batch; None: Spark's default parallelism
+ * @param minBatchMs how long a batch lasts at least, if a change ends it
+ * @param refused the first option that is set and that this mode does not have, with its value
+ */
+private[dynamickafka] final case class RealTimeOptions(
+    tasks: Option[Int] = None,
+    minBatchMs: Long = 250L,
+    refused: Option[(String, String)] = None
+)

@@ -7,10 +7,11 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.github.dynamickafka.config.offsets.ClusterOffsets
+import io.github.dynamickafka.config.replacement.ReplacedClusterOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
-import io.github.dynamickafka.option.{ClusterKeys, OptionSpec, RawOptions}
+import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -31,6 +32,8 @@ private[dynamickafka] object SourceOptionsParser {
   ): SourceOptions = {
     val raw = RawOptions(options, table)
     SecretOptions.warn(raw)
+    // What a policy requires is named first.
+    val replacedClusters = replaced(raw).parse()
     val offsets = this.offsets(raw)
     SourceOptions(
       service = MetadataServiceSpecs.parse(raw),
@@ -54,7 +57,8 @@ private[dynamickafka] object SourceOptionsParser {
         perCluster = raw.cluster,
         clientIdPrefix = raw.find(ClientIdPrefix),
         table = table,
-        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs)
+        snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs),
+        clientMetrics = Option.when(raw.get(ClientMetrics))("query")
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),
@@ -62,14 +66,17 @@ private[dynamickafka] object SourceOptionsParser {
       removedClusterRetentionMs = raw.get(RemovedClusterRetentionMs),
       drainRemovedClusters = raw.get(RemovedClusterPolicy),
       allowDuplicateClusters = raw.get(AllowDuplicateClusters),
-      replacedClusters = raw.get(ReplacedPolicy),
+      replacedClusters = replacedClusters,
       deferWithState = deferWithState(raw),
       alignment = alignment(raw),
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      realTime = realTime(raw),
       remembered = RememberedOptions(raw)
     )
   }
+
+  private def replaced(raw: RawOptions) = new ReplacedClusterOptions(raw, CommitGroupId, CommitOffsets)
 
   private def deferWithState(raw: RawOptions): Boolean = {
     val set = raw.get(DeferWithState)
@@ -107,6 +114,31 @@ private[dynamickafka] object SourceOptionsParser {
       )
       None
     }
+
+  private def realTime(raw: RawOptions): RealTimeOptions = {
+    if (!RealTimeMode.isAvailable)
+      for (spec <- Seq(RealTimeTasks, RealTimeMinBatchMs); written <- raw.written(spec))
+        throw Errors.invalidOption(written.name, written.value, "real-time mode requires Spark 4.1 or later.")
+    RealTimeOptions(raw.find(RealTimeTasks), raw.get(RealTimeMinBatchMs), refusedInRealTime(raw))
+  }
+
+  /** The first option, as the user wrote it, and its value. */
+  private def refusedInRealTime(raw: RawOptions): Option[(String, String)] = {
+    val specs = Seq[OptionSpec[_]](
+      MaxOffsetsPerTrigger,
+      MinOffsetsPerTrigger,
+      MaxTriggerDelay,
+      MinPartitions,
+      MaxRecordsPerPartition,
+      EndingOffsets,
+      EndingTimestamp,
+      EndingOffsetsByTimestamp
+    )
+    val ofQuery = (specs ++ Seq(Alignment).filter(raw.get(_))).flatMap(raw.written(_)).map(w => w.name -> w.value)
+    val ofClusters = raw.ofClusters.map(_.writtenAs)
+      .filter(name => specs.exists(spec => OptionName.normalize(name).endsWith(s".${spec.key}")))
+    (ofQuery ++ ofClusters.map(name => name -> raw.asWritten.getOrElse(name, ""))).headOption
+  }
 
   private def limits(raw: RawOptions): LimitOptions = {
     val (least, most) = (raw.find(MinOffsetsPerTrigger), raw.find(MaxOffsetsPerTrigger))
@@ -203,12 +235,12 @@ private[dynamickafka] object SourceOptionsParser {
           "committed",
           s"no consumer group is set to read the offsets of: set '${CommitGroupId.name}' or 'kafka.group.id'."
         )
-      case None if raw.isSet(CommitGroupId) && !offsets.commit =>
+      case None if raw.isSet(CommitGroupId) && !offsets.commit && !replaced(raw).usesGroup =>
         throw Errors.invalidOption(
           CommitGroupId.name,
           offsets.commitGroupId.getOrElse(""),
           s"it has no effect: it is used only if '${StartingOffsets.name}' is 'committed' or if " +
-            s"'${CommitOffsets.name}' is 'true'."
+            s"'${CommitOffsets.name}' is 'true', or '${ReplacedPolicy.name}' is 'group-offsets'."
         )
       case _ =>
     }

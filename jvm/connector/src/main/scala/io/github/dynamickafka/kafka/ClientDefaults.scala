@@ -38,6 +38,9 @@ private[dynamickafka] object ClientDefaults {
     "receive.buffer.bytes" -> "-1"
   )
 
+  /** Instead of these in real-time mode, where an empty fetch that returns often costs only CPU. */
+  val realTimeFetch: Seq[(String, String)] = Seq("fetch.max.wait.ms" -> "250", "max.poll.records" -> "500")
+
   val batchSize: Int = 256 * 1024
 
   /** With Kafka's defaults of 16 KiB and 0 ms, the records of a task result in many small requests. */

@@ -17,6 +17,18 @@ private[dynamickafka] final class ConsumerSettings(cluster: String, properties: 
   def readingUncommitted: ConsumerSettings =
     new ConsumerSettings(cluster, properties + (ConsumerConfig.ISOLATION_LEVEL_CONFIG -> "read_uncommitted"))
 
+  /**
+   * For a consumer that waits for records: brokers reply as soon as there are any, and a poll returns few of them, so that other
+   * clusters have their turn. Not where the user has set something else than the defaults.
+   */
+  def forRealTime: ConsumerSettings = {
+    val replaced = ClientDefaults.consumerFetch.toMap
+    val waiting = ClientDefaults.realTimeFetch.filter { case (name, _) =>
+      properties.get(name) == replaced.get(name)
+    }
+    new ConsumerSettings(cluster, properties ++ waiting)
+  }
+
   /** With Spark's delegation token for the cluster, if this process has one: a token that is renewed makes other settings. */
   def withToken: ConsumerSettings = new ConsumerSettings(cluster, DynamicKafkaTokens.in(properties))
 

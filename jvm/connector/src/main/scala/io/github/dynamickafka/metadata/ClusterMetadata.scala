@@ -25,6 +25,8 @@ import scala.jdk.CollectionConverters._
  * @param write whether the stream is written to this cluster; does not affect reads
  * @param formatOptions options about the format of the records on this cluster, where they differ from those of the stream, with
  *                      the names of the options of the data source: `format`, `schema`, `json.timestampFormat`, `registry.url`
+ * @param replaces the id of the cluster whose place this one takes: the option `replacedClusterPolicy` says where a query
+ *                 continues that has read that one; null: none
  */
 final class ClusterMetadata(
     topics: ju.Collection[String],
@@ -35,8 +37,32 @@ final class ClusterMetadata(
     val topicPattern: String,
     partitions: ju.Map[String, _ <: ju.Collection[Integer]],
     val write: Boolean,
-    formatOptions: ju.Map[String, String]
+    formatOptions: ju.Map[String, String],
+    val replaces: String
 ) extends Serializable {
+
+  def this(
+      topics: ju.Collection[String],
+      properties: ju.Map[_, _],
+      startingOffsets: String,
+      stoppingOffsets: String,
+      state: String,
+      topicPattern: String,
+      partitions: ju.Map[String, _ <: ju.Collection[Integer]],
+      write: Boolean,
+      formatOptions: ju.Map[String, String]
+  ) = this(
+    topics,
+    properties,
+    startingOffsets,
+    stoppingOffsets,
+    state,
+    topicPattern,
+    partitions,
+    write,
+    formatOptions,
+    null
+  )
 
   def this(
       topics: ju.Collection[String],
@@ -109,9 +135,14 @@ final class ClusterMetadata(
   def getPartitions: ju.Map[String, ju.Set[Integer]] = ju.Collections.unmodifiableMap(partitionMap)
   def isWrite: Boolean = write
   def getFormatOptions: ju.Map[String, String] = ju.Collections.unmodifiableMap(formatMap)
+  def getReplaces: String = replaces
 
   /** A copy with another value of `write`. */
-  def withWrite(write: Boolean): ClusterMetadata = new ClusterMetadata(
+  def withWrite(write: Boolean): ClusterMetadata = copy(state, write)
+
+  private[dynamickafka] def withState(state: String): ClusterMetadata = copy(state, write)
+
+  private def copy(state: String, write: Boolean) = new ClusterMetadata(
     topicSet,
     propertyMap,
     startingOffsets,
@@ -120,7 +151,8 @@ final class ClusterMetadata(
     topicPattern,
     partitionMap,
     write,
-    formatMap
+    formatMap,
+    replaces
   )
 
   private def identity = (
@@ -132,7 +164,8 @@ final class ClusterMetadata(
     topicPattern,
     getPartitions,
     write,
-    getFormatOptions
+    getFormatOptions,
+    replaces
   )
 
   private def subscription =

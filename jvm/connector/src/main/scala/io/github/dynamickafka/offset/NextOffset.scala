@@ -77,8 +77,29 @@ private[dynamickafka] final case class NextOffset(
     })
 }
 
-/** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
-private[dynamickafka] final case class ReplacedCluster(cluster: String, known: String, found: String)
+/**
+ * @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now
+ * @param continued where its positions continue in the new one, if they do
+ */
+private[dynamickafka] final case class ReplacedCluster(
+    cluster: String,
+    known: String,
+    found: String,
+    continued: Option[Continuation] = None
+)
+
+/**
+ * Where a query continues in a Kafka cluster that replaces another one.
+ *
+ * @param positions the next offsets to read; a partition that is absent is read from its beginning
+ * @param repeated the number of records that are read again, as far as it is known
+ * @param notes what the log line says beside the positions
+ */
+private[dynamickafka] final case class Continuation(
+    positions: Positions,
+    repeated: Long = 0L,
+    notes: Seq[String] = Nil
+)
 
 /** A topic of `cluster` that continues at the retained positions of the cluster id `former`. */
 private[dynamickafka] final case class RenamedTopic(cluster: String, former: String, topic: String)
@@ -111,17 +132,28 @@ private[dynamickafka] final case class Span(
 
 private[dynamickafka] object NextOffset {
 
-  /**
-   * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
-   * @param isLost whether a topic or partition that is missing counts as lost. Until then nothing about it changes: a
-   *               drain target that is given up too early would end the drain before the loss is declared
-   */
+  /** Without positions that were found in Kafka clusters that take the place of others. */
   def apply(
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView],
       ifReplaced: ReplacedClusterPolicy,
       isLost: Loss => Boolean
+  ): NextOffset = apply(start, transition, views, ifReplaced, isLost, Map.empty[String, Continuation])
+
+  /**
+   * @param ifReplaced where to continue if a cluster id leads to another Kafka cluster than before
+   * @param isLost whether a topic or partition that is missing counts as lost. Until then nothing about it changes: a
+   *               drain target that is given up too early would end the drain before the loss is declared
+   * @param continued where to continue in such a Kafka cluster, if `ifReplaced` alone does not say it, by cluster id
+   */
+  def apply(
+      start: CompositeOffset,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      ifReplaced: ReplacedClusterPolicy,
+      isLost: Loss => Boolean,
+      continued: Map[String, Continuation]
   ): NextOffset = {
     val renamed = transition.clusters.toSeq.flatMap { case (id, work) =>
       RenamedTopics(id, work, views.get(id), start, transition.retained)
@@ -133,16 +165,17 @@ private[dynamickafka] object NextOffset {
         case view: ClusterView.Reachable if view.unanswered.nonEmpty && replaced(id, start, view).isDefined =>
           carried(id, start, work).copy(replaced = replaced(id, start, view))
         case view: ClusterView.Reachable =>
-          val continued = renamed.filter(_._1.cluster == id).map { case (of, kept) => of.topic -> kept }
+          val kept = renamed.filter(_._1.cluster == id).map { case (of, positions) => of.topic -> positions }
           new ReachableCluster(
             id,
             start,
             transition,
             work,
             view,
-            SortedMap.from(continued),
+            SortedMap.from(kept),
             ifReplaced,
-            isLost
+            isLost,
+            continued.get(id)
           ).part
       })
     }

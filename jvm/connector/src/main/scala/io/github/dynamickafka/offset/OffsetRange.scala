@@ -42,6 +42,9 @@ private[dynamickafka] final case class OffsetRange(
 
 private[dynamickafka] object OffsetRange {
 
+  /** The end of a range that is read as long as a batch lasts: real-time mode. */
+  val NoEnd: Long = Long.MaxValue
+
   /**
    * The non-empty ranges, by cluster, that the batch between two composite offsets reads. They depend on nothing else,
    * so that a logged batch is the same each time it is planned (invariant 2 in `docs/dev/architecture.md`). All logs are

@@ -13,6 +13,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
  * @param continued topics that continue at the positions of a former cluster id
  * @param ifReplaced where to continue if this is another Kafka cluster than before
  * @param isLost whether a topic or partition that is missing counts as lost
+ * @param inNewCluster where to continue if this is another Kafka cluster than before; None: as `ifReplaced`
  */
 private[offset] final class ReachableCluster(
     id: String,
@@ -22,14 +23,15 @@ private[offset] final class ReachableCluster(
     view: ClusterView.Reachable,
     continued: SortedMap[String, RetainedTopic],
     ifReplaced: ReplacedClusterPolicy,
-    isLost: Loss => Boolean
+    isLost: Loss => Boolean,
+    inNewCluster: Option[Continuation] = None
 ) {
   import NextOffset.Part
   import ReachableCluster.Found
 
   private val identity = start.identity(id)
   private val kept = start.retained.get(id)
-  private val replaced = NextOffset.replaced(id, start, view)
+  private val replaced = NextOffset.replaced(id, start, view).map(_.copy(continued = inNewCluster))
 
   private val returning = work.returning ++ Positions(continued.map { case (topic, positions) =>
     topic -> positions.offsets
@@ -142,9 +144,11 @@ private[offset] final class ReachableCluster(
   private def renewed(topic: String): Found = {
     val ends = view.ends.of(topic)
     val spans = ends.toSeq.map { case (p, end) =>
-      val from =
+      val found = replaced.flatMap(_.continued).flatMap(_.positions.get(topic, p))
+      val from = found.getOrElse {
         if (replaced.isDefined && ifReplaced == ReplacedClusterPolicy.Latest) end
         else view.earliest.get(topic, p).getOrElse(end)
+      }
       span(topic, p, from, enters = true)
     }
     if (replaced.isDefined) Found(spans, Nil)

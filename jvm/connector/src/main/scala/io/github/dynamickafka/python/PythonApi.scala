@@ -1,7 +1,11 @@
 package io.github.dynamickafka.python
 
+import org.apache.spark.sql.streaming.StreamingQuery
+
 import io.github.dynamickafka.build.BuildInfo
+import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.source.realtime.RealTimeQueries
 
 /**
  * The only class that the Python package refers to by name. Everything else goes through the options of the data
@@ -25,6 +29,13 @@ private[dynamickafka] object PythonApi {
    */
   def register(service: PythonMetadataService): String =
     ServiceRegistry.register(new JsonMetadataService(service))
+
+  /** Registers a function written in Python for the text `function:<handle>` of the options. */
+  def registerOffsets(handle: String, function: PythonOffsetsFunction): Unit =
+    OffsetsFunctions.register(handle, new JsonOffsetsFunction(function))
+
+  /** Stops a query: `DynamicKafka.stop`. */
+  def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)

@@ -8,6 +8,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.{DeliveryGuarantee, SinkOptionSpecs, SinkOptions}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.FormatOptions
+import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.sink.commit.CommitProbe
 import io.github.dynamickafka.sink.journal.{
@@ -61,7 +62,7 @@ private[sink] final class QuerySink(
       val journal = Option.when(isExactlyOnce)(Journal.ofQuery(checkpoint, hadoop))
       val started =
         new SinkRun(
-          options,
+          gauged(options),
           columns,
           ofFormat,
           queryId,
@@ -79,6 +80,10 @@ private[sink] final class QuerySink(
       started
     }
   }
+
+  /** Called by the thread of the query, whose name its gauges have. */
+  private def gauged(of: SinkOptions): SinkOptions =
+    of.copy(clusters = of.clusters.named(GaugeNames.ofSink(Thread.currentThread.getName)))
 
   def metrics: Map[String, String] = synchronized(run).fold(Map.empty[String, String])(_.metrics)
 
@@ -98,7 +103,7 @@ private[sink] final class QuerySink(
     val kept = place.filter(_ => isExactlyOnce)
     for (at <- kept; id <- named; of <- batch) new BatchJobs(at, of.query, hadoop).start(of.batch, id)
     new SinkRun(
-      once,
+      gauged(once),
       columns,
       ofFormat,
       named.getOrElse(queryId),

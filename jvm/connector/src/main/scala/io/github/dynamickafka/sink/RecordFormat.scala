@@ -19,9 +19,15 @@ private[sink] final case class ClusterColumns(columns: InputColumns, encodes: Bo
  * without the ids of schemas, so that the same key goes to the same cluster whatever its registry. For one task. Not thread-safe.
  *
  * @param ids what the driver has asked registries for
+ * @param onlyTopic see [[InputColumns.reader]]
  */
-private[sink] final class RecordFormat(target: ClusterColumns, ids: Map[Frame.Place, Int]) {
-  private val read: Option[InternalRow => OutputRow] = Option.when(target.encodes)(target.columns.reader())
+private[sink] final class RecordFormat(
+    target: ClusterColumns,
+    ids: Map[Frame.Place, Int],
+    onlyTopic: Option[String] => Option[String] = _ => None
+) {
+  private val read: Option[InternalRow => OutputRow] =
+    Option.when(target.encodes)(target.columns.reader(onlyTopic))
   private val frames = target.columns.frames
   private val key = framing(ofKeys = true)
   private val value = framing(ofKeys = false)

@@ -73,9 +73,14 @@ private[sink] final case class WriterFactory(
       new RecordRouting(router, picker, deadLetters, deadLettersRefused),
       sender,
       open,
-      replacement
+      replacement,
+      onlyTopic
     )
   }
+
+  private def onlyTopic(stream: Option[String]): Option[String] =
+    stream.orElse(defaultStream).flatMap(streams.get)
+      .map(_.clusters.map(_.only).distinct).collect { case Seq(only) => only }.flatten
 
   /** The dead letter for a record that brokers would refuse. */
   private def replacement(cluster: String, record: Record): Option[(String, Record)] = for {
@@ -151,6 +156,7 @@ private[sink] object WriterFactory {
  * Writes the rows of one task.
  *
  * @param replacement what is written in place of a record; None: the record itself
+ * @param onlyTopic see [[InputColumns.reader]]
  */
 private[sink] final class RowWriter(
     columns: InputColumns,
@@ -159,13 +165,14 @@ private[sink] final class RowWriter(
     routing: RecordRouting,
     sender: TaskSender,
     open: Option[OpenTransactions],
-    replacement: (String, Record) => Option[(String, Record)]
+    replacement: (String, Record) => Option[(String, Record)],
+    onlyTopic: Option[String] => Option[String]
 ) extends DataWriter[InternalRow] {
   private val counter = new WriteCounter
-  private val read = columns.reader()
+  private val read = columns.reader(onlyTopic)
 
   private val format = new RecordFormat(ClusterColumns(columns, encodes = false), ids)
-  private val others = ofClusters.map { case (id, format) => id -> new RecordFormat(format, ids) }
+  private val others = ofClusters.map { case (id, format) => id -> new RecordFormat(format, ids, onlyTopic) }
   private var current: InternalRow = _
 
   private val send: (String, Record) => Unit = (cluster, routed) => {

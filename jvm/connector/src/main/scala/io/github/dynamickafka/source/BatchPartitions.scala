@@ -30,11 +30,11 @@ private[source] final class BatchPartitions(
   /** Of the same batch the same ones: Spark plans a batch several times. */
   def of(start: CompositeOffset, end: CompositeOffset): Array[InputPartition] =
     last.collect { case ((`start`, `end`), partitions) => partitions }.getOrElse {
-      // A batch that has not reached the end of the histories has no records of Kafka.
       val ranges =
-        if (end.history.nonEmpty) SortedMap.empty[String, Seq[OffsetRange]]
+        if (end.history.nonEmpty && OffsetRange.between(start, end).isEmpty)
+          SortedMap.empty[String, Seq[OffsetRange]]
         else batches.ranges(start, end).getOrElse(replay.open(start, end, isFirst = last.isEmpty))
-      // Both only if Spark has not logged the batch at which Kafka begins.
+      // Both only if Spark has not logged the batches in between.
       val partitions =
         histories.partitions(start, end) ++ planner.partitions(ranges, streams(_), checkpoint.streamOf)
       reporter.planned(end, ranges)

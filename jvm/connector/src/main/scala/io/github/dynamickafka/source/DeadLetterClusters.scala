@@ -29,6 +29,11 @@ private[source] object DeadLetterClusters {
     val current = topology.clusters.values.map(c => c.id -> configsOfKnown.producer(c.id, c.properties)).toMap
     // Clusters of a logged batch that are no longer in the metadata.
     val others = (streams.ids -- known).map(id => id -> streams(id).config.producer)
-    DeadLetterTargets(topic, chosen, current ++ others)
+    DeadLetterTargets(topic, chosen, (current ++ others).withDefault(unknown))
   }
+
+  private def unknown(cluster: String) = throw Errors.missingOption(
+    FormatOptionSpecs.DeadLetterCluster.name,
+    s"cluster '$cluster' of a record of a history is not in the metadata. Set the option to the cluster for dead letters."
+  )
 }

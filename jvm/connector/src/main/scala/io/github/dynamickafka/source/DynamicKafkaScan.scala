@@ -11,6 +11,7 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.format.options.FormatOptionSpecs
+import io.github.dynamickafka.gauge.GaugeNames
 import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
@@ -64,8 +65,9 @@ private[source] final class DynamicKafkaScan(
       TimeLags(times, streams, clock),
       () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
     )
+    val prefix = GaugeNames.prefix(Thread.currentThread.getName, checkpointLocation)
     new DynamicMicroBatchStream(
-      options,
+      options.copy(clusters = options.clusters.named(prefix)),
       feed,
       streams,
       checkpoint,

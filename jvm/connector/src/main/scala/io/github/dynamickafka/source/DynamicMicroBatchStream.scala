@@ -13,11 +13,13 @@ import org.apache.spark.sql.connector.read.streaming.{
   SupportsTriggerAvailableNow
 }
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.{DynamicKafkaQueries, SparkSession}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.lineage.{HasDatasetsOfBatch, TopicDataset}
-import io.github.dynamickafka.offset.alignment.{EventTimes, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.alignment.{EventTimes, LogKey, ReadTime, ReadTimes}
+import io.github.dynamickafka.offset.replacement.LastRecord
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
@@ -25,6 +27,8 @@ import io.github.dynamickafka.source.history.{HistoryBatches, HistoryListing}
 import io.github.dynamickafka.source.loss.{LossPolicy, LostRecords}
 import io.github.dynamickafka.source.plan.BatchPlanner
 import io.github.dynamickafka.source.read.{Decoding, RecordTimes}
+import io.github.dynamickafka.source.realtime.{RealTimeBatches, RealTimeStream}
+import io.github.dynamickafka.source.replacement.{LastRecords, ReplacedClusters}
 import io.github.dynamickafka.source.report.{
   Lags,
   OffsetChangeText,
@@ -65,14 +69,19 @@ private[source] final class DynamicMicroBatchStream(
 ) extends SupportsTriggerAvailableNow
     with ReportsSourceMetrics
     with MicroBatchStream
-    with HasDatasetsOfBatch {
+    with HasDatasetsOfBatch
+    with RealTimeStream {
 
   private val log = LoggerFactory.getLogger(classOf[DynamicMicroBatchStream])
   private val configs = new ClusterConfigs.ByScope(options)
   private val losses =
     new LossPolicy(options.failOnDataLoss, DynamicMicroBatchStream.MissingTopicGraceMs, feed)
+  private val lastRecords =
+    new LastRecords(checkpoint, DynamicMicroBatchStream.lastRecords(recordTimes), clock)
+  private val replaced =
+    ReplacedClusters(options.replacedClusters, streams, lastRecords, clock)
   private val triggerPlanner =
-    new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, clock)
+    new TriggerPlanner(options, configs, streams, feed, checkpoint, losses, replaced, clock)
   private val latestOffsets = new KnownLatestOffsets(checkpoint)
   private val snapshots =
     new TriggerSnapshots(options, feed, triggerPlanner, losses, latestOffsets, checkpoint, clock)
@@ -95,6 +104,7 @@ private[source] final class DynamicMicroBatchStream(
     deferred,
     lost,
     aligner,
+    histories.unread,
     span => recordTimes.flatMap(_.value.get(EventTimes.key(span))).map(_.size)
   )
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
@@ -103,6 +113,22 @@ private[source] final class DynamicMicroBatchStream(
   private val clusterDecoding = decoding.map(new ClusterDecoding(_, options))
   private val offsets = new OffsetReader
   private val lags = new Lags
+  override protected lazy val realTime: RealTimeBatches = new RealTimeBatches(
+    options,
+    feed,
+    snapshots,
+    streams,
+    checkpoint,
+    logged,
+    deferred,
+    lost,
+    latestOffsets,
+    reporter,
+    () => BatchPlanner.settings(options),
+    () => SparkSession.active.sparkContext.defaultParallelism,
+    () => DynamicKafkaQueries.current(SparkSession.active),
+    clock
+  )
 
   override def initialOffset(): Offset = {
     val offset = startOffset.get().offset
@@ -121,8 +147,12 @@ private[source] final class DynamicMicroBatchStream(
 
   override def latestOffset(from: Offset, limit: ReadLimit): Offset = {
     val start = from.asInstanceOf[CompositeOffset]
-    logged.starts(start)
-    histories.next(start).fold(ofKafka(start, limit))(logged.next(start, _))
+    if (realTime.isOn) realTime.begin(start)
+    else {
+      logged.starts(start)
+      val files = if (aligner.isAligned(limit)) None else histories.next(start)
+      files.fold(ofKafka(start, limit))(logged.next(start, _))
+    }
   }
 
   private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
@@ -136,6 +166,7 @@ private[source] final class DynamicMicroBatchStream(
     // With `AvailableNow`, no more records will arrive, so a batch does not wait for `minOffsetsPerTrigger`.
     val end =
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
+    if (end ne start) lastRecords.planned(end)
     if (end ne start) OffsetChangeText.describe(start, end).foreach(log.info(_))
     end
   }
@@ -159,11 +190,14 @@ private[source] final class DynamicMicroBatchStream(
 
   override def commit(end: Offset): Unit = {
     logged.committed(end.asInstanceOf[CompositeOffset])
+    checkpoint.entries.committed(end.asInstanceOf[CompositeOffset])
     finished(end.asInstanceOf[CompositeOffset])
   }
 
-  private def finished(end: CompositeOffset): Unit =
+  private def finished(end: CompositeOffset): Unit = {
+    lastRecords.finished(end, deferred.reached(end))
     reporter.finished(end, deferred.reached(end), counts(end))
+  }
 
   override def metrics(latestConsumedOffset: Optional[Offset]): ju.Map[String, String] = {
     // An exception would fail the query.
@@ -173,7 +207,10 @@ private[source] final class DynamicMicroBatchStream(
     val at = end.getOrElse(CompositeOffset.empty)
     val reached = deferred.reached(at)
     val countsAt = counts(at)
-    end.foreach(reporter.finished(_, reached, countsAt))
+    end.foreach { offset =>
+      lastRecords.finished(offset, reached)
+      reporter.finished(offset, reached, countsAt)
+    }
     SourceMetrics(
       reached,
       lags.of(reached, latestOffsets.current),
@@ -194,7 +231,8 @@ private[source] final class DynamicMicroBatchStream(
     lost.total,
     decoding.fold(0L)(_.counts.errors.sum),
     decoding.fold(0L)(_.counts.dropped.sum),
-    decoding.fold(0L)(_.counts.deadLetters.sum)
+    decoding.fold(0L)(_.counts.deadLetters.sum),
+    lost.repeated
   )
 
   /** Called by other threads than that of the query, perhaps when a later batch runs. */
@@ -211,14 +249,16 @@ private[source] final class DynamicMicroBatchStream(
   }
 
   override def stop(): Unit =
-    try feed.close()
+    try realTime.close()
     finally
-      try reporter.close()
+      try feed.close()
       finally
-        try streams.close()
+        try reporter.close()
         finally
-          try latestOffsets.close()
-          finally checkpoint.forgetPlan()
+          try streams.close()
+          finally
+            try latestOffsets.close()
+            finally checkpoint.forgetPlan()
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"
@@ -227,7 +267,15 @@ private[source] final class DynamicMicroBatchStream(
 private[source] object DynamicMicroBatchStream {
   val MissingTopicGraceMs = 5000L
 
-  /** What tasks have reported, for alignment. */
+  /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
+  private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
+    reported.flatMap(_.value.get(key))
+      .collect {
+        case t if t.last.time >= 0 && t.last.time <= t.greatest =>
+          LastRecord(t.last.offset, t.last.time)
+      }
+
+  /** Same, for alignment. */
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>

@@ -16,6 +16,7 @@ import io.github.dynamickafka.source.read.{
   SharedTaskReader,
   TaskDecoder
 }
+import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
 
 /**
  * Creates the readers, on executors, for the partitions of a [[BatchPlanner]], and for those of histories.
@@ -40,6 +41,7 @@ private[source] final class ReaderFactory(decoding: Option[Decoding], times: Opt
           decoder,
           times
         )
+      case task: RealTimeTask => RealTimeReaders.of(new RealTimeReader(task, ConsumerPool.shared, decoder))
       case other =>
         throw new IllegalArgumentException(s"not a partition of this source: ${other.getClass.getName}")
     }

@@ -41,6 +41,17 @@ private[dynamickafka] object OffsetsPolicy {
       rest: OffsetsPolicy
   ) extends OffsetsPolicy
 
+  /**
+   * What a function of the user returns. Never part of the metadata.
+   *
+   * @param by identifies stopping offsets that were resolved by it, also after a restart
+   * @param id distinguishes functions within this driver
+   * @param function gets it; its parameters are cluster id, topic and partitions
+   */
+  final case class Computed(by: String, id: String)(
+      val function: () => (String, String, Seq[Int]) => Map[Int, Long]
+  ) extends OffsetsPolicy
+
   val AnyCluster = "*"
 
   /** The same policy, with offsets without cluster level assigned to this cluster. */

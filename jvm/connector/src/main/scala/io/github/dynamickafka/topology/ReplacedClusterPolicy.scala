@@ -7,4 +7,23 @@ private[dynamickafka] object ReplacedClusterPolicy {
   case object Fail extends ReplacedClusterPolicy
   case object Earliest extends ReplacedClusterPolicy
   case object Latest extends ReplacedClusterPolicy
+
+  /** The positions of the former cluster, if the new one has the same records. */
+  case object SameOffsets extends ReplacedClusterPolicy
+
+  /** By the times of the records that were read last, less the overlap. */
+  final case class Timestamp(overlapMs: Long) extends ReplacedClusterPolicy
+
+  /** The committed offsets of the group on the new cluster, but not beyond those that [[Timestamp]] finds. */
+  final case class GroupOffsets(group: String, overlapMs: Long) extends ReplacedClusterPolicy
+
+  /**
+   * The checkpoints of MirrorMaker 2 on the new cluster.
+   *
+   * @param group the consumer group that the query commits to, of which MirrorMaker writes checkpoints
+   * @param sourceAlias how MirrorMaker calls the former cluster; None: as its cluster id
+   * @param topics how it names topics
+   */
+  final case class MirrorMaker(group: String, sourceAlias: Option[String], topics: MirroredTopics)
+      extends ReplacedClusterPolicy
 }

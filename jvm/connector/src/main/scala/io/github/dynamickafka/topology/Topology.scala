@@ -94,13 +94,15 @@ private[dynamickafka] object Removal {
  *                   `toString` shows only the bootstrap servers
  * @param patterns topics that are selected by a pattern; `topics` has those that are known to match
  * @param withheld the names of properties that are missing because the topology is from a checkpoint, which has no secrets
+ * @param replaces the id of the cluster whose place this one takes
  */
 private[dynamickafka] final case class TopologyCluster(
     id: String,
     topics: SortedMap[String, TopologyTopic],
     properties: Map[String, String],
     patterns: Seq[TopologyPattern] = Nil,
-    withheld: Set[String] = Set.empty
+    withheld: Set[String] = Set.empty,
+    replaces: Option[String] = None
 ) {
   def bootstrapServers: String = properties.getOrElse("bootstrap.servers", "")
 

@@ -16,6 +16,10 @@ object DynamicKafkaQueries {
   /** The local property of Spark on the thread of a streaming query. */
   private val Query = "sql.streaming.queryId"
 
+  /** The id of the query on whose thread this is called. */
+  def current(session: SparkSession): Option[UUID] =
+    Option(session.sparkContext.getLocalProperty(Query)).map(UUID.fromString)
+
   /** None: the query does not run in this driver. */
   def checkpoint(session: SparkSession, query: String): Option[String] =
     try active(session, query).map(_.resolvedCheckpointRoot)

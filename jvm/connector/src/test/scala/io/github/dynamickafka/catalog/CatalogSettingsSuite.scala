@@ -48,6 +48,24 @@ class CatalogSettingsSuite extends AnyFunSuite {
     )
   }
 
+  test(
+    "classes of Kafka's interfaces with their properties: each side has its own, and they decide columns"
+  ) {
+    val of = Map("valueDeserializer" -> "a.B", "valueDeserializer.url" -> "u", "valueSerializer" -> "a.C")
+    val all = settings(both ++ of: _*)
+    all.check()
+    val read = map(all.forReading("orders", query()))
+    assert(read == both.toMap ++ of - "valueSerializer" + ("streamIds" -> "orders"))
+    assert(map(all.forWriting("orders", query())) ==
+      both.toMap + ("valueSerializer" -> "a.C") + ("streamId" -> "orders"))
+    refused("INVALID_OPTION", "determines the columns")(
+      all.forReading("orders", query("keyDeserializer" -> "a.B"))
+    )
+    val document = Map("format" -> "json", "schema" -> "id INT")
+    val stated = map(all.forReading("orders", query(), document))
+    assert(!stated.keys.exists(_.startsWith("valueDeserializer")) && stated("format") == "json")
+  }
+
   test("an option of a query takes precedence, in whatever spelling") {
     val all = settings(both :+ ("max-offsets-per-trigger" -> "5"): _*)
     val found = map(all.forReading("orders", query("MaxOffsetsPerTrigger" -> "7")))

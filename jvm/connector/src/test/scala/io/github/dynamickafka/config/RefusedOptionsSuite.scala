@@ -57,8 +57,8 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
     ("kafka.auto.offset.reset", "latest", "'startingOffsets'"),
     ("Kafka.Auto.Offset.Reset", "latest", "'startingOffsets'"),
-    ("kafka.key.deserializer", "x", "binary"),
-    ("kafka.value.deserializer", "x", "binary"),
+    ("kafka.key.deserializer", "x", "keyDeserializer"),
+    ("kafka.value.deserializer", "x", "valueDeserializer"),
     ("kafka.enable.auto.commit", "true", "'commitOffsets'"),
     ("kafka.interceptor.classes", "x", "byte arrays"),
     ("cluster.blue.kafka.enable.auto.commit", "true", "'commitOffsets'"),
@@ -83,6 +83,7 @@ class RefusedOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenPro
     ("commitOffsets", "yes", "neither 'true' nor 'false'"),
     // limits
     ("minPartitions", "0", "1"),
+    ("historyFilesPerTrigger", "0", "1"),
     ("maxRecordsPerPartition", "none", "1"),
     ("min-offsets-per-trigger", "-4", "1"),
     ("maxTriggerDelay", "soon", "'10s'")

@@ -162,8 +162,8 @@ class SinkOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProper
     ("sink.partitioner", "fixed", "'partitioner'"),
     // Kafka's properties
     ("kafka.bootstrap.servers", "a:9092", "'cluster.<id>.kafka.bootstrap.servers'"),
-    ("kafka.key.serializer", "x", "binary"),
-    ("kafka.value.serializer", "x", "binary"),
+    ("kafka.key.serializer", "x", "keySerializer"),
+    ("kafka.value.serializer", "x", "valueSerializer"),
     ("kafka.transactional.id", "x", "'transactionalIdPrefix'"),
     ("kafka.partitioner.class", "x", "'partitioner'"),
     ("cluster.blue.kafka.transactional.id", "x", "'transactionalIdPrefix'"),

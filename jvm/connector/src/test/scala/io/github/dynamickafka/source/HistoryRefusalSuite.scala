@@ -88,21 +88,22 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
-  test("a first start with alignment is INVALID_OPTION with the remedy, which works") {
-    twoClusters() { (s, _, all, path) =>
+  test("dead letters of a cluster that is not in the metadata need another cluster, which is said") {
+    twoClusters() { (s, topic, _, path) =>
+      s.orders(Entry("blue", blue, topic))
       s.service.histories = history(path)
-      val aligned = Seq("alignment" -> "timestamp", "alignmentMaxDrift" -> "1h")
-      val e = refused(s.start(Trigger.AvailableNow(), aligned: _*))
-      assert(condition(e) == "INVALID_OPTION")
-      Seq("alignment", "stream 'orders'", "'pendingHistoryFiles' is 0").foreach(p =>
-        assert(text(e).contains(p))
-      )
-      s.results.inBatch = id => if (id == 1) throw new IllegalStateException("fails")
-      val query = s.start(Trigger.AvailableNow())
-      eventually(assert(!query.isActive))
-      s.results.inBatch = _ => ()
-      s.catchUp(aligned: _*)
-      assertSame(s.seen, all)
+      def letters(to: String, more: (String, String)*) =
+        s.results.start(
+          typed(s, more ++ Seq("parseErrors" -> "dead-letter", "deadLetterTopic" -> to): _*),
+          Trigger.AvailableNow()
+        )
+      val e = refused(letters(newTopicOn(1, blue)))
+      assert(condition(e) == "MISSING_OPTION")
+      Seq("'green'", "'deadLetterCluster'").foreach(part => assert(text(e).contains(part), text(e)))
+      val dead = newTopicOn(1, blue)
+      letters(dead, "deadLetterCluster" -> "blue").awaitTermination()
+      val from = blue.dump(dead).map(_.headers("dynamic-kafka-cluster"))
+      assert(from.count(_ == "green") == 6 && from.count(_ == "blue") == 10)
     }
   }
 

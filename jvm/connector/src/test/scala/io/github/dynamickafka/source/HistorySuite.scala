@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source
 
+import java.nio.file.Files
+
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.streaming.Trigger
 
@@ -100,6 +102,17 @@ class HistorySuite extends HistoryTest {
       s.catchUp("historyFilesPerTrigger" -> "1")
       s.catchUp("historyFilesPerTrigger" -> "1")
       assertSame(s.seen, all)
+    }
+  }
+
+  test("files are not needed any more when Kafka has begun") {
+    twoClusters() { (s, topic, all, path) =>
+      s.service.histories = history(path)
+      s.catchUp()
+      Files.move(path, path.resolveSibling("moved"))
+      produce(blue, topic, 2, values("more", 2))
+      s.catchUp()
+      assertSame(s.seen, all ++ stored("blue", blue, topic).filter(_.value.startsWith("more")))
     }
   }
 
@@ -252,6 +265,22 @@ class HistorySuite extends HistoryTest {
       assert(pending.head == "1" && pending.last == "0", pending)
       assert(query.recentProgress.head.numInputRows > 0)
       assertSame(s.seen, all)
+    }
+  }
+
+  test("keys of a history are decoded like those of records") {
+    scene { s =>
+      val topic = newTopicOn(1, blue)
+      s.orders(Entry("blue", blue, topic))
+      def records(from: Int) = (from until from + 3).map(i => Record(0, Some(s"k$i"), s"v$i"))
+      blue.produce(topic, records(0))
+      write(archived(s), s.folder.resolve("archive"))
+      blue.produce(topic, records(3))
+      s.service.histories = history(s.folder.resolve("archive"))
+      val rows = s.frame("format" -> "string", "keyFormat" -> "string")
+        .selectExpr("cluster", "topic", "partition", "offset", "concat(key, value) as value", "stream")
+      s.results.start(rows, Trigger.AvailableNow()).awaitTermination()
+      assertSame(s.seen, (0 until 6).map(i => Seen("blue", topic, 0, i.toLong, s"k${i}v$i", "orders")))
     }
   }
 

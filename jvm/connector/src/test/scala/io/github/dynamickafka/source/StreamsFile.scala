@@ -51,10 +51,12 @@ final case class Entry(
     pattern: Option[String] = None,
     partitions: Map[String, Seq[Int]] = Map.empty,
     write: Boolean = true,
-    format: Map[String, String] = Map.empty
+    format: Map[String, String] = Map.empty,
+    replaced: Option[String] = None
 ) {
   def draining: Entry = copy(state = ClusterMetadata.Draining)
   def in(options: (String, String)*): Entry = copy(format = options.toMap)
+  def replacing(id: String): Entry = copy(replaced = Some(id))
   def readOnly: Entry = copy(write = false)
   def startingAt(offsets: String): Entry = copy(starting = Some(offsets))
   def stoppingAt(offsets: String): Entry = copy(stopping = Some(offsets))
@@ -72,7 +74,8 @@ final case class Entry(
       pattern.orNull,
       partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
       write,
-      format.asJava
+      format.asJava,
+      replaced.orNull
     )
 }
 

@@ -88,6 +88,28 @@ private[dynamickafka] object Errors {
   def unsupportedDdl(catalog: String, operation: String, stream: String): IllegalArgument =
     illegal("UNSUPPORTED_DDL", Map("catalog" -> catalog, "operation" -> operation, "stream" -> stream))
 
+  def unknownProcedure(catalog: String, procedure: String, suggestion: Option[String], known: Seq[String])
+      : IllegalArgument =
+    illegal(
+      "UNKNOWN_PROCEDURE",
+      Map(
+        "catalog" -> catalog,
+        "procedure" -> procedure,
+        "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"),
+        "known" -> known.mkString(", ")
+      )
+    )
+
+  /** PySpark has an exception for it, as for errors of options. */
+  def procedureRefused(procedure: String, reason: String, cause: Throwable): IllegalArgument =
+    illegal("PROCEDURE_REFUSED", Map("procedure" -> procedure, "reason" -> reason), cause)
+
+  def metadataReadOnly(procedure: String, service: String, writable: Seq[String]): IllegalArgument =
+    illegal(
+      "METADATA_READ_ONLY",
+      Map("procedure" -> procedure, "service" -> service, "writable" -> writable.mkString(", "))
+    )
+
   def clusterUnreachable(cluster: String, bootstrap: String, reason: String, cause: Throwable): Runtime =
     ofCluster("CLUSTER_UNREACHABLE", cluster, bootstrap, reason, cause)
 
@@ -150,8 +172,11 @@ private[dynamickafka] object Errors {
     )
 
   /** @param known the `cluster.id` of the Kafka cluster that was read, `found` that of the one that responds now */
-  def clusterReplaced(cluster: String, known: String, found: String): Runtime =
-    runtime("CLUSTER_REPLACED", Map("cluster" -> cluster, "known" -> known, "found" -> found))
+  def clusterReplaced(cluster: String, known: String, found: String, reason: String): Runtime =
+    runtime(
+      "CLUSTER_REPLACED",
+      Map("cluster" -> cluster, "known" -> known, "found" -> found, "reason" -> reason)
+    )
 
   def topicNotFound(cluster: String, topic: String, stream: String): Runtime =
     runtime("TOPIC_NOT_FOUND", Map("cluster" -> cluster, "topic" -> topic, "stream" -> stream))
@@ -172,6 +197,27 @@ private[dynamickafka] object Errors {
 
   def invalidOffset(reason: String, cause: Throwable = null): Runtime =
     runtime("INVALID_OFFSET", Map("reason" -> reason), cause)
+
+  /** @param reason what the function of the user that the option names has returned or thrown */
+  def invalidOffsets(
+      option: String,
+      cluster: String,
+      topic: String,
+      partitions: Seq[Int],
+      reason: String,
+      cause: Throwable = null
+  ): IllegalArgument =
+    illegal(
+      "INVALID_OFFSETS",
+      Map(
+        "option" -> option,
+        "cluster" -> cluster,
+        "topic" -> topic,
+        "partition" -> partitions.mkString(", "),
+        "reason" -> reason
+      ),
+      cause
+    )
 
   /** An offset that the connector computed and that could not be planned: a bug. */
   def invalidNextOffset(reason: String): Runtime =

@@ -22,6 +22,6 @@ private[dynamickafka] object FailureText {
   private def chain(e: Throwable): Seq[Throwable] = e +: Option(e.getCause).filter(_ ne e).toSeq
 }
 
-/** A metadata service written in Python raised; the message is the exception as Python prints it. */
+/** A metadata service or a function written in Python raised; the message is the exception as Python prints it. */
 private[dynamickafka] final class PythonServiceException(message: String, cause: Throwable)
     extends RuntimeException(message, cause)

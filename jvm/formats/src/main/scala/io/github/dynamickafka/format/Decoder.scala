@@ -8,6 +8,14 @@ private[dynamickafka] trait Decoder {
     val _ = cluster
   }
 
+  /** Shows the record whose bytes are decoded. Called once, before the first record. */
+  def within(context: ReadContext): Unit = {
+    val _ = context
+  }
+
+  /** Called at the end of the task. */
+  def close(): Unit = ()
+
   /**
    * @param bytes not null
    * @param into receives the wanted fields, also those that could be decoded of a bad record

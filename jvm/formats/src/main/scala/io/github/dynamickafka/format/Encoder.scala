@@ -6,6 +6,15 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression}
 
 /** Encodes the fields of keys or values. Used by one task. Not thread-safe. */
 private[dynamickafka] trait Encoder {
+
+  /** Shows the record whose bytes are encoded. Called once, before the first row. */
+  def within(context: WriteContext): Unit = {
+    val _ = context
+  }
+
+  /** Called at the end of the task. */
+  def close(): Unit = ()
+
   def encode(row: InternalRow): Array[Byte]
 }
 

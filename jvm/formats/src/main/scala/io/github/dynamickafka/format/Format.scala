@@ -19,6 +19,21 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
   def wholeTypes: Seq[DataType] = Nil
   final def hasFields: Boolean = wholeTypes.isEmpty
 
+  /** Whether the column has the bytes as they are. */
+  def isBytes: Boolean = false
+
+  /** Whether a record can be a bad one. */
+  def canFail: Boolean = hasFields
+
+  /** Whether some fields can be decoded without the others. */
+  def decodesFields: Boolean = hasFields
+
+  /** The columns, if the format determines them. */
+  def fixedSchema: Option[StructType] = None
+
+  /** Why the format needs the option `schema` to have columns at all; None: it needs it as all formats with fields do. */
+  def withoutSchema: Option[String] = None
+
   /** Whether a record is a change of a table's rows. For values only. */
   def isChange: Boolean = false
 
@@ -46,6 +61,9 @@ private[dynamickafka] abstract class Format(val name: String) extends Serializab
 
   /** The options of the format in a query that reads. */
   def settings: Seq[FormatSetting] = Nil
+
+  /** The option of this name, of those or, in a format that passes all options on, of any name. */
+  def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
 
   /**
    * Why an option that Spark or Flink have for the format is refused.
@@ -81,6 +99,12 @@ private[dynamickafka] trait FormatWriter {
 
   /** The options of the format in a query that writes. */
   def settings: Seq[FormatSetting] = Nil
+
+  /** See [[Format.setting]]. */
+  def setting(name: String): Option[FormatSetting] = settings.find(_.named(name))
+
+  /** Whether the column of a format without fields is encoded too, from the first type of the format. */
+  def encodesWhole: Boolean = false
 
   /**
    * Why an option that Spark or Flink have for the format is refused.

@@ -2,7 +2,7 @@ package io.github.dynamickafka.format
 
 import scala.collection.immutable.ArraySeq
 
-import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, Registries}
 
@@ -94,9 +94,7 @@ private[dynamickafka] final case class FormatOptions(
 
   /** Whether the columns are those of Spark's Kafka source, then `cluster` and `stream`. */
   def isPlain: Boolean =
-    value.format.wholeTypes.headOption.contains(
-      BinaryType
-    ) && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
+    value.format.isBytes && key.isEmpty && metadata.isEmpty && metadataPrefix.isEmpty
 }
 
 /**

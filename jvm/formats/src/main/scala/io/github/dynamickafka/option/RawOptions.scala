@@ -30,6 +30,11 @@ private[dynamickafka] final class RawOptions private (
   /** The option as the user wrote it, for error texts. */
   def written(spec: OptionSpec[_]): Option[RawOptions.Written] = declared.get(spec.key)
 
+  /** The options with this prefix, without it, names unchanged. */
+  def under(prefix: String): Map[String, String] = asWritten.flatMap { case (name, value) =>
+    OptionName.afterPrefix(name, prefix).map(_ -> value)
+  }
+
   def find[T](spec: OptionSpec[T]): Option[T] =
     written(spec).map(w => spec.parse(w.value, w.name)).orElse(spec.default)
 
@@ -68,7 +73,8 @@ private[dynamickafka] object RawOptions {
 
     val declared = all
       .filterNot { case (name, _) =>
-        ofFormats(name) || OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
+        ofFormats(name) || table.hasPrefix(name) ||
+        OptionName.Prefixes.exists(OptionName.afterPrefix(name, _).isDefined)
       }
       .map { case (name, value) => specOf(name, value, table) -> Written(name, value) }
 

@@ -5,7 +5,7 @@ import java.nio.file.{Path, Paths}
 import scala.io.Source
 import scala.util.Using
 
-/** The broker versions that the build resolved. Their class paths are resources of this module. */
+/** The broker versions that the build resolved, and MirrorMaker. Their class paths are resources of this module. */
 object BrokerVersions {
 
   /** All versions, the default first. */
@@ -17,6 +17,8 @@ object BrokerVersions {
     require(all.contains(version), s"no broker '$version'; there are ${all.mkString(", ")}")
     resource(s"$version.classpath")
   }
+
+  private[testkit] def mirrorMakerClasspath: String = resource("mirror-maker.classpath")
 
   /** The class data of a broker (JEP 310), which halve the CPU time of its start. The build makes it: [[BrokerArchive]]. */
   private[testkit] def archive(version: String): Path = Paths.get(resource(s"$version.archive"))

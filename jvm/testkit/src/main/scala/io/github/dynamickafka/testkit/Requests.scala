@@ -15,17 +15,25 @@ private[testkit] final class Requests extends AutoCloseable {
   import Requests._
 
   private val started = TrieMap.empty[String, Started]
+  private val mirrors = TrieMap.empty[String, MirrorMaker]
 
   /** @return a value that Jackson can serialize */
   def answer(method: String, params: Params): Any = method match {
     case "versions" => BrokerVersions.all
     case "start" => start(params)
     case "stop" => stop(params.string("cluster"))
+    case "startMirror" => startMirror(params)
+    case "killMirror" => mirror(params).kill()
+    case "stopMirror" => mirror(params).stop()
+    case "restartMirror" => mirror(params).restart()
     case _ => answer(method, params, find(params.string("cluster")))
   }
 
   /** Stops all clusters. */
-  override def close(): Unit = started.keys.foreach(stop)
+  override def close(): Unit = {
+    mirrors.values.foreach(_.close())
+    started.keys.foreach(stop)
+  }
 
   private def answer(method: String, params: Params, on: Started): Any = {
     def topic: String = params.string("topic")
@@ -97,6 +105,28 @@ private[testkit] final class Requests extends AutoCloseable {
         proxy.foreach(_.close())
         throw e
     }
+  }
+
+  /** @return the id of the process for later requests */
+  private def startMirror(params: Params): String = {
+    val mirror = MirrorMaker.start(
+      find(params.string("source")).cluster,
+      find(params.string("target")).cluster,
+      params.string("alias"),
+      params.strings("topics"),
+      params.strings("groups"),
+      params.string("targetAlias"),
+      params.boolean("identity"),
+      params.texts("properties")
+    )
+    val id = mirror.pid.toString
+    mirrors += id -> mirror
+    id
+  }
+
+  private def mirror(params: Params): MirrorMaker = {
+    val id = params.string("mirror")
+    mirrors.getOrElse(id, throw new IllegalArgumentException(s"unknown MirrorMaker '$id'"))
   }
 
   private def stop(name: String): Unit = started.remove(name).foreach { stopped =>

@@ -9,20 +9,23 @@ import io.github.dynamickafka.error.Errors
 private[metadata] object DocumentText {
 
   /** @param origin what the text is, for error texts: `file s3a://conf/streams.yaml` */
-  def read(text: String, origin: String): DocumentNode = {
+  def read(text: String, origin: String): DocumentNode =
+    tree(text, origin).map(DocumentNode.root(_, origin)).getOrElse(
+      throw Errors.metadataInvalid(origin, "the document is empty")
+    )
+
+  /** None: the document is empty. */
+  private[document] def tree(text: String, origin: String): Option[DocumentTree] = {
     val content = text.stripPrefix("\uFEFF")
     val bracketed = content.dropWhile(_.isWhitespace).headOption.exists("{[".contains(_))
     val json = if (bracketed) JsonText.read(content) else None
     // What is not quite JSON may still be YAML, whose parser also names the line of an error.
-    val tree = json.orElse {
+    json.orElse {
       requireYaml(origin)
       val yaml = new YamlText(origin)
       if (!bracketed) yaml.refuseTabs(content)
       yaml.read(if (bracketed) withoutJsonSpecials(content) else content)
     }
-    tree.map(DocumentNode.root(_, origin)).getOrElse(
-      throw Errors.metadataInvalid(origin, "the document is empty")
-    )
   }
 
   private def requireYaml(origin: String): Unit =

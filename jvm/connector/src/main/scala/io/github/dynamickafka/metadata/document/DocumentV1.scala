@@ -16,6 +16,7 @@ private[metadata] object DocumentV1 {
   private val Top = Seq("version", "clusters", "streams")
   private val Ways = Seq("topics", "topic_pattern", "partitions")
   private val History = "history"
+  private val Replaces = "replaces"
   private val Entry = Ways ++ Seq("state", "write", "starting_offsets", "stopping_offsets")
   private val CamelCase =
     Map("starting_offsets" -> "startingOffsets", "stopping_offsets" -> "stoppingOffsets")
@@ -24,14 +25,21 @@ private[metadata] object DocumentV1 {
 
   private type Properties = Map[String, String]
 
-  /** @param registry the options of the registry of this cluster */
-  private final case class Cluster(properties: Properties, registry: Map[String, String])
+  /**
+   * @param registry the options of the registry of this cluster
+   * @param replaces the id of the cluster whose place this one takes
+   */
+  private final case class Cluster(
+      properties: Properties,
+      registry: Map[String, String],
+      replaces: Option[String]
+  )
 
   def streams(root: DocumentNode): Seq[KafkaStream] = {
     val top = root.fields(Top)
     version(top.getOrElse("version", root.fail("'version' is missing, write 'version: 1'")))
     val clusters = top.get("clusters").toSeq.flatMap(_.items("cluster"))
-      .map { case (id, node) => DocumentParts.clusterId(id, node) -> cluster(node) }.to(VectorMap)
+      .map { case (id, node) => DocumentParts.clusterId(id, node) -> cluster(id, node) }.to(VectorMap)
     top.getOrElse("streams", root.fail("'streams' is missing")).items("stream")
       .map { case (id, node) => stream(DocumentParts.streamId(id, node), node, clusters) }
   }
@@ -41,11 +49,16 @@ private[metadata] object DocumentV1 {
     if (found != "1") node.fail(s"version $found is unknown; this release supports version 1")
   }
 
-  private def cluster(node: DocumentNode): Cluster = {
-    val fields = node.fields(Seq("properties", DocumentFormat.Registry))
+  private def cluster(id: String, node: DocumentNode): Cluster = {
+    val fields = node.fields(Seq("properties", DocumentFormat.Registry, Replaces))
     Cluster(
       properties(fields.getOrElse("properties", node.fail("'properties' is missing"))),
-      fields.get(DocumentFormat.Registry).fold(Map.empty[String, String])(DocumentFormat.registry)
+      fields.get(DocumentFormat.Registry).fold(Map.empty[String, String])(DocumentFormat.registry),
+      fields.get(Replaces).map { of =>
+        val former = DocumentParts.clusterId(of.scalar, of)
+        if (former == id) of.fail("a cluster cannot replace itself")
+        former
+      }
     )
   }
 
@@ -72,7 +85,13 @@ private[metadata] object DocumentV1 {
       )
       // A registry of the stream takes precedence over that of the cluster.
       val registry = if (DocumentFormat.hasRegistry(format)) Map.empty[String, String] else known.registry
-      found.put(cluster, clusterMetadata(entry, known.properties, registry))
+      found.put(cluster, clusterMetadata(entry, known, registry))
+    }
+    entries.items("cluster").foreach { case (cluster, entry) =>
+      val isRemoved = found.get(cluster).state == ClusterMetadata.Removed
+      clusters(cluster).replaces.filter(former =>
+        !isRemoved && Option(found.get(former)).exists(_.state == ClusterMetadata.Active)
+      ).foreach(former => entry.fail(Names.replacesActive(former)))
     }
     new KafkaStream(id, found, format.asJava, fields.get(History).map(history).orNull)
   }
@@ -94,7 +113,7 @@ private[metadata] object DocumentV1 {
 
   private def clusterMetadata(
       entry: DocumentNode,
-      properties: Properties,
+      cluster: Cluster,
       registry: Map[String, String]
   ): ClusterMetadata = {
     val fields = entry.fields(Entry ++ CamelCase.values ++ DocumentFormat.Keys)
@@ -102,14 +121,15 @@ private[metadata] object DocumentV1 {
     oneWay(entry, Ways.flatMap(way => fields.get(way).map(way -> _)))
     new ClusterMetadata(
       fields.get("topics").fold[ju.Collection[String]](ju.List.of())(DocumentParts.topics),
-      properties.asJava,
+      cluster.properties.asJava,
       offsets(fields, "starting_offsets").orNull,
       offsets(fields, "stopping_offsets").orNull,
       fields.get("state").map(state).getOrElse(ClusterMetadata.Active),
       fields.get("topic_pattern").map(pattern).orNull,
       fields.get("partitions").map(DocumentParts.partitions).orNull,
       fields.get("write").forall(_.truth),
-      (if (DocumentFormat.hasRegistry(format)) format else registry ++ format).asJava
+      (if (DocumentFormat.hasRegistry(format)) format else registry ++ format).asJava,
+      cluster.replaces.orNull
     )
   }
 

@@ -7,6 +7,10 @@ import io.github.dynamickafka.option.{ClusterKeys, Suggestions}
 /** Rules for names, and suggestions for misspelled names. */
 private[dynamickafka] object Names {
 
+  /** Why a cluster cannot take the place of another one. */
+  def replacesActive(former: String): String =
+    s"it replaces cluster '$former', which is active in the same stream; set its 'state' to 'draining' or remove it"
+
   val ClusterIdRule = "a cluster id has 1 to 128 letters, digits, '.', '_' or '-'"
 
   /** The error in the regular expression of a topic pattern, if any. */

@@ -33,7 +33,8 @@ private[metadata] object AnswerCheck {
       starting: Option[OffsetsPolicy],
       stopping: Option[OffsetsPolicy],
       write: Boolean,
-      formatOptions: Map[String, String]
+      formatOptions: Map[String, String],
+      replaces: Option[String]
   ) {
     def draining: Boolean = state == ClusterMetadata.Draining
     def removed: Boolean = state == ClusterMetadata.Removed
@@ -47,11 +48,19 @@ private[metadata] object AnswerCheck {
     stream
   }
 
-  def entries(stream: KafkaStream): Seq[Entry] =
-    stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
+  def entries(stream: KafkaStream): Seq[Entry] = {
+    val all = stream.getClusterMetadataMap.asScala.toSeq.map { case (id, cluster) =>
       if (cluster == null) fail(s"stream '${stream.streamId}', cluster '$id'", "it is null")
       entry(stream.streamId, id, cluster, formatOptions(stream, cluster))
     }
+    for (entry <- all.filterNot(_.removed); former <- entry.replaces)
+      if (all.exists(other => other.cluster == former && other.state == ClusterMetadata.Active))
+        fail(
+          s"stream '${entry.stream}', cluster '${entry.cluster}', key 'replaces'",
+          Names.replacesActive(former)
+        )
+    all
+  }
 
   /** What the metadata says about the format of a cluster: with the registry of the stream, unless it has one of its own. */
   def formatOptions(stream: KafkaStream, cluster: ClusterMetadata): Map[String, String] = {
@@ -132,7 +141,12 @@ private[metadata] object AnswerCheck {
       offsets(where, "starting_offsets", cluster.startingOffsets, OffsetsParser.starting(_)),
       offsets(where, "stopping_offsets", cluster.stoppingOffsets, OffsetsParser.ending(_)),
       cluster.write,
-      formatOptions
+      formatOptions,
+      Option(cluster.replaces).map { former =>
+        if (!Names.isClusterId(former))
+          fail(s"$where, key 'replaces'", s"the cluster id is invalid: ${Names.ClusterIdRule}")
+        former
+      }
     )
   }
 

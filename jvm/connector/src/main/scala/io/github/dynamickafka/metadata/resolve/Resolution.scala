@@ -36,7 +36,8 @@ private[dynamickafka] object Resolution {
         id,
         topics(read),
         properties,
-        read.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true))))
+        read.flatMap(e => e.pattern.map(TopologyPattern(_, topic(e, None).copy(matched = true)))),
+        replaces = read.flatMap(_.replaces).headOption
       )
     }.filter { case (_, cluster) => cluster.topics.nonEmpty || cluster.patterns.nonEmpty }
     // Called only after the rest is validated, because it may be a remote call.

@@ -39,3 +39,14 @@ private[metadata] trait DocumentMetadataService extends KafkaMetadataService {
 
   override def close(): Unit = ()
 }
+
+/** A metadata service whose streams this project can change, by an edit of its document. */
+private[dynamickafka] trait EditableService {
+
+  /**
+   * @param change returns the new text of the document; may throw `EditRefused`
+   * @return the streams before and after, by id
+   */
+  private[dynamickafka] def edit(change: String => String)
+      : (Map[String, KafkaStream], Map[String, KafkaStream])
+}

@@ -2,6 +2,7 @@ package io.github.dynamickafka.metadata.service
 
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.document.MetadataDocument
 import io.github.dynamickafka.time.Clock
 
@@ -19,7 +20,8 @@ import io.github.dynamickafka.time.Clock
  * @param ttlMs how long the content is used before the file is read again, in milliseconds; 0: each call reads the file
  */
 final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configuration)
-    extends DocumentMetadataService {
+    extends DocumentMetadataService
+    with EditableService {
 
   def this(path: String, ttlMs: Long) = this(path, ttlMs, new Configuration)
   def this(path: String) = this(path, 0L)
@@ -28,5 +30,18 @@ final class FileMetadataService(path: String, ttlMs: Long, hadoopConf: Configura
   private val cache = new TtlCache[MetadataDocument](ttlMs)
 
   override protected def document(): MetadataDocument =
-    cache.get(file.read(MetadataDocument.parse(_, s"file $path")))
+    cache.get(file.read(parse))
+
+  private[dynamickafka] override def edit(change: String => String)
+      : (Map[String, KafkaStream], Map[String, KafkaStream]) = {
+    val (before, after) =
+      new EditableFile(SettledFile.pathOf(path), hadoopConf).edit { text =>
+        val _ = parse(text)
+        change(text)
+      }
+    cache.forget()
+    parse(before).streams -> parse(after).streams
+  }
+
+  private def parse(text: String) = MetadataDocument.parse(text, s"file $path")
 }

@@ -99,7 +99,7 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
   }
 }
 
-private object SettledFile {
+private[service] object SettledFile {
   private val Looks = 20
   private val BetweenLooksMs = 100L
 
@@ -127,7 +127,7 @@ private object SettledFile {
   }
 
   /** A path without scheme is local, regardless of `fs.defaultFS`. */
-  private def pathOf(location: String): Path = {
+  def pathOf(location: String): Path = {
     val path = new Path(location)
     if (path.toUri.getScheme == null) new Path(new File(location).getAbsoluteFile.toURI) else path
   }

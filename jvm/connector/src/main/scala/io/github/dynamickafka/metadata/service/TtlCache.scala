@@ -21,4 +21,7 @@ private[metadata] final class TtlCache[A](ttlMs: Long, clock: Clock = Clock.Syst
         answer
     }
   }
+
+  /** The next call asks. */
+  def forget(): Unit = synchronized { cached = None }
 }

@@ -4,6 +4,7 @@ package io.github.dynamickafka.offset.alignment
  * Decides how far each partition is read in a trigger, so that no cluster is read further ahead of the oldest one than the drift
  * allows. Pure: what has to be asked is returned as [[Alignment.Ask]]. The clusters of the oldest records always advance.
  *
+ * @param files the least time of the files of histories that are not read, which count as unread records
  * @param searched the partitions whose times were not known, or not well enough to advance
  * @param failed partitions whose times were asked for without a response
  * @param asked the bound for which ends were asked
@@ -14,6 +15,7 @@ private[dynamickafka] final case class AlignedTrigger(
     clusters: Map[String, Alignment.Cluster],
     now: Long,
     monotonicMs: Long,
+    files: Option[Long] = None,
     searched: Set[LogKey] = Set.empty,
     failed: Set[LogKey] = Set.empty,
     asked: Option[Long] = None
@@ -42,13 +44,14 @@ private[dynamickafka] final case class AlignedTrigger(
     if (questions.nonEmpty) Ask(questions, copy(searched = unknown)) else align
   }
 
-  private def align: Step = clusters.keysIterator.flatMap(hold).minByOption(_.time) match {
-    case Some(Hold(Unknown, _)) => aligned(Some(Unknown), _.at)
-    case Some(oldest) if oldest.time + rules.driftMs <= now =>
-      val read = TimeSearch.questions(oldest.idle, Nil, now, rules.driftMs)
-      if (read.nonEmpty) Ask(read, this) else upTo(oldest.time + rules.driftMs)
-    case _ => aligned(None, _.end)
-  }
+  private def align: Step =
+    (clusters.keysIterator.flatMap(hold) ++ files.map(Hold(_))).minByOption(_.time) match {
+      case Some(Hold(Unknown, _)) => aligned(Some(Unknown), _.at)
+      case Some(oldest) if oldest.time + rules.driftMs <= now =>
+        val read = TimeSearch.questions(oldest.idle, Nil, now, rules.driftMs)
+        if (read.nonEmpty) Ask(read, this) else upTo(oldest.time + rules.driftMs)
+      case _ => aligned(None, _.end)
+    }
 
   private def upTo(bound: Long): Step = {
     def endBefore(time: Long)(p: PartitionTimes) = p.endAt(time, now).getOrElse(p.at)
@@ -105,10 +108,15 @@ private[dynamickafka] final case class AlignedTrigger(
   /** The latest offset of a partition. */
   def endOf(key: LogKey): Option[Long] = times.endOf(key)
 
-  /** What is asked for the trigger after a batch that ends at these positions. */
-  def ahead(positions: Map[LogKey, Long]): Map[LogKey, Long] = {
+  /**
+   * What is asked for the trigger after a batch that ends at these positions.
+   *
+   * @param left the least time of the files that are not read then
+   */
+  def ahead(positions: Map[LogKey, Long], left: Option[Long] = None): Map[LogKey, Long] = {
     val after = copy(
       alignment = alignment.copy(times = times.after(positions)),
+      files = left,
       searched = Set.empty,
       asked = None
     )

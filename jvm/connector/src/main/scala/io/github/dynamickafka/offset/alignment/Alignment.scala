@@ -21,13 +21,15 @@ private[dynamickafka] final case class Alignment(
    * @param clusters the clusters that the query reads
    * @param now epoch milliseconds
    * @param monotonicMs monotonic milliseconds
+   * @param files the least time of the files of histories that are not read
    */
   def begin(
       rules: Alignment.Rules,
       spans: Iterable[Span],
       clusters: Map[String, Alignment.Cluster],
       now: Long,
-      monotonicMs: Long
+      monotonicMs: Long,
+      files: Option[Long] = None
   ): AlignedTrigger = {
     def isRead(key: LogKey) = clusters.get(key.cluster).exists(c => !c.responds || c.unanswered(key))
     def since(all: Map[String, Long]) = clusters.map { case (id, _) => id -> all.getOrElse(id, monotonicMs) }
@@ -36,7 +38,8 @@ private[dynamickafka] final case class Alignment(
       copy(times.at(spans, isRead), since(unread), since(answered)),
       clusters,
       now,
-      monotonicMs
+      monotonicMs,
+      files
     )
   }
 }

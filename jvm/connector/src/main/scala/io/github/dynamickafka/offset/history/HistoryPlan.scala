@@ -3,7 +3,7 @@ package io.github.dynamickafka.offset.history
 import scala.collection.immutable.SortedMap
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.CompositeOffset
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 
 /**
  * The histories of a query, as they were found at its first start: what is read before Kafka, and where Kafka follows. Pure.
@@ -42,12 +42,16 @@ private[dynamickafka] final case class HistoryPlan(
     ))
   }
 
+  /** The files that are not read at this offset; None if all are read, or if there is no history. */
+  def unread(at: CompositeOffset, most: Int): Option[UnreadFiles] =
+    Option.when(at.history.nonEmpty && pending(at) > 0)(UnreadFiles(tables, reached(at), most))
+
   /** The files of the batches between two offsets, by stream, in their order. */
   def files(start: CompositeOffset, end: CompositeOffset): Seq[(String, HistoryTable, Seq[String])] = {
     val (from, until) = (reached(start), reached(end))
     tables.toSeq.flatMap { case (stream, table) =>
       val of = table.files.slice(from(stream).toInt, until(stream).toInt)
-      Option.when(of.nonEmpty)((stream, table, of))
+      Option.when(of.nonEmpty)((stream, table, of.map(_.path)))
     }
   }
 
@@ -75,7 +79,9 @@ private[dynamickafka] final case class HistoryPlan(
  * @param schema all columns of the files, as JSON
  * @param cluster the cluster of the rows; None: the column `cluster`
  * @param topic the topic of the rows; None: the column `topic`
- * @param files in the order in which they are read
+ * @param files in the order of their greatest timestamps, in which they are read
+ * @param ends the greatest timestamp of the last file that has rows of a partition, by cluster; the partition -1 is all partitions
+ *             of a topic whose rows have no partition
  */
 private[dynamickafka] final case class HistoryTable(
     format: String,
@@ -84,5 +90,29 @@ private[dynamickafka] final case class HistoryTable(
     schema: String,
     cluster: Option[String],
     topic: Option[String],
-    files: Vector[String]
-)
+    files: Vector[HistoryFile],
+    ends: SortedMap[String, Positions] = SortedMap.empty
+) {
+
+  /** The least timestamp of the files from each one on. */
+  private lazy val leastFrom: Vector[Long] =
+    files.scanRight(Long.MaxValue)((file, least) => math.min(file.least, least))
+
+  /** The least timestamp of the files after this number of them, if there are more. */
+  def least(read: Long): Option[Long] = Option.when(read < files.size)(leastFrom(read.toInt))
+
+  /** Whether Kafka's records of a partition follow on a file after this number of them. */
+  def precedes(cluster: String, topic: String, partition: Int, read: Long): Boolean =
+    files.lift(read.toInt).exists { next =>
+      ends.get(cluster).exists(of =>
+        Seq(partition, HistoryTable.AnyPartition).exists(of.get(topic, _).exists(_ >= next.greatest))
+      )
+    }
+}
+
+private[dynamickafka] object HistoryTable {
+  val AnyPartition: Int = -1
+}
+
+/** @param least the least timestamp of its rows, and `greatest` the greatest one, in milliseconds */
+private[dynamickafka] final case class HistoryFile(path: String, least: Long, greatest: Long)

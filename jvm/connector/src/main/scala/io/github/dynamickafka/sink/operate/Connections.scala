@@ -5,12 +5,13 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import io.github.dynamickafka.config.{ClusterScope, SinkOptionsParser}
+import io.github.dynamickafka.config.{ClusterOptions, ClusterScope, SinkOptionsParser}
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.sink.commit.Clusters
 
-/** The clusters of a metadata file, with the properties that a query has for them without options of its own. */
+/** The clusters of streams, with the properties that a query has for them without options of its own. */
 private[operate] object Connections {
 
   /** How long commits are retried: these clusters have just answered. */
@@ -23,15 +24,20 @@ private[operate] object Connections {
       "metadataService.path" -> file,
       "clusterRequestTimeoutMs" -> timeoutMs.toString
     ).asJava))
-    val found = MetadataServices.create(options.service, hadoop).getAllStreams().asScala.toSeq
-      .flatMap(_.getClusterMetadataMap.asScala.toSeq)
+    val streams = MetadataServices.create(options.service, hadoop).getAllStreams().asScala.toSeq
+    of(streams, s"file $file", options.clusters, timeoutMs)
+  }
+
+  /** @param origin where the streams are from, for errors */
+  def of(streams: Seq[KafkaStream], origin: String, options: ClusterOptions, timeoutMs: Long): Clusters = {
+    val found = streams.flatMap(_.getClusterMetadataMap.asScala.toSeq)
       .map { case (id, cluster) => id -> cluster.getProperties.asScala.toMap }.distinct
     found.groupBy(_._1).collectFirst { case (id, several) if several.size > 1 => id }.foreach(id =>
-      throw Errors.metadataInvalid(s"file $file", s"cluster '$id' has different properties in two streams")
+      throw Errors.metadataInvalid(origin, s"cluster '$id' has different properties in two streams")
     )
-    val scope = new ClusterScope(options.clusters, found.map(_._1).toSet)
+    val scope = new ClusterScope(options, found.map(_._1).toSet)
     val clusters = new Clusters(
-      (id, known) => new ClusterScope(options.clusters, Set(id)).producer(id, known),
+      (id, known) => new ClusterScope(options, Set(id)).producer(id, known),
       timeoutMs,
       CommitTimeoutMs
     )

@@ -9,10 +9,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.hadoop.conf.Configuration
 
 import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
-import io.github.dynamickafka.sink.commit.{Clusters, Inspector, Outcome}
-import io.github.dynamickafka.sink.journal.{Claims, Journal, JournalEntry}
-import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
-import io.github.dynamickafka.time.Clock
 
 /**
  * The Java side of `python -m dynamic_kafka transactions` and `resolve`: Python's Kafka client can neither describe
@@ -51,73 +47,27 @@ private[dynamickafka] object OperatorTool {
 
   private def run(arguments: Seq[String], answer: ObjectNode): (Int, Seq[String]) = arguments match {
     case Seq("transactions", checkpoint, file, timeout) =>
-      on(checkpoint, file, timeout.toLong)((journal, clusters) => transactions(journal, clusters, answer))
+      val found = OpenDecision.ofFile(checkpoint, file, timeout.toLong, hadoop).look()
+      val decisions = answer.putObject("result").putArray("decisions")
+      found.foreach(decision => put(decisions.addObject(), decision))
+      found.fold((0, Seq.empty[String]))(decision => (1, decision.reasons))
     case Seq("resolve", checkpoint, file, timeout, user, batch, how, more @ _*) =>
       val resolution = Resolution.named(how, more.headOption)
         .getOrElse(throw new IllegalArgumentException(s"unknown resolution $how"))
-      ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
-      on(checkpoint, file, timeout.toLong)((journal, clusters) =>
-        resolve(journal, clusters, new Notes(checkpoint, hadoop), batch.toLong, resolution, user, answer)
-      )
+      val found =
+        OpenDecision.ofFile(checkpoint, file, timeout.toLong, hadoop).resolve(batch.toLong, resolution, user)
+      val result = answer.putObject("result")
+      put(result, found)
+      result.put("resolution", resolution.name)
+      resolution.cluster.foreach(result.put("cluster", _))
+      (0, Nil)
     case _ => throw new IllegalArgumentException(s"unknown arguments: ${arguments.take(1).mkString}")
   }
 
-  private def on(checkpoint: String, file: String, timeoutMs: Long)(
-      use: (Journal, Clusters) => (Int, Seq[String])
-  ): (Int, Seq[String]) = {
-    val journal = new Journal(checkpoint, hadoop)
-    if (!journal.exists) throw new Refused(Seq(
-      s"$checkpoint has no journal of decisions (${journal.path}): it is not the checkpoint of a query that writes with exactly-once"
-    ))
-    val clusters = Connections.of(file, timeoutMs, hadoop)
-    try use(journal, clusters)
-    finally clusters.close()
-  }
-
-  private def transactions(journal: Journal, clusters: Clusters, answer: ObjectNode): (Int, Seq[String]) = {
-    val open = journal.newest().filterNot(_._2).map(_._1)
-    val decisions = answer.putObject("result").putArray("decisions")
-    open.fold((0, Seq.empty[String])) { entry =>
-      clusters.remember(entry)
-      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
-      put(decisions.addObject(), entry, outcomes)
-      (1, States.reasons(clusters, outcomes))
-    }
-  }
-
-  private def resolve(
-      journal: Journal,
-      clusters: Clusters,
-      notes: Notes,
-      batch: Long,
-      how: Resolution,
-      user: String,
-      answer: ObjectNode
-  ): (Int, Seq[String]) = {
-    val resolver = new Resolver(
-      journal,
-      notes,
-      clusters,
-      // The shared one takes its settings from Spark's environment, and there is none.
-      new TransactionPool(ResumableProducer.create(_), Connections.CommitTimeoutMs, Clock.System),
-      Connections.CommitTimeoutMs,
-      Clock.System,
-      // Three intervals: a run shows itself after one, and may be slow.
-      () => Clock.System.pauseMs(3 * Claims.BeatMs)
-    )
-    val (entry, outcomes) = resolver(batch, how, user)
-    val result = answer.putObject("result")
-    put(result, entry, outcomes)
-    result.put("resolution", how.name)
-    how.cluster.foreach(result.put("cluster", _))
-    (0, Nil)
-  }
-
-  private def put(node: ObjectNode, entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)]): Unit = {
-    val list = node.put("batch", entry.batch).put("generation", entry.generation).putArray("transactions")
-    outcomes.foreach { case (t, outcome) =>
-      list.addObject().put("cluster", t.cluster).put("transactional_id", t.transactionalId)
-        .put("state", States.of(outcome))
+  private def put(node: ObjectNode, found: OpenDecision.Found): Unit = {
+    val list = node.put("batch", found.batch).put("generation", found.generation).putArray("transactions")
+    found.transactions.foreach { t =>
+      list.addObject().put("cluster", t.cluster).put("transactional_id", t.id).put("state", t.state)
     }
   }
 

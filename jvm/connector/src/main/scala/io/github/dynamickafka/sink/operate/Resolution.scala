@@ -5,13 +5,13 @@ import io.github.dynamickafka.sink.journal.JournalEntry
 import io.github.dynamickafka.sink.transaction.Prepared
 
 /** What an operator chooses about a decision that the query cannot complete. */
-private[sink] sealed abstract class Resolution(val name: String) {
+private[dynamickafka] sealed abstract class Resolution(val name: String) {
 
   /** The cluster whose part is given up. */
   def cluster: Option[String] = None
 }
 
-private[sink] object Resolution {
+private[dynamickafka] object Resolution {
 
   /** What is open is committed, what is lost stays lost. */
   case object AcceptLoss extends Resolution("accept-loss")

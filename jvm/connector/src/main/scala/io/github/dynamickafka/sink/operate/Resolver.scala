@@ -9,7 +9,8 @@ import io.github.dynamickafka.sink.transaction.{Prepared, TransactionPool}
 import io.github.dynamickafka.time.Clock
 
 /** A resolution that is not possible; nothing is closed. */
-private[sink] final class Refused(val reasons: Seq[String]) extends RuntimeException(reasons.mkString("; "))
+private[dynamickafka] final class Refused(val reasons: Seq[String])
+    extends RuntimeException(reasons.mkString("; "))
 
 /**
  * Closes a decision that the query cannot complete.

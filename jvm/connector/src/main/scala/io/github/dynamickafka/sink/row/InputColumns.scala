@@ -9,7 +9,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.encode.{Encoding, Encodings, RowEncoder, UpsertKind}
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats}
 import io.github.dynamickafka.format.raw.Raw
-import io.github.dynamickafka.format.{FormatOptions, SideSource}
+import io.github.dynamickafka.format.{FormatOptions, SideSource, WriteContext}
 import io.github.dynamickafka.schemaregistry.Frame
 
 /**
@@ -42,19 +42,33 @@ private[dynamickafka] final class InputColumns private (
   def in(formats: FormatOptions): InputColumns =
     new InputColumns(indices, encoding.in(formats), clusterOfEach)
 
-  /** For one task. */
-  private[sink] def reader(): InternalRow => OutputRow = {
-    val value = new RowEncoder(encoding.value, "value")
+  /**
+   * For one task.
+   *
+   * @param onlyTopic the topic of a stream, None being that of the query, if it has the same single topic on all clusters
+   */
+  private[sink] def reader(onlyTopic: Option[String] => Option[String] = _ =>
+    None): InternalRow => OutputRow = {
+    val shown =
+      new ShownTarget(row => text(row, topic).orElse(onlyTopic(text(row, stream))), text(_, cluster))
+    val value = new RowEncoder(encoding.value, "value", shown)
     val key = encoding.key.fold((_: InternalRow) => NoBytes) { source =>
-      val encoder = new RowEncoder(source, "key")
+      val encoder = new RowEncoder(source, "key", shown)
       encoder(_)
     }
+    def written(output: OutputRow) =
+      if (shown.added.isEmpty) output else output.copy(headers = output.headers ++ shown.added)
     encoding.upserts match {
-      case None => row => read(row, key(row), value(row))
-      case Some(upserts) => row =>
+      case None => row => {
+          shown.begin(row)
+          written(read(row, key(row), value(row)))
+        }
+      case Some(upserts) => row => {
+          shown.begin(row)
           val isDeleted = upserts.of(row) == UpsertKind.Tombstone
           val found = read(row, key(row), if (isDeleted) NoBytes else value(row))
-          found.copy(invalid = found.invalid.orElse(upserts.problem(row)))
+          written(found.copy(invalid = found.invalid.orElse(upserts.problem(row))))
+        }
     }
   }
 
@@ -108,6 +122,24 @@ private[dynamickafka] final class InputColumns private (
       Option.when(!header.isNullAt(0))(new RecordHeader(header.getUTF8String(0).toString, value))
     }
   }
+}
+
+/** Shows the rows of a task to formats, before they are routed. */
+private final class ShownTarget(
+    topicOf: InternalRow => Option[String],
+    clusterOf: InternalRow => Option[String]
+) extends WriteContext {
+  private var row: InternalRow = _
+  var added: Vector[Header] = Vector.empty
+
+  def begin(next: InternalRow): Unit = {
+    row = next
+    if (added.nonEmpty) added = Vector.empty
+  }
+
+  override def topic: String = topicOf(row).orNull
+  override def cluster: String = clusterOf(row).orNull
+  override def addHeader(name: String, value: Array[Byte]): Unit = added :+= new RecordHeader(name, value)
 }
 
 private[dynamickafka] object InputColumns {

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable}
 
 /** The histories of a query in the file with its initial offset. */
 private[checkpoint] object HistoryPlanJson {
@@ -32,7 +32,8 @@ private[checkpoint] object HistoryPlanJson {
     table.cluster.foreach(node.put("cluster", _))
     table.topic.foreach(node.put("topic", _))
     val files = node.putArray("files")
-    table.files.foreach(files.add)
+    table.files.foreach(file => files.addArray().add(file.path).add(file.least).add(file.greatest))
+    write(node.putObject("ends"), table.ends)
   }
 
   private def write(node: ObjectNode, positions: SortedMap[String, Positions]): Unit =
@@ -62,7 +63,9 @@ private[checkpoint] object HistoryPlanJson {
     text(node.get("schema")),
     Option(node.get("cluster")).map(text),
     Option(node.get("topic")).map(text),
-    node.get("files").elements.asScala.map(text).toVector
+    node.get("files").elements.asScala
+      .map(file => HistoryFile(text(file.get(0)), number(file.get(1)), number(file.get(2)))).toVector,
+    positions(node.get("ends"))
   )
 
   private def positions(node: JsonNode): SortedMap[String, Positions] =

@@ -12,7 +12,7 @@ import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
  * @param unresolvedTopics the same for topics of reachable clusters, by cluster, that had partitions without an answer
  * @param history what is read before Kafka
  */
-private[source] final case class InitialOffset(
+private[dynamickafka] final case class InitialOffset(
     offset: CompositeOffset,
     unresolved: Set[String],
     unresolvedTopics: Map[String, Set[String]] = Map.empty,

@@ -14,13 +14,13 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
  * @param former clusters and topics that are no longer in `current` but in the offsets
  * @param options what the command `plan` has to know of the options of the last batch
  */
-private[source] final case class RememberedTopology(
+private[dynamickafka] final case class RememberedTopology(
     current: Topology,
     former: Topology,
     options: SortedMap[String, String] = SortedMap.empty
 )
 
-private[source] object RememberedTopology {
+private[dynamickafka] object RememberedTopology {
   val empty: RememberedTopology = RememberedTopology(Topology.empty, Topology.empty)
 
   /**

@@ -4,12 +4,14 @@ import java.io.IOException
 
 import scala.collection.immutable.SortedMap
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.storage.AtomicFiles
@@ -17,14 +19,15 @@ import io.github.dynamickafka.topology.{Topology, TopologyCluster}
 
 /**
  * The state of the source in the checkpoint of the query, in addition to Spark's offset log: the start offsets of batch
- * 0, the connection properties of the clusters in logged batches, and the latest offsets of Kafka when the query was stopped.
+ * 0, the connection properties of the clusters in logged batches, the times of the last records that were read, and the latest
+ * offsets of Kafka when the query was stopped.
  *
- * Files are written atomically and, but for the last one, never modified: after a crash of the driver, either the old or the new state exists.
+ * Files are written atomically and, but for the last two, never modified: after a crash of the driver, either the old or the new state exists.
  *
  * @param location the path that Spark passes to this source; it is not always `sources/N`
  * @param options the options of this run that are stored, without secrets
  */
-private[source] final class SourceCheckpoint(
+private[dynamickafka] final class SourceCheckpoint(
     location: String,
     hadoop: Configuration,
     options: SortedMap[String, String] = SortedMap.empty
@@ -35,11 +38,15 @@ private[source] final class SourceCheckpoint(
   private val home = new Path(root, "dynamic-kafka")
   private val initialFile = new Path(home, "initial.json")
   private val latestFile = new Path(home, "latest.json")
+  private val readFile = new Path(home, "read.json")
   private val topologies = new Path(home, "topology")
   private lazy val files = new AtomicFiles(root, hadoop)
 
   /** Ranges of logged batches that are read later. */
   val deferrals = new DeferralFiles(home, files)
+
+  /** Where partitions have entered, until a committed batch has it. */
+  val entries = new EntryDecisions(home, files)
 
   private lazy val place = root.getFileSystem(hadoop).makeQualified(root)
 
@@ -80,6 +87,21 @@ private[source] final class SourceCheckpoint(
   /** Leaves these latest offsets, by cluster, to the next run. */
   def leaveLatestOffsets(latest: SortedMap[String, Positions]): Unit =
     files.replace(latestFile, CompositeOffset(latest).json)
+
+  /** What earlier runs knew of the last records that they had read. */
+  def recordsRead: RecordsRead =
+    try files.read(readFile).fold(RecordsRead.none)(RecordsReadJson.read)
+    catch {
+      case NonFatal(e) =>
+        log.warn(
+          "Ignoring {}, which cannot be read, and is required only when a cluster is replaced",
+          readFile,
+          e
+        )
+        RecordsRead.none
+    }
+
+  def writeRecordsRead(read: RecordsRead): Unit = files.replace(readFile, RecordsReadJson.write(read))
 
   /** The newest topology that this run or an earlier one stored; if its file is damaged, the newest one that is not. */
   def topology: Option[RememberedTopology] = {

@@ -94,6 +94,7 @@ private[source] object SourceCheckpointJson {
         val names = entry.putArray("withheld")
         cluster.withheld.toSeq.sorted.foreach(names.add)
       }
+      cluster.replaces.foreach(entry.put("replaces", _))
       val topics = entry.putObject("topics")
       cluster.topics.foreach { case (name, topic) => write(topics.putObject(name), topic) }
       if (cluster.patterns.nonEmpty) {
@@ -132,7 +133,8 @@ private[source] object SourceCheckpointJson {
         properties = fields(entry.path("properties")).map { case (k, v) => k -> v.asText }.toMap,
         patterns = entry.path("patterns").elements.asScala
           .map(p => TopologyPattern(p.path("regex").asText, topic(p))).toSeq,
-        withheld = entry.path("withheld").elements.asScala.map(_.asText).toSet
+        withheld = entry.path("withheld").elements.asScala.map(_.asText).toSet,
+        replaces = Option(entry.get("replaces")).map(_.asText)
       )
     }))
 

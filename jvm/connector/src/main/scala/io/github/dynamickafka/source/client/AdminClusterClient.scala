@@ -12,7 +12,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata
 import org.apache.kafka.common.{IsolationLevel, KafkaFuture, TopicPartition, Uuid}
 
 /** A [[ClusterClient]] with Kafka's admin client. Opening it resolves addresses, which may block or fail. */
-private[source] final class AdminClusterClient(properties: Map[String, String]) extends ClusterClient {
+private[dynamickafka] final class AdminClusterClient(properties: Map[String, String]) extends ClusterClient {
   private val admin = Admin.create(new ju.HashMap[String, AnyRef](properties.asJava))
 
   override def clusterId: CompletableFuture[String] = future(admin.describeCluster().clusterId())

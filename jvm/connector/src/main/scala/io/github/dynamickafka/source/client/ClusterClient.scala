@@ -9,20 +9,20 @@ import org.apache.kafka.common.{IsolationLevel, TopicPartition}
  * @param leaders the node that leads each partition, or None for a partition without leader
  * @param id the topic id (KIP-516), if the broker gives one
  */
-private[source] final case class TopicAnswer(leaders: Map[Int, Option[Int]], id: Option[String] = None)
+private[dynamickafka] final case class TopicAnswer(leaders: Map[Int, Option[Int]], id: Option[String] = None)
 
 /**
  * @param epoch the epoch of the leader that responded (KIP-320), if the broker gives one
  * @param timestamp the time of the record, if offsets by time were requested and there is one
  */
-private[source] final case class ListedOffset(
+private[dynamickafka] final case class ListedOffset(
     offset: Long,
     epoch: Option[Long] = None,
     timestamp: Option[Long] = None
 )
 
 /** The requests of the driver to one cluster, with one client of Kafka. Never blocks: results are futures. Thread-safe. */
-private[source] trait ClusterClient extends AutoCloseable {
+private[dynamickafka] trait ClusterClient extends AutoCloseable {
 
   /** The `cluster.id` of Kafka (KIP-78), to find cluster ids of the metadata that refer to the same cluster. */
   def clusterId: CompletableFuture[String]

@@ -19,7 +19,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  * Spark's Kafka source is not used for the latest offsets: it takes four to five round trips instead of two, fails on a
  * deleted topic regardless of `failOnDataLoss`, and waits and retries inside the call.
  */
-private[source] final class ClusterAdmin(
+private[dynamickafka] final class ClusterAdmin(
     cluster: String,
     config: ClusterConfig,
     client: ClusterClient,
@@ -50,15 +50,17 @@ private[source] final class ClusterAdmin(
    * A partition without a leader, or whose leader does not respond, is `unanswered`; the response contains all others.
    *
    * @param silent partitions not to ask as long as they have the same leader
+   * @param functions the calls of functions of the user, by all attempts
    */
   def ask(
       question: ClusterQuestion,
       silent: Map[TopicPartition, SilentLeader],
-      patience: Patience
+      patience: Patience,
+      functions: FunctionCalls
   ): CompletableFuture[ClusterAnswer] =
     listings(question, silent, patience).thenCompose[ClusterAnswer] { listed =>
       last.filter(l => question.ahead && l.isOf(question, listed)).fold {
-        answer(question, listed, patience).thenApply[ClusterAnswer] { answer =>
+        answer(question, listed, patience, functions).thenApply[ClusterAnswer] { answer =>
           last = Some(Last(question, listed, answer))
           answer
         }
@@ -68,12 +70,19 @@ private[source] final class ClusterAdmin(
   private def answer(
       question: ClusterQuestion,
       listed: PartitionListings.Listed,
-      patience: Patience
+      patience: Patience,
+      functions: FunctionCalls
   ): CompletableFuture[ClusterAnswer] = {
     val answered = listed.answered
     // Requested after the latest offsets, so that a position that is the latest offset is consistent with them.
-    val resolved = then2(policies.entering(question, answered), policies.ending(question, answered))((_, _))
-      .orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
+    val offsets =
+      then2(
+        policies.entering(question, answered, functions),
+        policies.ending(question, answered, functions)
+      )((_, _))
+    // A function of the user has the time of all attempts, because another one would not call it again.
+    val resolved =
+      if (question.isComputed) offsets else offsets.orTimeout(patience.attemptMs, TimeUnit.MILLISECONDS)
     resolved.thenCompose[ClusterAnswer] { case (entering, ending) =>
       val starts = entering.map { case (tp, o) => tp -> start(question, listed, tp, o) }
       val known = question.known.iterator.map { case (topic, p, o) => new TopicPartition(topic, p) -> o }
@@ -182,6 +191,8 @@ private[source] final class ClusterAdmin(
       case (topic, entries) =>
         topic -> SortedMap.from(entries.map { case (tp, offset) => tp.partition -> offset })
     })
+
+  def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = client.committed(group)
 
   /** Commits offsets to a consumer group. Partitions that do not exist are omitted. */
   def commit(group: String, positions: Positions): CompletableFuture[Unit] = {

@@ -14,7 +14,7 @@ import io.github.dynamickafka.time.AttemptLimit
  * @param committedGroup the consumer group of `committed` offsets
  * @param requestTimeoutMs the time limit for all requests of one trigger
  */
-private[source] final case class ClusterConfig(
+private[dynamickafka] final case class ClusterConfig(
     properties: ClusterProperties,
     committedGroup: Option[String],
     requestTimeoutMs: Long

@@ -10,7 +10,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
  * Merges options and metadata of each cluster of one topology, with the precedence of
  * [[io.github.dynamickafka.config.ClusterProperties]]. Used by one thread.
  */
-private[source] final class ClusterConfigs(options: SourceOptions, scope: ClusterScope) {
+private[dynamickafka] final class ClusterConfigs(options: SourceOptions, scope: ClusterScope) {
   import ClusterConfigs._
 
   private var made = Map.empty[String, (Map[String, String], ClusterConfig)]
@@ -130,7 +130,7 @@ private[source] final class ClusterConfigs(options: SourceOptions, scope: Cluste
       .map(options.offsets.withFallback)
 }
 
-private[source] object ClusterConfigs {
+private[dynamickafka] object ClusterConfigs {
 
   def apply(options: SourceOptions, ids: Set[String]): ClusterConfigs =
     new ClusterConfigs(options, new ClusterScope(options.clusters, ids))

@@ -20,7 +20,7 @@ import io.github.dynamickafka.topology.OffsetsPolicy
  *                   good
  * @param ahead whether no trigger waits for the response: it may contain earliest offsets of some seconds ago
  */
-private[source] final case class ClusterQuestion(
+private[dynamickafka] final case class ClusterQuestion(
     topics: Set[String],
     known: Positions,
     entering: Map[String, OffsetsPolicy],
@@ -29,7 +29,12 @@ private[source] final case class ClusterQuestion(
     complete: Boolean = false,
     afterwards: Boolean = false,
     ahead: Boolean = false
-)
+) {
+
+  /** Whether functions of the user have to be called. */
+  def isComputed: Boolean =
+    (entering.valuesIterator ++ ending.valuesIterator.flatMap(_.policy)).exists(PolicyOffsets.isComputed)
+}
 
 private[source] object ClusterQuestion {
 
@@ -59,13 +64,13 @@ private[source] object ClusterQuestion {
  *
  * @param silent the partitions whose leaders did not respond; those of `view.unanswered` without a leader are not in it
  */
-private[source] final case class ClusterAnswer(
+private[dynamickafka] final case class ClusterAnswer(
     view: ClusterView.Reachable,
     silent: Map[TopicPartition, SilentLeader]
 )
 
 /** The node that leads a partition and did not respond to a request about it. */
-private[source] final case class SilentLeader(node: Int, reason: String)
+private[dynamickafka] final case class SilentLeader(node: Int, reason: String)
 
 /**
  * How long to wait for a response.
@@ -74,7 +79,7 @@ private[source] final case class SilentLeader(node: Int, reason: String)
  * @param leaderMs for the leader of a partition while other partitions have responded
  * @param until when an incomplete response is used, in monotonic milliseconds
  */
-private[source] final case class Patience(attemptMs: Long, leaderMs: Long, until: Long)
+private[dynamickafka] final case class Patience(attemptMs: Long, leaderMs: Long, until: Long)
 
 /** A partition has another leader than the one that was asked: clients wait for the former one (KAFKA-20673). */
 private[source] final class LeaderMoved(partitions: Set[TopicPartition])

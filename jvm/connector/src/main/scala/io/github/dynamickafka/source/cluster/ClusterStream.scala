@@ -48,21 +48,23 @@ private[source] final class ClusterStream(
   def ask(question: ClusterQuestion, executor: Executor): CompletableFuture[ClusterView.Reachable] = {
     // An incomplete response has to arrive before the timeout of the cluster.
     val marginMs = math.min(MaxMarginMs, config.requestTimeoutMs / 10)
-    attempt(question, executor, clock.monotonicMs() + config.requestTimeoutMs - marginMs)
+    val until = clock.monotonicMs() + config.requestTimeoutMs - marginMs
+    attempt(question, executor, until, new FunctionCalls(id, () => until - clock.monotonicMs()))
   }
 
   private def attempt(
       question: ClusterQuestion,
       executor: Executor,
-      until: Long
+      until: Long,
+      functions: FunctionCalls
   ): CompletableFuture[ClusterView.Reachable] = {
     val leaderMs = if (question.complete) config.attemptMs else math.min(config.attemptMs, LeaderMs)
     val patience = Patience(config.attemptMs, leaderMs, until)
     val isOver = () => clock.monotonicMs() + RetryMs >= until
-    def again() = later(executor)(attempt(question, executor, until))
+    def again() = later(executor)(attempt(question, executor, until, functions))
     using { admin =>
       val spared = if (question.complete) Map.empty[TopicPartition, SilentLeader] else silent.current()
-      admin.ask(question, spared, patience).handle[Response] {
+      admin.ask(question, spared, patience, functions).handle[Response] {
         (answer, error) => Option(error).map(Futures.cause).toLeft(answer)
       }.thenCompose[ClusterView.Reachable] {
         case Right(answer) =>
@@ -127,6 +129,9 @@ private[source] final class ClusterStream(
 
   /** Completes when the cluster responds. */
   def probe(): CompletableFuture[String] = using(_.kafkaClusterId)
+
+  /** The committed offsets of a group. */
+  def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = using(_.committed(group))
 
   def commit(group: String, positions: Positions): CompletableFuture[Unit] =
     using(_.commit(group, positions))

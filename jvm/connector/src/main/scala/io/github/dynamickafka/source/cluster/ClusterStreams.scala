@@ -230,7 +230,15 @@ private[source] final class ClusterStreams(
       stream.times(asked(stream.id), nonBlockingThreads)
     ).getOrElse(Map.empty)
 
-  /** Same of one cluster, without waiting. A failure changes nothing. */
+  /** What no other method asks a cluster; None if it does not respond. Waits for the response. */
+  def askOne[A](id: String)(ask: ClusterStream => CompletableFuture[A]): Option[A] =
+    gather(Outage.Request.Times, Set(id), _ => false)(ask).flatMap(_.get(id).flatten)
+
+  /** Same, for a question that blocks. */
+  def readOne[A](id: String)(read: ClusterConfig => A): Option[A] =
+    askOne(id)(stream => CompletableFuture.supplyAsync(() => read(stream.config), closingThreads))
+
+  /** Same as [[timesNow]] of one cluster, without waiting. A failure changes nothing. */
   def timesAhead(id: String, asked: Map[TopicPartition, Long]): CompletableFuture[ClusterStream.Times] = {
     val stream = streams(id)
     limited(stream)(stream.times(asked, nonBlockingThreads))
@@ -336,6 +344,8 @@ private[source] final class ClusterStreams(
         s"cluster '$id': ${e.getMessage}; set 'committedOffsetsFallback' to 'earliest' or 'latest', or commit offsets",
         e
       )
+    case e: InvalidOffsets =>
+      throw Errors.invalidOffsets(e.option, id, e.topic, e.partitions, e.reason, e.getCause)
     case other => other
   }
 

@@ -13,7 +13,7 @@ import scala.util.control.NonFatal
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException
 
 /** What the requests to a cluster have in common. */
-private[source] object Futures {
+private[dynamickafka] object Futures {
   private val CheckEveryMs = 50L
 
   /** The exception of the client, without the wrappers of futures. */

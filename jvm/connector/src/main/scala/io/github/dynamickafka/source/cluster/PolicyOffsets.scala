@@ -1,24 +1,32 @@
 package io.github.dynamickafka.source.cluster
 
-import java.util.concurrent.CompletableFuture
+import java.util.concurrent.{CompletableFuture, Executor, TimeUnit, TimeoutException}
+
+import scala.collection.mutable
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
+import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.source.client.ClusterClient
 import io.github.dynamickafka.topology.OffsetsPolicy
 
 /** Resolves start and stopping positions to offsets, where -1 is the latest and -2 the earliest offset. */
 private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig, client: ClusterClient) {
   import Futures.allPresent
+  import PolicyOffsets._
 
   type Offsets = Map[TopicPartition, Long]
 
   /** The start positions of entering partitions. */
-  def entering(question: ClusterQuestion, answered: Set[TopicPartition]): CompletableFuture[Offsets] = {
+  def entering(
+      question: ClusterQuestion,
+      answered: Set[TopicPartition],
+      functions: FunctionCalls
+  ): CompletableFuture[Offsets] = {
     val byPolicy = question.entering.toSeq.groupMap(_._2)(_._1)
     together(byPolicy.toSeq.map { case (policy, topics) =>
-      resolve(policy, answered.filter(tp => topics.contains(tp.topic)))
+      resolve(policy, answered.filter(tp => topics.contains(tp.topic)), functions)
     })
   }
 
@@ -26,14 +34,18 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
    * The stopping offsets that are not fixed yet. By timestamp, there is none before a record with this timestamp
    * exists.
    */
-  def ending(question: ClusterQuestion, answered: Set[TopicPartition]): CompletableFuture[Offsets] = {
+  def ending(
+      question: ClusterQuestion,
+      answered: Set[TopicPartition],
+      functions: FunctionCalls
+  ): CompletableFuture[Offsets] = {
     val open = answered.toSeq.flatMap { tp =>
       question.ending.get(tp.topic).filter(!_.fixed.contains(tp.partition)).flatMap(_.policy).map(_ -> tp)
     }
     together(open.groupMap(_._1)(_._2).toSeq.map { case (policy, tps) =>
       if (PolicyOffsets.isByTime(policy))
-        resolve(policy, tps.toSet).thenApply[Offsets](_.filter(_._2 != OffsetsPolicy.LatestOffset))
-      else resolve(policy, tps.toSet, askedBy = "endingOffsets")
+        resolve(policy, tps.toSet, functions).thenApply[Offsets](_.filter(_._2 != OffsetsPolicy.LatestOffset))
+      else resolve(policy, tps.toSet, functions, askedBy = Ending)
     })
   }
 
@@ -46,7 +58,8 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
   private def resolve(
       policy: OffsetsPolicy,
       tps: Set[TopicPartition],
-      askedBy: String = "startingOffsets"
+      functions: FunctionCalls,
+      askedBy: String = Starting
   ): CompletableFuture[Offsets] = {
     def everywhere(offset: Long) =
       CompletableFuture.completedFuture(tps.iterator.map(_ -> offset).toMap: Offsets)
@@ -62,12 +75,16 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
       case OffsetsPolicy.Timestamp(epochMs) => byTime(tps.iterator.map(_ -> epochMs).toMap)
       case OffsetsPolicy.TimestampByPartition(byCluster) => byTime(named(byCluster))
       case OffsetsPolicy.Exact(byCluster) => CompletableFuture.completedFuture(named(byCluster))
-      case OffsetsPolicy.Committed(fallback) => committed(tps, fallback, askedBy)
+      case OffsetsPolicy.Committed(fallback) => committed(tps, fallback, functions, askedBy)
+      case computed: OffsetsPolicy.Computed =>
+        together(tps.groupBy(_.topic).toSeq.map { case (topic, ofTopic) =>
+          functions(computed, topic, ofTopic.map(_.partition), askedBy)
+        })
       case OffsetsPolicy.After(offsets, times, time, rest) =>
         val exact: Offsets = (for (tp <- tps; o <- offsets.get(tp.partition)) yield tp -> o).toMap
         val timed: Offsets =
           (for (tp <- tps -- exact.keySet; ms <- times.get(tp.partition).orElse(time)) yield tp -> ms).toMap
-        resolve(rest, tps -- exact.keySet -- timed.keySet, askedBy)
+        resolve(rest, tps -- exact.keySet -- timed.keySet, functions, askedBy)
           .thenCombine[Offsets, Offsets](byTime(timed), (others, later) => exact ++ later ++ others)
     }
   }
@@ -84,6 +101,7 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
   private def committed(
       tps: Set[TopicPartition],
       fallback: Option[OffsetsPolicy],
+      functions: FunctionCalls,
       askedBy: String
   ): CompletableFuture[Offsets] = {
     val group = config.committedGroup.getOrElse(
@@ -94,7 +112,7 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
       val rest = tps -- found.keySet
       if (rest.isEmpty) CompletableFuture.completedFuture(found)
       else fallback match {
-        case Some(policy) => resolve(policy, rest).thenApply[Offsets](found ++ _)
+        case Some(policy) => resolve(policy, rest, functions).thenApply[Offsets](found ++ _)
         case None =>
           val names = rest.toSeq.map(_.toString).sorted.mkString(", ")
           CompletableFuture.failedFuture(new NoCommittedOffset(askedBy, group, names))
@@ -104,6 +122,14 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
 }
 
 private[source] object PolicyOffsets {
+  val Starting = "startingOffsets"
+  val Ending = "endingOffsets"
+
+  def isComputed(policy: OffsetsPolicy): Boolean = policy match {
+    case OffsetsPolicy.After(_, _, _, rest) => isComputed(rest)
+    case other => other.isInstanceOf[OffsetsPolicy.Computed]
+  }
+
   def isByTime(policy: OffsetsPolicy): Boolean = policy match {
     case _: OffsetsPolicy.Timestamp | _: OffsetsPolicy.TimestampByPartition => true
     case _ => false
@@ -113,3 +139,73 @@ private[source] object PolicyOffsets {
 /** A partition has no committed offset, and no fallback is set. */
 private[source] final class NoCommittedOffset(val option: String, group: String, partitions: String)
     extends RuntimeException(s"group '$group' has no committed offset for $partitions")
+
+/**
+ * The calls of functions of the user for one question to a cluster. Another attempt gets what an earlier one has called for, so that
+ * a function is called once. A function may wait for something, so it runs on a thread of its own. Thread-safe.
+ *
+ * @param remainingMs how long a function may take
+ */
+private[source] final class FunctionCalls(cluster: String, remainingMs: () => Long) {
+  import FunctionCalls._
+
+  private val calls = mutable.Map.empty[Call, CompletableFuture[Offsets]]
+
+  /** @param askedBy the option */
+  def apply(
+      policy: OffsetsPolicy.Computed,
+      topic: String,
+      partitions: Set[Int],
+      askedBy: String
+  ): CompletableFuture[Offsets] = synchronized {
+    calls.getOrElseUpdate(
+      Call(policy, topic, partitions, askedBy), {
+        val asked = partitions.toSeq.sorted
+        val lowest =
+          if (askedBy == PolicyOffsets.Ending) OffsetsPolicy.LatestOffset else OffsetsPolicy.EarliestOffset
+        CompletableFuture.supplyAsync[Offsets](
+          () =>
+            OffsetsFunctions.call(policy, cluster, topic, asked, lowest).fold(
+              invalid => throw new InvalidOffsets(askedBy, topic, invalid),
+              _.map { case (p, offset) => new TopicPartition(topic, p) -> offset }
+            ),
+          ownThread
+        ).orTimeout(remainingMs(), TimeUnit.MILLISECONDS).exceptionallyCompose(e =>
+          CompletableFuture.failedFuture[Offsets](Futures.cause(e) match {
+            case _: TimeoutException =>
+              val late = "the function has not returned within 'clusterRequestTimeoutMs'"
+              new InvalidOffsets(askedBy, topic, OffsetsFunctions.Invalid(asked, late))
+            case other => other
+          })
+        )
+      }
+    )
+  }
+}
+
+private[source] object FunctionCalls {
+  private type Offsets = Map[TopicPartition, Long]
+
+  private final case class Call(
+      policy: OffsetsPolicy,
+      topic: String,
+      partitions: Set[Int],
+      askedBy: String
+  )
+
+  private val ownThread: Executor = task => {
+    val thread = new Thread(task, "dynamic-kafka-offsets")
+    thread.setDaemon(true)
+    thread.start()
+  }
+}
+
+/** A function of the user has determined no offsets. */
+private[source] final class InvalidOffsets(
+    val option: String,
+    val topic: String,
+    invalid: OffsetsFunctions.Invalid
+) extends RuntimeException(invalid.reason, invalid.cause) {
+  def partitions: Seq[Int] = invalid.partitions
+  def reason: String = invalid.reason
+}

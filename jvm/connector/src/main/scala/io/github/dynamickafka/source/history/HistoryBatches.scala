@@ -7,12 +7,12 @@ import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.Layout
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.offset.history.{HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{HistoryPlan, HistoryTable, UnreadFiles}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.topology.Topology
 
 /**
- * The batches of histories, which come before those of Kafka. They depend only on the checkpoint. Used only by the thread of the query.
+ * The batches of histories. They depend only on the checkpoint. Used only by the thread of the query.
  *
  * @param layout of the table; None: the columns of Spark's Kafka source
  */
@@ -25,9 +25,13 @@ private[source] final class HistoryBatches(
   private lazy val stored = checkpoint.initial.flatMap(_.history)
   private var ignored = Set.empty[String]
 
-  /** The end of the batch after `start`; None if the batch is one of Kafka. */
+  /** The end of the batch after `start` if all files come before Kafka; None if the batch is one of Kafka. */
   def next(start: CompositeOffset): Option[CompositeOffset] =
     if (start.history.isEmpty) None else plan.next(start, options.limits.historyFilesPerTrigger)
+
+  /** The files that are not read at this offset, if there are any. */
+  def unread(at: CompositeOffset): Option[UnreadFiles] =
+    if (at.history.isEmpty) None else plan.unread(at, options.limits.historyFilesPerTrigger)
 
   /** The number of files that are not read. */
   def pending(at: CompositeOffset): Long = if (at.history.isEmpty) 0L else plan.pending(at)

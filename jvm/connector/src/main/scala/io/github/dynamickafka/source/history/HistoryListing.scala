@@ -3,18 +3,21 @@ package io.github.dynamickafka.source.history
 import java.io.FileNotFoundException
 import java.net.URI
 
+import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.functions.{col, count, lit, max, min, unix_micros, when}
+import org.apache.spark.sql.expressions.Window
+import org.apache.spark.sql.functions.{col, count, lit, max, min, sum, unix_micros, when}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{AnalysisException, Column, DataFrame, SparkSession}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
-import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.Positions
+import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable}
 import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.topology.{Topology, TopologyHistory}
 
@@ -70,7 +73,7 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       val _ = source.columns(schema, table.cluster, table.topic).projection(schema, source.where)
       val frame = load(Some(schema))
       val ends = rows.ends(frame, table, stream)
-      (table.copy(files = rows.files(frame)), ends)
+      (table.copy(files = rows.files(frame), ends = HistoryListing.lastFiles(ends)), ends.map(_.end))
     }
   }
 
@@ -120,19 +123,27 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       throw Errors.invalidSchema(s"${source.where}: the files have no column 'timestamp'")
     )(c => unix_micros(c.cast("timestamp")))
 
-    def ends(frame: DataFrame, table: HistoryTable, stream: String): Seq[HistoryEnd] = {
+    def ends(frame: DataFrame, table: HistoryTable, stream: String): Seq[HistoryListing.FoundEnd] = {
       val (partition, offset) = (named(Partition), named(Offset))
       val known = Seq(Cluster, Topic, Partition, Offset, Timestamp).flatMap(c => named(c).map(c -> _))
       val nulls = known.map { case (c, column) => count(when(column.isNull, lit(1))).as(s"null ${c.name}") }
       val streamColumn = named(Stream).map(_.cast("string")).getOrElse(lit(stream))
-      val found = frame.groupBy(
+      val place = Seq("cluster", "topic", "partition").map(col)
+      val ofFiles = frame.groupBy(
+        fileOf(frame),
         named(Cluster).getOrElse(lit(table.cluster.orNull)).cast("string").as("cluster"),
         named(Topic).getOrElse(lit(table.topic.orNull)).cast("string").as("topic"),
         partition.getOrElse(lit(null)).cast("int").as("partition")
       ).agg(
         max(offset.filter(_ => partition.isDefined).getOrElse(lit(null)).cast("long")).as("offset"),
         max(time).as("time") +: min(streamColumn).as("least") +: max(streamColumn).as("greatest") +: nulls: _*
-      ).collect()
+      )
+      val found =
+        ofFiles.withColumn("file", max("time").over(Window.partitionBy("file"))).groupBy(place: _*).agg(
+          max("offset").as("offset"),
+          Seq("time", "file", "greatest").map(n => max(n).as(n)) ++ Seq(min("least").as("least")) ++
+            known.map { case (c, _) => sum(s"null ${c.name}").as(s"null ${c.name}") }: _*
+        ).collect()
       for (row <- found; (c, _) <- known if row.getAs[Long](s"null ${c.name}") > 0)
         throw Errors.metadataInvalid(source.where, s"rows have no value in column '${c.name}'")
       for (row <- found; name <- Seq("least", "greatest"); other = row.getAs[String](name) if other != stream)
@@ -140,23 +151,30 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       found.toSeq.map { row =>
         def number[A](name: String): Option[A] =
           Option.when(!row.isNullAt(row.fieldIndex(name)))(row.getAs[A](name))
-        HistoryEnd(
-          row.getAs[String]("cluster"),
-          row.getAs[String]("topic"),
-          number[Int]("partition"),
-          number[Long]("offset"),
-          number[Long]("time").map(Math.floorDiv(_, MicrosPerMs))
+        HistoryListing.FoundEnd(
+          HistoryEnd(
+            row.getAs[String]("cluster"),
+            row.getAs[String]("topic"),
+            number[Int]("partition"),
+            number[Long]("offset"),
+            number[Long]("time").map(millis)
+          ),
+          millis(row.getAs[Long]("file"))
         )
       }
     }
 
     /** In the order of their greatest times, so that event time advances. */
-    def files(frame: DataFrame): Vector[String] =
-      frame.groupBy(frame.metadataColumn("_metadata").getField("file_path").as("file"))
-        .agg(max(time).as("time")).collect().toVector
-        .map(row =>
-          (row.getAs[Long]("time"), new Path(new URI(row.getAs[String]("file"))).toString)
-        ).sorted.map(_._2)
+    def files(frame: DataFrame): Vector[HistoryFile] =
+      frame.groupBy(fileOf(frame)).agg(min(time).as("least"), max(time).as("greatest")).collect().toVector
+        .map { row =>
+          val path = new Path(new URI(row.getAs[String]("file"))).toString
+          (row.getAs[Long]("greatest"), HistoryFile(path, millis(row.getAs[Long]("least")), 0L))
+        }.sortBy { case (greatest, file) => (greatest, file.path) }
+        .map { case (greatest, file) => file.copy(greatest = millis(greatest)) }
+
+    private def fileOf(frame: DataFrame) =
+      frame.metadataColumn("_metadata").getField("file_path").as("file")
   }
 
   /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for any error of Spark */
@@ -176,5 +194,20 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
         throw Errors.metadataInvalid(source.where, s"the files cannot be read: $reason", e)
     }
 
+  private def millis(micros: Long): Long = Math.floorDiv(micros, MicrosPerMs)
+
   private val MicrosPerMs = 1000L
+}
+
+private object HistoryListing {
+
+  /** @param lastFile the greatest timestamp of the last file with rows of the partition, in milliseconds */
+  final case class FoundEnd(end: HistoryEnd, lastFile: Long)
+
+  def lastFiles(ends: Seq[FoundEnd]): SortedMap[String, Positions] =
+    SortedMap.from(ends.groupBy(_.end.cluster).map { case (cluster, of) =>
+      cluster -> Positions.from(of.map(e =>
+        (e.end.topic, e.end.partition.getOrElse(HistoryTable.AnyPartition), e.lastFile)
+      ))
+    })
 }

@@ -6,13 +6,17 @@ import io.github.dynamickafka.offset.{CompositeOffset, Loss, NextOffset, OffsetR
 
 /**
  * The records that the query has given up since it was started: `failOnDataLoss=false`, `unreachableReplayPolicy=skip`,
- * `replacedClusterPolicy`. As far as the driver knows their number: of a log that is gone it knows the last
+ * `replacedClusterPolicy`; and those that it reads again in a cluster that was replaced. As far as the driver knows their number: of a log that is gone it knows the last
  * end that was found. Used only by the thread of the query.
  */
 private[source] final class LostRecords {
   private var count = 0L
+  private var again = 0L
 
   def total: Long = count
+
+  /** Records that are read again. */
+  def repeated: Long = again
 
   /** Records of a logged batch that are not read. */
   def add(ranges: Iterable[OffsetRange]): Unit = count += ranges.iterator.map(_.size).sum
@@ -23,8 +27,10 @@ private[source] final class LostRecords {
    * @param start the positions before
    * @param ends the latest offsets that were known before this trigger, by cluster
    */
-  def add(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Unit =
+  def add(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Unit = {
     count += LostRecords.of(start, next, ends)
+    again += next.replaced.flatMap(_.continued).map(_.repeated).sum
+  }
 }
 
 private[source] object LostRecords {
@@ -32,7 +38,9 @@ private[source] object LostRecords {
   def of(start: CompositeOffset, next: NextOffset, ends: SortedMap[String, Positions]): Long = {
     val replaced = next.replaced.map(_.cluster).toSet
     // The others keep their positions until all of their partitions have answered.
-    val done = next.replaced.filter(r => next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found)))
+    val done = next.replaced.filter(r =>
+      r.continued.isEmpty && next.identities.get(r.cluster).exists(_.kafkaId.contains(r.found))
+    )
     next.losses.filterNot(loss => replaced(loss.cluster)).map(ofLoss(start, next, _, ends)).sum +
       done.iterator.map(_.cluster).map(id =>
         unread(start.position(id), ends.getOrElse(id, Positions.empty))

@@ -28,12 +28,16 @@ private[source] trait BatchPlanner {
 
 private[source] object BatchPlanner {
 
-  def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
-    val conf = SparkSession.active.sparkContext.getConf
-    val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+  /** The settings of all tasks of a query. */
+  def settings(options: SourceOptions): ReadSettings = {
     // The default timeout of Spark's Kafka reader.
-    val silenceMs = TimeUnit.SECONDS.toMillis(conf.getTimeAsSeconds("spark.network.timeout", "120s"))
-    val settings = ReadSettings(options.includeHeaders, options.failOnDataLoss, silenceMs)
+    val silence = SparkSession.active.sparkContext.getConf.getTimeAsSeconds("spark.network.timeout", "120s")
+    ReadSettings(options.includeHeaders, options.failOnDataLoss, TimeUnit.SECONDS.toMillis(silence))
+  }
+
+  def apply(options: SourceOptions, source: SparkKafkaSource): BatchPlanner = {
+    val splits = Splits(options.limits.minPartitions, options.limits.maxRecordsPerPartition)
+    val ofTasks = settings(options)
     // Never connects to Kafka: only used to get the executors from Spark.
     val places = new ExecutorPlaces(
       source.stream(Map("kafka.bootstrap.servers" -> "localhost:9092", "subscribe" -> "places"), "places")
@@ -43,7 +47,7 @@ private[source] object BatchPlanner {
         ranges,
         clusters(_).config.consumer,
         stream,
-        settings,
+        ofTasks,
         splits,
         SparkSession.active.sparkContext.defaultParallelism,
         places.all()

@@ -61,7 +61,7 @@ private[source] final class DecodedRow(
       topic = next.topic
       topicText = UTF8String.fromString(topic)
     }
-    decoder.from(cluster)
+    decoder.from(next, cluster)
     if (decoder.decode(next, cluster, stream)) this else null
   }
 

@@ -198,6 +198,43 @@ private[source] final class RangeConsumer(
     if (ready.isEmpty) None else Some(ready.dequeue())
   }
 
+  /**
+   * Waits for records of ranges that need not have an end (`until` is [[OffsetRange.NoEnd]]), and returns them as soon as there are
+   * any. What keeps a range from being read closes it.
+   *
+   * @param lost as in [[next]]
+   */
+  def follow(waitMs: Long, lost: Loss => Unit): Seq[Slice] = {
+    try {
+      val records = consumer.poll(Duration.ofMillis(waitMs))
+      records.partitions.forEach { tp =>
+        if (open.contains(tp) && !isOther(tp)) {
+          val found = records.records(tp)
+          positions(tp) = found.get(found.size - 1).offset + 1
+          sizes(tp) = sizeOf(found.get(0))
+          take(tp, found)
+        }
+      }
+      pass(open.keysIterator.filter(open(_).until != OffsetRange.NoEnd))
+    } catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
+    ready.dequeueAll(_ => true).toSeq
+  }
+
+  /** Closes the ranges of topics that were recreated. */
+  def closeRecreated(lost: Loss => Unit): Unit = recreated.groupBy(_.topic).foreach {
+    case (topic, positionsOfTopic) => otherTopic(topic, positionsOfTopic, lost)
+  }
+
+  /** The partitions whose ranges are not complete. */
+  def following: Set[TopicPartition] = open.keySet.toSet
+
+  /** The positions after all that was fetched, with transaction markers and what was compacted. */
+  def reached(): Map[TopicPartition, Long] = {
+    try pass(open.keysIterator)
+    catch { case _: OffsetOutOfRangeException => () }
+    positions.toMap
+  }
+
   /** Makes a `next` call of another thread fail immediately. The consumer must not be used afterwards. */
   def wakeUp(): Unit = consumer.wakeup()
 
@@ -217,13 +254,16 @@ private[source] final class RangeConsumer(
         take(tp, found)
       }
     }
-    // After all records are taken, because this can throw for any partition (KIP-320), which must not lose records.
-    open.keys.toSeq.filterNot(isOther).foreach { tp =>
+    pass(open.keysIterator)
+  }
+
+  /** After all records are taken, because this can throw for any partition (KIP-320), which must not lose records. */
+  private def pass(partitions: Iterator[TopicPartition]): Unit =
+    partitions.toSeq.filterNot(isOther).foreach { tp =>
       try positions(tp) = math.max(positions(tp), consumer.position(tp, Duration.ZERO))
       catch { case _: TimeoutException => () }
       closeIfRead(tp)
     }
-  }
 
   private def take(tp: TopicPartition, records: Records): Unit = {
     val until = open(tp).until
@@ -270,8 +310,12 @@ private[source] final class RangeConsumer(
         // Also to the same offset: a seek resets the validation against the truncated log. Never below the range, also where
         // the log diverges below it: the next range would find the same divergence again if the leader was elected after this
         // range was logged, and repeat what this one has read.
-        seek(tp, if (at < first) math.min(first, until) else if (at < end) at else until)
-        closeIfRead(tp)
+        val next = if (at < first) math.min(first, until) else if (at < end) at else until
+        if (next == OffsetRange.NoEnd) close(tp)
+        else {
+          seek(tp, next)
+          closeIfRead(tp)
+        }
       }
     }
   }
@@ -367,9 +411,6 @@ private[source] object RangeConsumer {
   /** The interval between two checks whether the task must end. */
   private val WaitMs = 1000L
 
-  /** The interval between two checks whether the partitions still exist and contain their ranges. */
-  private val LookEveryMs = 3000L
-
   /** The index of the first record at or after an offset. The offsets of a partition are ascending. */
   private def firstAt(records: Records, offset: Long): Int =
     if (records.isEmpty || records.get(records.size - 1).offset < offset) records.size
@@ -381,31 +422,4 @@ private[source] object RangeConsumer {
       }
       low
     }
-
-  /** Tracks how long a cluster has returned no data, and what was missing meanwhile. */
-  private final class Silence(clock: Clock) {
-    private var from = clock.monotonicMs()
-    private var looked = from
-    private var suspected = Map.empty[TopicPartition, Loss]
-
-    def broken(): Unit = {
-      from = clock.monotonicMs()
-      looked = from
-      suspected = Map.empty
-    }
-    def lasts(ms: Long): Boolean = clock.monotonicMs() - from >= ms
-    def isTimeToLook: Boolean = clock.monotonicMs() - looked >= LookEveryMs
-
-    /**
-     * What is missing in two consecutive checks: a broker that just started may not know all partitions, and a new leader
-     * not yet the end of the log.
-     */
-    def again(missing: Map[TopicPartition, Loss]): Map[TopicPartition, Loss] = {
-      looked = clock.monotonicMs()
-      val sure = missing.filter { case (tp, loss) => suspected.get(tp).contains(loss) }
-      suspected = missing
-      sure
-    }
-
-  }
 }

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.source.read
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.kafka.clients.consumer.ConsumerRecord
+import org.apache.kafka.common.header.Headers
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -16,6 +19,7 @@ import io.github.dynamickafka.format.{
   ParseErrors,
   SideLayout
 }
+import io.github.dynamickafka.serde.KafkaReadContext
 
 /**
  * Decodes the records of one task that have one layout, and decides what happens to bad ones. The thread of the task creates
@@ -24,6 +28,7 @@ import io.github.dynamickafka.format.{
 private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   import RecordDecoder._
 
+  private val shown = new ShownRecord
   private val change = layout.value.change.map(_ => new ChangeDecoder(layout.value)).orNull
   // Whether a record is a change that can be applied has to be known before its fields are accessed.
   private val value = new Side(layout.value, "value", isEager = layout.upsert && !isFatal(layout.value))
@@ -44,8 +49,10 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   /** The bytes and the error of a bad record. */
   val corrupt: DecodedValues = new DecodedValues(Array[DataType](BinaryType, StringType))
 
-  /** The records that follow are of this cluster. */
-  def from(cluster: String): Unit = {
+  /** The record that follows, and its cluster. */
+  def from(record: ConsumerRecord[Array[Byte], Array[Byte]], cluster: String): Unit = {
+    shown.record = record
+    shown.cluster = cluster
     value.from(cluster)
     if (key ne null) key.from(cluster)
   }
@@ -162,11 +169,13 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
   private final class Side(side: SideLayout, name: String, isEager: Boolean) {
     val values = new DecodedValues(side.types)
     val onAccess: LazyDecoder =
-      if (decoding.onAccess && !isEager && LazyDecoder.fits(side)) new LazyDecoder(side, values) else null
+      if (decoding.onAccess && !isEager && LazyDecoder.fits(side))
+        new LazyDecoder(side, values, Decoders.of(_, shown))
+      else null
     private val decoder: Decoder =
       if (side.change.isDefined) change
       else if (side.wanted.isEmpty || (onAccess ne null)) null
-      else Decoders.of(side)
+      else Decoders.of(side, shown)
 
     def decode(bytes: Array[Byte]): DecodeFailure =
       if (onAccess ne null) {
@@ -207,6 +216,16 @@ private[read] final class RecordDecoder(decoding: Decoding, layout: Layout) {
           true
       }
   }
+}
+
+/** Shows the records of a task to formats. */
+private final class ShownRecord extends KafkaReadContext {
+  var record: ConsumerRecord[Array[Byte], Array[Byte]] = _
+  var cluster: String = _
+  override def topic: String = record.topic
+  override def kafkaHeaders: Headers = record.headers
+  override def headers: Iterator[(String, Array[Byte])] =
+    record.headers.iterator.asScala.map(header => header.key -> header.value)
 }
 
 private[source] object RecordDecoder {

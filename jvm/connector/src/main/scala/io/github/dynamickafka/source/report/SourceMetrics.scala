@@ -48,6 +48,7 @@ private[source] object SourceMetrics {
       "pendingHistoryFiles" -> pendingHistoryFiles.toString,
       "deferredRecords" -> counts.deferred.toString,
       "lostRecords" -> counts.lost.toString,
+      "repeatedRecords" -> counts.repeated.toString,
       "decodeErrors" -> counts.decodeErrors.toString,
       "droppedRecords" -> counts.dropped.toString,
       "deadLetterRecords" -> counts.deadLetters.toString,

@@ -14,6 +14,7 @@ import io.github.dynamickafka.offset.alignment.{
   ReadTimes,
   TimeAnswer
 }
+import io.github.dynamickafka.offset.history.UnreadFiles
 import io.github.dynamickafka.offset.{ClusterView, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStream, ClusterStreams, Futures}
@@ -44,27 +45,40 @@ private[source] final class Aligner(
   /** What is known of record times. */
   def times: EventTimes = alignment.times.reported(read)
 
-  /** The spans that the trigger can read. `Trigger.Once` reads all in one batch, which has one watermark. */
-  def align(snapshot: TriggerSnapshot, limit: ReadLimit, waits: Boolean): IndexedSeq[Span] = {
-    val spans = snapshot.next.spans
+  /** `Trigger.Once` reads all in one batch, which has one watermark. */
+  def isAligned(limit: ReadLimit): Boolean = options.isDefined && !limit.isInstanceOf[ReadAllAvailable]
+
+  /** @param files the files of histories that are not read; None as well if clusters are not aligned */
+  def align(
+      snapshot: TriggerSnapshot,
+      limit: ReadLimit,
+      waits: Boolean,
+      files: Option[UnreadFiles]
+  ): Readable = {
+    val (waiting, spans) =
+      snapshot.next.spans.partition(s => files.exists(_.precede(s.cluster, s.topic, s.partition)))
     val (drift, idle) = options.fold((0L, 0L))(o => (o.maxDriftMs, o.idleTimeoutMs))
     val begun = alignment.copy(times = alignment.times.reported(read)).begin(
       Alignment.Rules(drift, idle, waits),
       spans,
       clustersOf(snapshot),
       clock.currentTimeMillis(),
-      clock.monotonicMs()
+      clock.monotonicMs(),
+      files.flatMap(_.least)
     )
-    val isAligned = options.isDefined && !limit.isInstanceOf[ReadAllAvailable]
-    if (!isAligned) {
+    if (!isAligned(limit)) {
       current = Some(begun)
-      spans
+      Readable(spans, None)
     } else {
       // Answers about the log of a topic that enters may be those about a former one.
       pending = pending.filter { case (id, _) => !spans.exists(s => s.enters && s.cluster == id) }
       val decided = decide(collected(begun, pending.filter(_._2.answer.isDone).keySet))
       current = Some(decided.from)
-      spans.map(span => decided.ends.get(EventTimes.key(span)).fold(span)(end => span.copy(end = end)))
+      val ends = decided.ends ++ waiting.map(span => EventTimes.key(span) -> span.from)
+      Readable(
+        snapshot.next.spans.map(s => ends.get(EventTimes.key(s)).fold(s)(end => s.copy(end = end))),
+        files.flatMap(_.next(decided.bound, drift))
+      )
     }
   }
 
@@ -73,13 +87,18 @@ private[source] final class Aligner(
     alignment = trigger.copy(monotonicMs = clock.monotonicMs()).ended(Map.empty)
   }
 
-  /** The batch of the trigger reads these numbers of records of its spans. */
-  def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long]): Unit = current.foreach { trigger =>
-    val positions = spans.iterator.zip(granted.iterator)
-      .map { case (span, n) => EventTimes.key(span) -> (span.from + n) }.toMap
-    alignment = trigger.ended(positions)
-    if (options.isDefined) askAhead(trigger.ahead(positions))
-  }
+  /**
+   * The batch of the trigger reads these numbers of records of its spans.
+   *
+   * @param files those that are not read after the batch
+   */
+  def planned(spans: IndexedSeq[Span], granted: IndexedSeq[Long], files: Option[UnreadFiles]): Unit =
+    current.foreach { trigger =>
+      val positions = spans.iterator.zip(granted.iterator)
+        .map { case (span, n) => EventTimes.key(span) -> (span.from + n) }.toMap
+      alignment = trigger.ended(positions)
+      if (options.isDefined) askAhead(trigger.ahead(positions, files.flatMap(_.least)))
+    }
 
   @annotation.tailrec
   private def decide(trigger: AlignedTrigger, rounds: Int = 0): Alignment.Aligned = trigger.next match {
@@ -154,6 +173,14 @@ private[source] final class Aligner(
 }
 
 private[source] object Aligner {
+
+  /**
+   * What a trigger can read.
+   *
+   * @param spans of Kafka
+   * @param left the files that are left after a batch of files; None: the batch is one of Kafka
+   */
+  final case class Readable(spans: IndexedSeq[Span], left: Option[UnreadFiles])
 
   /** More than any search needs. */
   private val MostRounds = 100

@@ -34,12 +34,14 @@ private[source] final class DeferredRanges(checkpoint: SourceCheckpoint, withSta
   /**
    * Defers these ranges of a logged batch. Returns when this is durable.
    *
+   * @param clusters why, for the log
    * @return why they cannot be deferred, if they cannot
    */
   def defer(
       start: CompositeOffset,
       end: CompositeOffset,
-      ranges: SortedMap[String, Seq[OffsetRange]]
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      clusters: String = "Unreachable clusters"
   ): Option[String] = {
     val batch = deferrable(start, end)
     batch.foreach { number =>
@@ -49,7 +51,7 @@ private[source] final class DeferredRanges(checkpoint: SourceCheckpoint, withSta
       checkpoint.deferrals.write(number, deferral)
       read = Some(all.added(number, deferral))
       log.warn(
-        s"Unreachable clusters: these ${ranges.valuesIterator.flatten.map(_.size).sum} records of batch $number, which was " +
+        s"$clusters: these ${ranges.valuesIterator.flatten.map(_.size).sum} records of batch $number, which was " +
           s"logged, are deferred to a later batch: ${show(ranges)}"
       )
     }

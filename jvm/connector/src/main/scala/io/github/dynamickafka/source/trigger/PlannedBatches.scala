@@ -5,6 +5,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.spark.sql.connector.read.streaming.ReadLimit
 
 import io.github.dynamickafka.offset.budget.MeanSize
+import io.github.dynamickafka.offset.history.UnreadFiles
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Span}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.loss.LostRecords
@@ -12,6 +13,7 @@ import io.github.dynamickafka.source.loss.LostRecords
 /**
  * Determines where batches end, and stores what is required to plan them again. Used only by the thread of the query.
  *
+ * @param unread the files of histories that are not read at an offset
  * @param sizes of records, as tasks have reported them
  */
 private[source] final class PlannedBatches(
@@ -20,6 +22,7 @@ private[source] final class PlannedBatches(
     deferred: DeferredRanges,
     lost: LostRecords,
     aligner: Aligner,
+    unread: CompositeOffset => Option[UnreadFiles],
     sizes: Span => Option[MeanSize]
 ) {
   import PlannedBatches._
@@ -41,24 +44,32 @@ private[source] final class PlannedBatches(
       limit: ReadLimit,
       now: Long,
       wait: Boolean
-  ): CompositeOffset =
-    if (last.exists(_.isIdle(start, snapshot))) {
+  ): CompositeOffset = {
+    // Otherwise a batch of Kafka comes after all files.
+    val files = if (aligner.isAligned(limit)) unread(start) else None
+    if (files.isEmpty && last.exists(_.isIdle(start, snapshot))) {
       aligner.idle()
       start
     } else {
-      val spans = aligner.align(snapshot, limit, wait)
+      val readable = aligner.align(snapshot, limit, wait, files)
+      val spans = readable.spans
       val granted =
-        limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait, sizes)
-      aligner.planned(spans, granted)
-      val next = logged.next(start, deferred.resumed(start, snapshot.next.offset(granted)))
+        if (readable.left.isDefined) spans.map(_ => 0L)
+        else limits.grant(spans, limit, snapshot.trigger.configs.maxOffsetsPerTrigger(_), now, wait, sizes)
+      val left = readable.left.orElse(files)
+      aligner.planned(spans, granted, left)
+      val offset = deferred.resumed(start, snapshot.next.offset(granted))
+      val next =
+        logged.next(start, left.fold(offset)(files => offset.copy(history = files.read)))
       // Before anything is written: an offset that cannot be planned must not reach the checkpoint.
-      val end = if (next.sameAs(start)) start else next
+      val end = if (readable.left.isEmpty && next.sameAs(start)) start else next
       val ranges = OffsetRange.beforeLogging(start, end)
       checkpoint.remember(snapshot.topology, logged.named)
       if (end ne start) lost.add(snapshot.trigger.start, snapshot.next, known)
       last = Some(PlannedBatch(start, end, ranges, snapshot))
       end
     }
+  }
 
   /** The ranges to read of a batch that this run has planned and that is logged now, by cluster. */
   def ranges(start: CompositeOffset, end: CompositeOffset): Option[SortedMap[String, Seq[OffsetRange]]] =

@@ -10,6 +10,7 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Loss, Of
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStreams}
 import io.github.dynamickafka.source.loss.LostRecords
+import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
@@ -51,7 +52,9 @@ private[source] final class Replay(
     })
     // Checked here, because a reader would wait minutes for an unreachable cluster, and its error names no remedy.
     val found = streams.identities(ranges.map { case (id, ofCluster) => id -> ofCluster.map(_.topic).toSet })
-    val readable = ranges.collect {
+    val elsewhere = ranges.filter { case (id, _) => isReplaced(end.identity(id), found(id)) }
+    if (elsewhere.nonEmpty) continueElsewhere(start, end, elsewhere, found, isFirst)
+    val readable = (ranges -- elsewhere.keySet).collect {
       case (id, ofCluster) if found(id).isRight =>
         id -> found(id).fold(_ => Nil, same(id, ofCluster, end.identity(id), _))
     }.filter(_._2.nonEmpty)
@@ -61,6 +64,33 @@ private[source] final class Replay(
     }
     if (missing.nonEmpty) leaveOut(start, end, missing, topology.clusters.contains, isFirst)
     readable
+  }
+
+  /** Whether the positions continue in another Kafka cluster, where the records of the batch have other offsets. */
+  private def isReplaced(logged: ClusterIdentity, found: Either[Throwable, ClusterIdentity]): Boolean =
+    found.exists(now => ClusterIdentity.differ(logged.kafkaId, now.kafkaId)) &&
+      !GivingUp(options.replacedClusters)
+
+  /** The records of the batch are read from the new cluster, where the next trigger finds the positions at which it began. */
+  private def continueElsewhere(
+      start: CompositeOffset,
+      end: CompositeOffset,
+      ranges: SortedMap[String, Seq[OffsetRange]],
+      found: Map[String, Either[Throwable, ClusterIdentity]],
+      isFirst: Boolean
+  ): Unit = {
+    val reason =
+      if (!isFirst) Some("tasks of this run may have read it")
+      else deferred.defer(start, end, ranges, "Replaced clusters")
+    reason.foreach { why =>
+      val id = ranges.firstKey
+      throw Errors.clusterReplaced(
+        id,
+        end.identity(id).kafkaId.getOrElse(""),
+        found(id).toOption.flatMap(_.kafkaId).getOrElse(""),
+        s"a batch that was logged has records of the former one, which cannot be deferred: $why"
+      )
+    }
   }
 
   private def leaveOut(
@@ -108,7 +138,8 @@ private[source] final class Replay(
   ): Seq[OffsetRange] =
     if (ClusterIdentity.differ(logged.kafkaId, found.kafkaId)) {
       val (known, now) = (logged.kafkaId.getOrElse(""), found.kafkaId.getOrElse(""))
-      if (options.replacedClusters == ReplacedClusterPolicy.Fail) throw Errors.clusterReplaced(id, known, now)
+      if (options.replacedClusters == ReplacedClusterPolicy.Fail)
+        throw Errors.clusterReplaced(id, known, now, ReplacedClusters.Unknown)
       giveUp(id, s"cluster.id $now instead of $known", ranges)
       Nil
     } else {
@@ -147,6 +178,14 @@ private[source] final class Replay(
 }
 
 private[source] object Replay {
+
+  /** With these, records of the former cluster are not looked for in the new one. */
+  private val GivingUp =
+    Set[ReplacedClusterPolicy](
+      ReplacedClusterPolicy.Fail,
+      ReplacedClusterPolicy.Earliest,
+      ReplacedClusterPolicy.Latest
+    )
 
   /** Ranges of a cluster that does not respond. */
   private final case class Missing(ranges: Seq[OffsetRange], error: Throwable)

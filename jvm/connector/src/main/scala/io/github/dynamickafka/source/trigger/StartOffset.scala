@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.config.{SourceOptionSpecs, SourceOptions}
+import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.ClusterView
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan}
@@ -31,16 +31,8 @@ private[source] final class StartOffset(
 
   private def determine(): InitialOffset = {
     val topology = feed.first()
-    topology.histories.keys.headOption.filter(_ => options.alignment.isDefined).foreach { stream =>
-      // Kafka's records of a cluster without history would come after those of the history, and be late.
-      throw Errors.invalidOption(
-        SourceOptionSpecs.Alignment.name,
-        "timestamp",
-        s"stream '$stream' has a 'history', which is read before all records of Kafka. Start the query without this option, and " +
-          "restart it with the option when 'pendingHistoryFiles' is 0."
-      )
-    }
     val history = Option.when(topology.histories.nonEmpty)(histories(topology))
+    history.foreach(logLongFiles)
     val snapshot = snapshots.forStart(history.fold(HandOver.none)(_.handOver))
     if (options.failOnDataLoss) {
       snapshot.next.waiting.headOption.foreach { case (id, topic) =>
@@ -55,4 +47,18 @@ private[source] final class StartOffset(
     log.info("The query starts at {}", offset.json)
     initial
   }
+
+  /** A file is read as a whole, so that its cluster is read ahead of others by the times of its records. */
+  private def logLongFiles(history: HistoryPlan): Unit = for {
+    alignment <- options.alignment
+    (stream, table) <- history.tables
+    longest <- table.files.maxByOption(file => file.greatest - file.least)
+    spanMs = longest.greatest - longest.least if spanMs >= alignment.maxDriftMs
+  } log.warn(
+    "Records of the file '{}' of the history of stream '{}' are up to {} ms apart, more than 'alignmentMaxDrift': a file is read as a " +
+      "whole, so that a watermark with a delay of up to this time can drop records",
+    longest.path,
+    stream,
+    spanMs
+  )
 }

@@ -20,7 +20,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
  * @param complete see [[io.github.dynamickafka.source.cluster.ClusterQuestion]]
  * @param pinned responses to use instead of new requests
  */
-private[source] final case class Trigger(
+private[dynamickafka] final case class Trigger(
     start: CompositeOffset,
     topology: Topology,
     topologyConfigs: ClusterConfigs,
@@ -50,7 +50,7 @@ private[source] final case class Trigger(
       clusterIsKnown: Boolean
   ): OffsetsPolicy = origin match {
     case Trigger.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
-    case Trigger.Started(initial) =>
+    case Trigger.Started(initial, decided) =>
       val isUnresolved = initial.exists(_.isUnresolved(id, name))
       val policy = topologyConfigs.entering(
         id,
@@ -59,11 +59,11 @@ private[source] final case class Trigger(
         isUnresolved || initial.exists(_.unresolved(id))
       )
       // Also a topic that enters long after the first start follows on its history.
-      initial.fold(policy)(_.handOver.start(id, name, policy))
+      decided.start(id, name, initial.fold(policy)(_.handOver.start(id, name, policy)))
   }
 }
 
-private[source] object Trigger {
+private[dynamickafka] object Trigger {
   sealed trait Origin
 
   /**
@@ -73,8 +73,11 @@ private[source] object Trigger {
    */
   final case class FirstStart(handOver: HandOver) extends Origin
 
-  /** @param initial how the start offset of batch 0 was determined, if the checkpoint has it */
-  final case class Started(initial: Option[InitialOffset]) extends Origin
+  /**
+   * @param initial how the start offset of batch 0 was determined, if the checkpoint has it
+   * @param decided where topics enter, as an earlier run has decided
+   */
+  final case class Started(initial: Option[InitialOffset], decided: HandOver = HandOver.none) extends Origin
 
   def begin(
       start: CompositeOffset,

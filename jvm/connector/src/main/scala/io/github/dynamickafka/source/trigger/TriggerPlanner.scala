@@ -5,23 +5,24 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.history.HandOver
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterIdentity,
   ClusterTransition,
   ClusterView,
   CompositeOffset,
-  CompositeOffsetJson,
+  Continuation,
   Loss,
   NextOffset,
   RenamedTopic,
-  ReplacedCluster,
   Transition
 }
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.loss.LossPolicy
+import io.github.dynamickafka.source.replacement.ReplacedClusters
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
+import io.github.dynamickafka.topology.Topology
 
 /** Sends the requests of a trigger to the clusters. Used only by the thread of the query. */
 private[source] final class TriggerPlanner(
@@ -31,6 +32,7 @@ private[source] final class TriggerPlanner(
     feed: TopologyFeed,
     checkpoint: SourceCheckpoint,
     losses: LossPolicy,
+    replaced: ReplacedClusters,
     clock: Clock
 ) {
   private val log = LoggerFactory.getLogger(classOf[TriggerPlanner])
@@ -40,6 +42,7 @@ private[source] final class TriggerPlanner(
   private val patterns = new TopicPatterns(options.discovery.intervalMs, streams, clock)
   private var loggedWaiting = Set.empty[(String, String)]
   private var last: Option[TriggerPlanner.Last] = None
+  private var replacing = ReplacingClusters(CompositeOffset.empty, Topology.empty, drainRemoved = false)
 
   /** Topics that the metadata lack, and that are read under another cluster id, as [[DuplicateClusters.yielding]]. */
   private var yielding = Set.empty[(String, String)]
@@ -65,11 +68,19 @@ private[source] final class TriggerPlanner(
       complete: Boolean,
       pinned: Option[Map[String, ClusterView]]
   ): Trigger = {
-    val trigger =
-      Trigger.begin(start, feed.current(), configs, clock.currentTimeMillis(), origin, complete, pinned)
+    replacing = ReplacingClusters(start, feed.current(), options.drainRemovedClusters)
+    val trigger = Trigger.begin(
+      replacing.start,
+      replacing.topology,
+      configs,
+      clock.currentTimeMillis(),
+      origin,
+      complete,
+      pinned
+    )
     origin match {
       case Trigger.FirstStart(_) => trigger.topologyConfigs.checkEnding()
-      case Trigger.Started(_) => ()
+      case Trigger.Started(_, _) => ()
     }
     trigger
   }
@@ -129,9 +140,9 @@ private[source] final class TriggerPlanner(
         yielding ++= more
         val decided =
           if (more.isEmpty) confirmed(trigger, transition, questions, found) else None
-        decided.map { case (views, next) =>
-          if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, views)
-          refuseReplaced(trigger.start, next.replaced)
+        decided.map { case (found, unresolved) =>
+          if (!options.allowDuplicateClusters) DuplicateClusters.refuse(transition, found)
+          val (views, next) = continued(trigger, transition, found, unresolved)
           logWaiting(next.waiting)
           logRenamed(next.renamed)
           val snapshot = TriggerSnapshot(trigger, topology, transition, views, next)
@@ -182,8 +193,20 @@ private[source] final class TriggerPlanner(
     }
   }
 
-  private def nextOf(transition: Transition, trigger: Trigger, views: Map[String, ClusterView]) =
-    NextOffset(trigger.start, transition, views, options.replacedClusters, losses.isLost(_, trigger.now))
+  private def nextOf(
+      transition: Transition,
+      trigger: Trigger,
+      views: Map[String, ClusterView],
+      continued: Map[String, Continuation] = Map.empty
+  ) =
+    NextOffset(
+      trigger.start,
+      transition,
+      views,
+      options.replacedClusters,
+      losses.isLost(_, trigger.now),
+      continued
+    )
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {
     val ids = streams.identities(clusters.map(_ -> Set.empty[String]).toMap)
@@ -194,19 +217,27 @@ private[source] final class TriggerPlanner(
     }
   }
 
-  private def refuseReplaced(start: CompositeOffset, clusters: Seq[ReplacedCluster]): Unit =
-    clusters.foreach { c =>
-      if (options.replacedClusters == ReplacedClusterPolicy.Fail)
-        throw Errors.clusterReplaced(c.cluster, c.known, c.found)
-      log.warn(
-        "Cluster '{}' is another Kafka cluster than before (cluster.id {} instead of {}); the query continues with it " +
-          "because 'replacedClusterPolicy' is set, and drops the offsets of the former one: {}",
-        c.cluster,
-        c.found,
-        c.known,
-        CompositeOffsetJson.writePositions(start.position(c.cluster))
-      )
+  /** With the positions in clusters that take the place of others. */
+  private def continued(
+      trigger: Trigger,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): (Map[String, ClusterView], NextOffset) = {
+    val silent = replaced.returning(transition, views, next)
+    if (next.replaced.isEmpty && replacing.former.isEmpty && silent.isEmpty) (views, next)
+    else {
+      val found = replaced.continuations(trigger.start, transition, views, next)
+      val (entered, entries) = replaced.entering(replacing, transition, views)
+      // A cluster that does not respond meanwhile keeps its positions.
+      val answered = views ++ entries ++ (silent ++ found.collect { case (id, None) => id })
+        .map(_ -> ClusterView.Pending)
+      val positions = found.collect { case (id, Some(continuation)) => id -> continuation }
+      val decided = nextOf(transition, trigger, answered, positions)
+      replaced.logContinued(trigger.start, decided, positions)
+      (answered, decided.copy(replaced = decided.replaced ++ entered))
     }
+  }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
     log.info(
@@ -267,7 +298,7 @@ private[source] final class TriggerPlanner(
   }
 }
 
-private[source] object TriggerPlanner {
+private[dynamickafka] object TriggerPlanner {
 
   /**
    * What the last trigger used and found.

@@ -30,6 +30,8 @@ private[source] final class TriggerSnapshots(
   private var pinned: Option[Map[String, ClusterView]] = None
   private var isPrepared = false
 
+  private def started = Trigger.Started(initial, checkpoint.entries.handOver)
+
   /** Whether the query runs with `Trigger.AvailableNow`. */
   def isAvailableNow: Boolean = isPrepared
 
@@ -60,10 +62,26 @@ private[source] final class TriggerSnapshots(
     snapshot
   }
 
+  /**
+   * What a trigger would find now, while a batch runs whose positions are ahead of these: records that are lost here may have been
+   * read, but not topics and partitions that are gone. Changes nothing.
+   *
+   * @param reached the positions at the start of the batch
+   */
+  def look(reached: CompositeOffset): TriggerSnapshot = {
+    val snapshot = planner.next(reached, started, complete = false, pinned = None)
+    val gone = snapshot.next.losses.filter {
+      case _: Loss.TopicGone | _: Loss.PartitionGone => true
+      case _ => false
+    }
+    val _ = losses.judge(gone, snapshot.transition.now, waitForTopics = true, isDrained(snapshot, _))
+    snapshot
+  }
+
   /** With `AvailableNow`, a topic that is missing for a moment is waited for, because the run would end without it. */
   @annotation.tailrec
   private def withoutMissingTopics(reached: CompositeOffset): TriggerSnapshot = {
-    val snapshot = planner.next(reached, Trigger.Started(initial), isAvailableNow, pinned)
+    val snapshot = planner.next(reached, started, isAvailableNow, pinned)
     // The time by which the offset has been computed: it gives up the topics that are lost here.
     val isMissing = losses.judge(
       snapshot.next.losses,

@@ -70,6 +70,7 @@ class MetadataConformanceSuite extends AnyFunSuite {
     "starting_offsets" -> cluster.startingOffsets,
     "stopping_offsets" -> cluster.stoppingOffsets,
     "format_options" -> (if (cluster.getFormatOptions.isEmpty) null else cluster.getFormatOptions),
+    "replaces" -> cluster.replaces,
     "properties" -> cluster.getProperties
   ).filter(_._2 != null).toMap.asJava
 }

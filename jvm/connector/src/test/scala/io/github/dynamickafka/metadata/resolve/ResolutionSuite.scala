@@ -61,6 +61,25 @@ class ResolutionSuite extends AnyFunSuite with TimeLimit {
     )).contains("at least 0"))
   }
 
+  test(
+    "a cluster cannot replace one that is active in the same stream; one that drains, or is unknown, it can"
+  ) {
+    val servers = ju.Map.of("bootstrap.servers", "b:9092")
+    def replacing(id: String) =
+      new ClusterMetadata(ju.List.of("t"), servers, null, null, "active", null, null, true, ju.Map.of(), id)
+    def resolved(state: String, former: String = "blue") = {
+      val blue = new ClusterMetadata(ju.List.of("t"), servers, null, null, state)
+      val stream = new KafkaStream("a", ju.Map.of("blue", blue, "green", replacing(former)))
+      Resolution.resolve(Subscription.Ids(Seq("a")), false, Map("a" -> stream), _ => true)
+    }
+    assert(resolved("draining").clusters("green").replaces.contains("blue"))
+    assert(resolved("active", "gone").clusters("green").replaces.contains("gone"))
+    val active = intercept[DynamicKafkaIllegalArgumentException](resolved("active"))
+    assert(active.getCondition.endsWith("METADATA_INVALID"))
+    assert(active.getMessage.contains("stream 'a', cluster 'green', key 'replaces'"), active.getMessage)
+    assert(intercept[Exception](resolved("draining", "a/b")).getMessage.contains("the cluster id is invalid"))
+  }
+
   private def archived(history: StreamHistory, clusters: String*) = {
     val servers = ju.Map.of("bootstrap.servers", "b:9092")
     val of = clusters.map(id => id -> new ClusterMetadata(ju.List.of("t"), servers)).toMap.asJava

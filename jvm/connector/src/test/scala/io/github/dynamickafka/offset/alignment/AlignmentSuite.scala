@@ -19,6 +19,31 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  private def runs(first: Long, defect: AlignmentRun.Defect): Unit =
+    (first until first + 1500).foreach { seed =>
+      val run = new AlignmentRun(new Random(seed), hasHistory = true, defect)
+      try run.all()
+      catch { case e: Throwable => throw new AssertionError(s"DYNAMIC_KAFKA_SEED=$seed: ${e.getMessage}", e) }
+    }
+
+  test(
+    "random histories: no file or record too new is read, files come before Kafka, and all is read at last"
+  ) {
+    runs(TestSeed(), AlignmentRun.NoDefect)
+  }
+
+  Seq(
+    AlignmentRun.FilesHoldNobody -> "while the oldest is",
+    AlignmentRun.NoOldestFile -> "nothing advances",
+    AlignmentRun.NoBound -> "while the oldest is",
+    AlignmentRun.KafkaDoesNotWait -> "is read before its files"
+  ).foreach { case (defect, says) =>
+    test(s"a defect is found: $defect") {
+      val e = intercept[AssertionError](runs(TestSeed(), defect))
+      assert(e.getMessage.contains(says))
+    }
+  }
+
   private val Now = 1000000L
   private def rules(waits: Boolean = true) = Alignment.Rules(100L, 30000L, waits)
   private val both = Map("a" -> Alignment.Cluster(responds = true), "b" -> Alignment.Cluster(responds = true))

@@ -21,7 +21,7 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
       "{}",
       None,
       None,
-      Vector.tabulate(files)(i => s"$stream-$i")
+      Vector.tabulate(files)(i => HistoryFile(s"$stream-$i", i.toLong, i + 1L))
     )
 
   private val plans: Gen[HistoryPlan] = Gen.mapOf(Gen.zip(Gen.oneOf("a", "b", "c", "d"), Gen.choose(0, 7)))
@@ -44,7 +44,7 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     forAll(plans, Gen.choose(1, 9)) { (plan, most) =>
       val ends = batches(plan, most)
       val read = (begin(plan) +: ends).zip(ends).map { case (start, end) => filesOf(plan, start, end) }
-      assert(read.flatten == plan.tables.values.flatMap(_.files).toSeq)
+      assert(read.flatten == plan.tables.values.flatMap(_.files.map(_.path)).toSeq)
       assert(read.forall(files => files.nonEmpty && files.size <= most))
       assert(read.dropRight(1).forall(_.size == most))
       assert(ends.forall(_.clusters == positions), "Kafka is not read before")
@@ -62,6 +62,63 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
         .flatMap { case (start, end) => filesOf(plan, start, end) }
       assert(filesOf(plan, all(first), all(last)).toSet == each.toSet)
     }
+  }
+
+  private val two = HistoryPlan(
+    SortedMap(
+      "a" -> table("a", 0).copy(
+        files = Vector(HistoryFile("a-0", 10, 20), HistoryFile("a-1", 0, 30), HistoryFile("a-2", 31, 40)),
+        ends = SortedMap("blue" -> Positions.from(Seq(("t", 0, 20L), ("t", 1, 40L))))
+      ),
+      "b" -> table("b", 0).copy(
+        files = Vector(HistoryFile("b-0", 15, 25)),
+        ends = SortedMap("green" -> Positions.from(Seq(("u", HistoryTable.AnyPartition, 25L))))
+      )
+    ),
+    HandOver.none
+  )
+  private val unread = two.unread(begin(two), most = 10).get
+
+  private def readOf(files: Option[UnreadFiles]): Option[Seq[Long]] = files.map(_.read.values.toSeq)
+
+  test("files of all streams are read in the order of their greatest times, whole, below the bound") {
+    assert(unread.least.contains(0L))
+    assert(readOf(unread.next(None, 5)).contains(Seq(3L, 1L)))
+    // Another cluster has an older record.
+    assert(readOf(unread.next(Some(4), 5)).isEmpty && readOf(unread.next(Some(20), 50)).isEmpty)
+    assert(readOf(unread.next(Some(21), 50)).contains(Seq(1L, 0L)))
+    assert(readOf(unread.next(Some(26), 50)).contains(Seq(1L, 1L)))
+    assert(readOf(unread.copy(most = 1).next(Some(26), 50)).contains(Seq(1L, 0L)))
+  }
+
+  test(
+    "the file with the oldest record of all is read with those before it, although it is longer than the drift"
+  ) {
+    assert(readOf(unread.next(Some(5), 5)).contains(Seq(2L, 1L)))
+    assert(readOf(unread.copy(most = 2).next(Some(5), 5)).contains(Seq(1L, 1L)))
+    val last = unread.next(Some(5), 5).get
+    assert(last.least.contains(31L) && readOf(last.next(Some(36), 5)).contains(Seq(3L, 1L)))
+    assert(last.next(None, 5).get.least.isEmpty)
+  }
+
+  test("Kafka's records of a partition wait for the last file that has earlier ones") {
+    def waiting(files: UnreadFiles) =
+      Seq(
+        "blue" -> ("t", 0),
+        "blue" -> ("t", 1),
+        "blue" -> ("t", 2),
+        "green" -> ("u", 7),
+        "green" -> ("t", 0)
+      )
+        .map { case (id, (topic, p)) => files.precede(id, topic, p) }
+    assert(waiting(unread) == Seq(true, true, false, true, false))
+    assert(waiting(unread.next(Some(21), 50).get) == Seq(false, true, false, true, false))
+    assert(waiting(unread.next(Some(26), 50).get) == Seq(false, true, false, false, false))
+  }
+
+  test("without unread files there are none to align") {
+    assert(two.unread(CompositeOffset(positions, history = two.everything), 1).isEmpty)
+    assert(two.unread(CompositeOffset(positions), 1).isEmpty)
   }
 
   test("an offset with more files than the checkpoint lists is refused") {

@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
@@ -122,7 +122,11 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
             """{"type":"struct","fields":[]}""",
             Some("blue"),
             None,
-            Vector("s3a://archive/a b/1.json", "s3a://archive/a b/0.json")
+            Vector(
+              HistoryFile("s3a://archive/a b/1.json", 1763700000000L, 1763700000003L),
+              HistoryFile("s3a://archive/a b/0.json", -1L, 1763700000004L)
+            ),
+            SortedMap("blue" -> positions(("t", HistoryTable.AnyPartition, 1763700000003L)))
           ),
           "payments" -> HistoryTable("orc", "/p", Map.empty, "{}", None, Some("t"), Vector.empty)
         ),

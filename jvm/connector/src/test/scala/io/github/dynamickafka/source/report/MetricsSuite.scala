@@ -26,6 +26,7 @@ class MetricsSuite extends SourceTest {
     "deferredRecords",
     "droppedRecords",
     "lostRecords",
+    "repeatedRecords",
     "metadataAgeMs",
     "metadataFailures",
     "commitsSucceeded",

@@ -111,6 +111,32 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
+  test("the others do not wait for a cluster that is removed, or drained") {
+    val leaving = Seq[Entry => Seq[Entry]](_ => Nil, entry => Seq(entry.draining))
+    leaving.foreach { left =>
+      withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+        produceSeconds(blue, topic, 60)
+        produceSeconds(green, topic, 1, lastS = 59)
+        val query = s.start(aligned("10s", "alignmentIdleTimeout" -> "10min"): _*)
+        waitFor("the records that green allows")(s.seen.size == 11)
+        s.change(Entry("blue", blue, topic) +: left(Entry("green", green, topic)): _*)
+        waitFor("all records")(s.seen.size == 61)
+        query.stop()
+      }
+    }
+  }
+
+  test("with AvailableNow, only what was there at the start counts") {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      produceSeconds(blue, topic, 60)
+      produceSeconds(green, topic, 1, lastS = 59)
+      val before = all(topic)
+      s.results.inBatch = id => if (id == 0) produceSeconds(green, topic, 1, lastS = 58)
+      s.catchUp(aligned("10s", "alignmentIdleTimeout" -> "10min"): _*)
+      assertSame(s.seen, before)
+    }
+  }
+
   test("a cluster that is unreachable holds the others, at most for the time-out") {
     withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
       produceSeconds(blue, topic, 40)

@@ -1,6 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import java.nio.file.Files
+import java.util.concurrent.CompletableFuture
 
 import scala.collection.immutable.SortedMap
 
@@ -10,21 +11,31 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Options, Subscription}
+import io.github.dynamickafka.error.DynamicKafkaRuntimeException
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
-import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.replacement.LastRecord
+import io.github.dynamickafka.offset.replacement.SameOffsets.Answer
+import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, ScriptedCluster}
 import io.github.dynamickafka.source.loss.LossPolicy
+import io.github.dynamickafka.source.replacement.{LastRecords, RecordsAt, ReplacedClusters, Replacements}
 import io.github.dynamickafka.source.{Entry, EntryService}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** What a trigger makes of responses that were requested before it. The cluster takes longer than a trigger waits. */
 class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   implicit override val patienceConfig: PatienceConfig =
     PatienceConfig(timeout = Span(60, Seconds), interval = Span(5, Millis))
 
-  private final class Query extends AutoCloseable {
+  private final class Query(
+      policy: ReplacedClusterPolicy = ReplacedClusterPolicy.Fail,
+      read: LogKey => Option[LastRecord] = _ => None,
+      records: RecordsAt = RecordsAt.Consumer
+  ) extends AutoCloseable {
     val kafka: ScriptedCluster = ScriptedCluster.led(1)
     kafka.delayMs = 300
     val service = new EntryService
@@ -46,6 +57,7 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     )
     private val checkpoint =
       new SourceCheckpoint(Files.createTempDirectory("checkpoint").toUri.toString, new Configuration)
+    val lastRecords = new LastRecords(checkpoint, read, Clock.System)
     private val planner =
       new TriggerPlanner(
         options,
@@ -54,6 +66,13 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
         feed,
         checkpoint,
         new LossPolicy(failOnDataLoss = true, graceMs = 5000L),
+        new ReplacedClusters(
+          policy,
+          new Replacements(policy, streams, records),
+          lastRecords,
+          streams,
+          Clock.System
+        ),
         Clock.System
       )
 
@@ -70,11 +89,11 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       finally streams.close()
   }
 
-  private def query(body: Query => Any): Unit = {
-    val q = new Query
+  private def query(body: Query => Any): Unit = query(new Query)(body)
+
+  private def query(q: Query)(body: Query => Any): Unit =
     try { val _ = (q.begin(), body(q)) }
     finally q.close()
-  }
 
   private def at(offset: Long) = CompositeOffset(SortedMap("blue" -> Positions.from(Seq(("t", 0, offset)))))
 
@@ -118,6 +137,44 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
       val first =
         Iterator.continually(q.next(at(10L))).find(_.topology.clusters("blue").topics("t").draining).get
       assert(first.next.draining("blue").get("t", 0).contains(15L))
+    }
+  }
+
+  test("same-offsets: a topic that returns has the record that was read last, or the query fails") {
+    val before = at(5L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("kafka-id"))))
+    val away = CompositeOffset(
+      SortedMap.empty[String, Positions],
+      retained = SortedMap("blue" -> Retained.at(1L, before.position("blue"))),
+      identities = before.identities
+    )
+    def returns(time: Long)(body: Query => Any) = query(new Query(
+      ReplacedClusterPolicy.SameOffsets,
+      _ => Some(LastRecord(4L, 100L)),
+      (_, questions) => questions.map { case (key, of) => key -> Answer(Some(LastRecord(of.record, time))) }
+    )) { q =>
+      q.lastRecords.planned(before)
+      q.lastRecords.finished(before, before)
+      body(q)
+    }
+    returns(100L)(q => assert(q.next(away).next.spans.map(s => s.from -> s.end) == Seq(5L -> 10L)))
+    returns(101L) { q =>
+      val e = intercept[DynamicKafkaRuntimeException](q.next(away))
+      assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
+      assert(e.getMessage.contains("the record at offset 4 has the time 101"), e.getMessage)
+    }
+  }
+
+  test("a cluster.id that alternates between answers is said by name") {
+    query { q =>
+      val ids = Iterator.continually(Seq("kafka-id", "other")).flatten
+      q.kafka.id = () => ids.synchronized(CompletableFuture.completedFuture(ids.next()))
+      val start = at(10L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("other"))))
+      val e = intercept[DynamicKafkaRuntimeException](q.next(start))
+      assert(e.getCondition.endsWith("CLUSTER_REPLACED"))
+      assert(
+        e.getMessage.contains("its cluster.id alternates between answers (kafka-id, other)"),
+        e.getMessage
+      )
     }
   }
 }

@@ -61,12 +61,16 @@ private[dynamickafka] object Layouts {
   private def declared(options: FormatOptions, includeHeaders: Boolean): Seq[Column] = {
     val fields = options.schema.map(_.columns)
     val needsSchema = options.value.format.hasFields || options.key.exists(_.format.hasFields)
-    if (needsSchema && fields.isEmpty)
+    if (needsSchema && fields.isEmpty) {
+      (options.value +: options.key.toSeq).flatMap(_.format.withoutSchema).headOption.foreach(reason =>
+        throw Errors.invalidSchema(reason)
+      )
       throw Errors.missingOption(
         FormatOptionSpecs.Schema.name,
         s"the format '${(options.value +: options.key.toSeq).map(_.format).find(_.hasFields).get.name}' requires the columns of " +
           "the records, as DDL, as JSON, or by '.schema(...)' of Spark."
       )
+    }
     val ofValue = if (options.changeEnvelope) fields.map(ChangeLayout.envelope) else fields
     val columns = ofValue.fold(Seq.empty[StructField])(_.fields.toSeq)
     // `schema` may have the column of the key, where it belongs in the table.

@@ -18,7 +18,7 @@ import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Par
 private[dynamickafka] final class LazyDecoder(
     side: SideLayout,
     values: DecodedValues,
-    make: SideLayout => Decoder = Decoders.of
+    make: SideLayout => Decoder = Decoders.of(_)
 ) {
   import LazyDecoder._
 
@@ -126,7 +126,7 @@ private[dynamickafka] object LazyDecoder {
   /** Whether a field of a record can be decoded without others, and no row depends on the others. */
   def fits(side: SideLayout): Boolean =
     side.change.isEmpty && side.wanted.size > 1 &&
-      side.format.format.hasFields &&
+      side.format.format.decodesFields &&
       (side.format.parseErrors == ParseErrors.Fail || side.format.parseErrors == ParseErrors.Nulls)
 
   private final case class Part(fields: Array[Boolean], decoder: Decoder)

@@ -6,13 +6,20 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.SideSource.Fields
+import io.github.dynamickafka.format.custom.TaskResource
 import io.github.dynamickafka.format.options.Variants
-import io.github.dynamickafka.format.{Encoder, FormatWriter}
+import io.github.dynamickafka.format.{Encoder, FormatWriter, WriteContext}
 
 /** Makes the encoder of keys or values, for one task. */
 private[dynamickafka] object Encoders {
 
-  def of(fields: Fields): Encoder = writer(fields).encoder(fields)
+  /** @param context shows the records, one after the other */
+  def of(fields: Fields, context: WriteContext = null): Encoder = {
+    val encoder = writer(fields).encoder(fields)
+    encoder.within(context)
+    TaskResource.closeAtEnd(() => encoder.close())
+    encoder
+  }
 
   private def writer(fields: Fields): FormatWriter = fields.format.format.writer.getOrElse(
     throw new IllegalArgumentException(s"${fields.format.format.name} is for reading only")
@@ -33,7 +40,7 @@ private[dynamickafka] object Encoders {
       )
     val problem = Variants.problem(side.format.format, side.schema).orElse {
       try {
-        val _ = of(side)
+        writer(side).encoder(side).close()
         writer(side).problem(side)
       } catch { case NonFatal(e) => Some(String.valueOf(e.getMessage)) }
     }
@@ -47,7 +54,7 @@ private[dynamickafka] object Encoders {
   private def unsupported(side: Fields): Option[String] = side.schema.fields.find { field =>
     val alone = side.copy(schema = StructType(Seq(field)), avro = None)
     try {
-      val _ = of(alone)
+      writer(alone).encoder(alone).close()
       Variants.problem(alone.format.format, alone.schema).isDefined || writer(alone).problem(alone).isDefined
     } catch { case NonFatal(_) => true }
   }.map(_.name)

@@ -177,14 +177,24 @@ private final class Encodings(
   /** None: there is no such column. */
   private def whole(side: SideFormat, name: String): Option[SideSource] =
     payload.find(p => same(p._1.name, name)).map { case (field, i) =>
-      val isText = field.dataType.isInstanceOf[StringType]
-      if (!isText && !side.format.wholeTypes.contains(field.dataType))
-        throw Errors.invalidColumn(
-          field.name,
-          s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
-        )
-      Column(i, field.dataType)
+      if (side.format.writer.exists(_.encodesWhole)) wholeEncoded(side, field, i)
+      else column(side, field, i)
     }
+
+  private def wholeEncoded(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val own = field.copy(dataType = side.format.wholeTypes.head)
+    Fields(side, SchemaText.nullable(StructType(Seq(own))), Seq(assignment.to(own, Some(i))))
+  }
+
+  private def column(side: SideFormat, field: StructField, i: Int): SideSource = {
+    val isText = field.dataType.isInstanceOf[StringType]
+    if (!isText && !side.format.wholeTypes.contains(field.dataType))
+      throw Errors.invalidColumn(
+        field.name,
+        s"its type is ${field.dataType.sql}, but must be ${side.format.wholeTypes.reverse.map(_.sql).mkString(" or ")}."
+      )
+    Column(i, field.dataType)
+  }
 
   /** The time zone is that of the session that starts the query, as with Spark's functions. */
   private def encoded(

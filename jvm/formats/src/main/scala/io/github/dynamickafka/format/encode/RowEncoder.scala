@@ -7,21 +7,22 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.types.BinaryType
 
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.{SideSource, UnencodableException}
+import io.github.dynamickafka.format.{SideSource, UnencodableException, WriteContext}
 
 /**
  * Makes the keys or the values of rows. Used by one task. Not thread-safe.
  *
  * @param side `key` or `value`, for errors
+ * @param context shows the records, one after the other
  */
-private[dynamickafka] final class RowEncoder(source: SideSource, side: String) {
+private[dynamickafka] final class RowEncoder(source: SideSource, side: String, context: WriteContext = null) {
 
   private val encode: InternalRow => Array[Byte] = source match {
     case SideSource.Column(i, BinaryType) => row => if (row.isNullAt(i)) null else row.getBinary(i)
     case SideSource.Column(i, _) => row => if (row.isNullAt(i)) null else row.getUTF8String(i).getBytes
     case fields: SideSource.Fields =>
       val project = UnsafeProjection.create(fields.input)
-      val encoder = Encoders.of(fields)
+      val encoder = Encoders.of(fields, context)
       val format = fields.format.format.name
       row =>
         try encoder.encode(project(row))

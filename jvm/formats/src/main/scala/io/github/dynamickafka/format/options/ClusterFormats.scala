@@ -84,7 +84,7 @@ private[dynamickafka] final case class ClusterFormats(
       case (name, value)
           if FormatOptionSpecs.ValueFormat.named(name) || FormatOptionSpecs.KeyFormat.named(name) =>
         normalized(value)
-    }.toSet
+    }.toSet ++ (FormatOptionSpecs.classes ++ WriteOptionSpecs.classes).map(_.name)
     val registry = hasRegistry(rest ++ ofCluster)
     // A token would take precedence.
     val isUser = has(ofCluster, RegistryOptionSpecs.UserInfo.named)
@@ -122,7 +122,8 @@ private[dynamickafka] object ClusterFormats {
   def isFormat(name: String, table: OptionTable): Boolean =
     FormatKey.of(name, table.formats).isDefined ||
       table.find(name).exists(spec =>
-        (FormatOptionSpecs.ofFormats ++ RegistryOptionSpecs.all).exists(_.key == spec.key)
+        (FormatOptionSpecs.ofFormats ++ WriteOptionSpecs.classes ++ RegistryOptionSpecs.all)
+          .exists(_.key == spec.key)
       )
 
   private def isRegistry(name: String) =

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.options
 
+import io.github.dynamickafka.format.custom.KafkaSerdes
 import io.github.dynamickafka.format.{ChangeMode, Format, MetadataColumn, MetadataItem, ParseErrors}
 import io.github.dynamickafka.option.{OptionSpec, OptionType}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
@@ -150,9 +151,28 @@ private[dynamickafka] trait FormatOptionSpecs {
     "The same, for values."
   )
 
+  val ValueDeserializer: OptionSpec[Format] = OptionSpec(
+    "valueDeserializer",
+    KafkaSerdes.deserializers("valueDeserializer"),
+    None,
+    "-",
+    "A class of Kafka's interface `Deserializer` that reads the values, in place of `format`. `valueDeserializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeyDeserializer: OptionSpec[Format] = OptionSpec(
+    "keyDeserializer",
+    KafkaSerdes.deserializers("keyDeserializer"),
+    None,
+    "-",
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
   private[dynamickafka] def ofFormats: Seq[OptionSpec[_]] = Seq(
     ValueFormat,
     KeyFormat,
+    ValueDeserializer,
+    KeyDeserializer,
     KeyFields,
     KeyFieldsPrefix,
     ValueFieldsInclude,
@@ -168,4 +188,8 @@ private[dynamickafka] trait FormatOptionSpecs {
   ) ++ RegistryOptionSpecs.reading
 }
 
-private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs
+private[dynamickafka] object FormatOptionSpecs extends FormatOptionSpecs {
+
+  /** Options that name a class in place of a format; they have options below their name as a format has. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueDeserializer, KeyDeserializer)
+}

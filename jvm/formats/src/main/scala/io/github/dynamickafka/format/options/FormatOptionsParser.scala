@@ -28,8 +28,10 @@ private[dynamickafka] object FormatOptionsParser {
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
   ): FormatOptions = {
-    val valueFormat = raw.get(ValueFormat.copy(valueType = formats.valuesToRead))
-    val keyFormat = raw.find(KeyFormat.copy(valueType = formats.toRead))
+    val valueFormat = ofClass(raw, ValueDeserializer, ValueFormat)
+      .getOrElse(raw.get(ValueFormat.copy(valueType = formats.valuesToRead)))
+    val keyFormat = ofClass(raw, KeyDeserializer, KeyFormat)
+      .orElse(raw.find(KeyFormat.copy(valueType = formats.toRead)))
     val fields = keyFields(raw, keyFormat)
     if (!isCatalogTable) RegistryOptions.checkUse(raw, valueFormat +: keyFormat.toSeq)
     val value = side(raw, FormatKey.Value, Some(valueFormat), OnValueParseErrors, isCatalogTable)
@@ -49,7 +51,7 @@ private[dynamickafka] object FormatOptionsParser {
           (valueFormat +: keyFormat.toSeq).exists(_.hasFields),
           valueFormat,
           avroOptions(value, key)
-        ),
+        ).orElse(valueFormat.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       metadata(raw, valueFormat),
       raw.find(MetadataPrefix).getOrElse(""),
       raw.get(ChangeData) == ChangeMode.Envelope,
@@ -58,6 +60,22 @@ private[dynamickafka] object FormatOptionsParser {
       raw.find(DeadLetterCluster),
       isUpsert(raw, valueFormat, keyFormat, fields)
     )
+  }
+
+  /** The format by a class of Kafka's interfaces; None: the option is not set. */
+  private[format] def ofClass(
+      raw: RawOptions,
+      spec: OptionSpec[Format],
+      beside: OptionSpec[Format]
+  ): Option[Format] = raw.written(spec).map { w =>
+    raw.written(beside).foreach(format =>
+      throw Errors.invalidOption(
+        w.name,
+        w.value,
+        s"'${format.name}' is also set, but only one of the two options is allowed."
+      )
+    )
+    spec.parse(w.value, w.name)
   }
 
   /** Whether the stream is a table with a key. */
@@ -165,6 +183,8 @@ private[dynamickafka] object FormatOptionsParser {
           s"the format '${format.name}' has fixed columns. Set '${ValueFormat.name}' to one of " +
             Formats.registered.names(_.hasFields) + "."
         )
+      if (format.fixedSchema.isDefined)
+        refuse(raw, Schema, text, s"the format '${format.name}' determines the columns itself.")
       if (text.trim.equalsIgnoreCase("registry"))
         refuse(raw, Schema, text, s"the format '${format.name}' has no registry.")
       SchemaText.parse(text, avroOptions).fold(
@@ -190,7 +210,7 @@ private[dynamickafka] object FormatOptionsParser {
       val (ofRegistry, ofFormat) = set.filter(_._1.format == found.name).sortBy(_._1.side.isDefined)
         .partition { case (key, _) => RegistryOptions.find(found, key.option).isDefined }
       val settings = ofFormat.map { case (key, w) =>
-        setting(found.settings, FormatSetting.refused(found, _), key, w) -> w.value
+        setting(found.settings, found.setting, FormatSetting.refused(found, _), key, w) -> w.value
       }.toMap
       val flags = settings.map { case (setting, value) => setting.name -> value }
       def isSet(setting: FormatSetting) = flags.get(setting.name).exists(_.trim.toBoolean)
@@ -235,11 +255,12 @@ private[dynamickafka] object FormatOptionsParser {
    */
   private[format] def setting(
       settings: Seq[FormatSetting],
+      find: String => Option[FormatSetting],
       refused: String => Option[String],
       key: FormatKey,
       w: RawOptions.Written
   ): FormatSetting = {
-    val found = settings.find(_.named(key.option)).getOrElse {
+    val found = find(key.option).getOrElse {
       refused(key.option).foreach(reason =>
         throw Errors.invalidOption(w.name, w.value, reason)
       )
@@ -285,7 +306,7 @@ private[dynamickafka] object FormatOptionsParser {
       OnValueParseErrors -> Seq(value),
       OnKeyParseErrors -> key.toSeq
     )
-    for ((spec, formats) <- uses; w <- raw.written(spec) if !formats.exists(_.hasFields))
+    for ((spec, formats) <- uses; w <- raw.written(spec) if !formats.exists(_.canFail))
       throw Errors.invalidOption(
         w.name,
         w.value,

@@ -9,6 +9,7 @@ import io.github.dynamickafka.format.change.{
   OggJson
 }
 import io.github.dynamickafka.format.csv.Csv
+import io.github.dynamickafka.format.custom.ClassFormat
 import io.github.dynamickafka.format.json.{Json, JsonConfluent}
 import io.github.dynamickafka.format.protobuf.{Protobuf, ProtobufConfluent}
 import io.github.dynamickafka.format.raw.{Raw, Text}
@@ -60,7 +61,13 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
     s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
   )
 
-  private def oneOf(formats: Seq[Format]) = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+  private def oneOf(formats: Seq[Format]): OptionType[Format] = {
+    val named = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+    OptionType(
+      s"${named.label}, `${ClassFormat.Prefix}<name>`",
+      text => ClassFormat.parse(text).getOrElse(named.parse(text))
+    )
+  }
   private def quoted(formats: Seq[Format]) = formats.map(f => s"'${f.name}'")
 }
 

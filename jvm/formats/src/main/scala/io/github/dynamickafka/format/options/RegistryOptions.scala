@@ -23,7 +23,12 @@ private[format] object RegistryOptions {
 
   /** The value of an option of a format for error messages. */
   def shown(key: FormatKey, w: RawOptions.Written): String =
-    if (RegistryOptionSpecs.withoutPrefix(key.option).isDefined) Redaction.Redacted else w.value
+    if (RegistryOptionSpecs.withoutPrefix(key.option).isDefined || ofClass(key)) Redaction.Redacted
+    else w.value
+
+  /** Which properties of a class of the user are secrets is not known. */
+  private def ofClass(key: FormatKey) =
+    (FormatOptionSpecs.classes ++ WriteOptionSpecs.classes).exists(_.name == key.format)
 
   /**
    * @param ofFormat the options of the format that [[find]] finds; those of one side come last

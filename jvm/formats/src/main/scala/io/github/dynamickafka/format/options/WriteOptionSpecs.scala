@@ -1,5 +1,6 @@
 package io.github.dynamickafka.format.options
 
+import io.github.dynamickafka.format.custom.KafkaSerdes
 import io.github.dynamickafka.format.{ChangeMode, Format, FormatWriter}
 import io.github.dynamickafka.option.{FormatKey, OptionSpec}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
@@ -24,6 +25,26 @@ private[dynamickafka] object WriteOptionSpecs {
     doc =
       "The format of the keys. `raw` and `string`: one column, `key` or the one of `keyFields`; all others: the columns of `keyFields`."
   )
+
+  val ValueSerializer: OptionSpec[Format] = OptionSpec(
+    "valueSerializer",
+    KafkaSerdes.serializers("valueSerializer"),
+    None,
+    "-",
+    "A class of Kafka's interface `Serializer` that writes the values, in place of `format`. `valueSerializer.<property>` sets its " +
+      "properties. See [extending](extending.md#kafkas-deserializers-and-serializers)."
+  )
+
+  val KeySerializer: OptionSpec[Format] = OptionSpec(
+    "keySerializer",
+    KafkaSerdes.serializers("keySerializer"),
+    None,
+    "-",
+    "The same for keys, in place of `keyFormat`. They are the column `key`."
+  )
+
+  /** See [[FormatOptionSpecs.classes]]. */
+  val classes: Seq[OptionSpec[Format]] = Seq(ValueSerializer, KeySerializer)
 
   val KeyFields: OptionSpec[Seq[String]] =
     FormatOptionSpecs.KeyFields.copy(doc = "The columns that keys contain.")
@@ -60,11 +81,13 @@ private[dynamickafka] object WriteOptionSpecs {
     Seq(
       ValueFormat,
       KeyFormat,
+      ValueSerializer,
+      KeySerializer,
       KeyFields,
       KeyFieldsPrefix,
       ValueFieldsInclude,
       Schema,
-      ChangeData,
+        ChangeData,
       MetadataPrefix
     ) ++
       RegistryOptionSpecs.all

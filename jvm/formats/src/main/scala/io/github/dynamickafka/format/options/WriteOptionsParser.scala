@@ -1,6 +1,13 @@
 package io.github.dynamickafka.format.options
 
-import io.github.dynamickafka.format.{Format, FormatOptions, FormatSetting, SideFormat}
+import io.github.dynamickafka.format.{
+  DeclaredSchema,
+  Format,
+  FormatOptions,
+  FormatSetting,
+  SchemaText,
+  SideFormat
+}
 import io.github.dynamickafka.option.{FormatKey, RawOptions}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 
@@ -17,8 +24,10 @@ private[dynamickafka] object WriteOptionsParser {
       isCatalogTable: Boolean = false,
       formats: Formats = Formats.registered
   ): FormatOptions = {
-    val value = raw.get(ValueFormat.copy(valueType = formats.valuesToWrite))
-    val key = raw.find(KeyFormat.copy(valueType = formats.toWrite))
+    val value = FormatOptionsParser.ofClass(raw, ValueSerializer, ValueFormat)
+      .getOrElse(raw.get(ValueFormat.copy(valueType = formats.valuesToWrite)))
+    val key = FormatOptionsParser.ofClass(raw, KeySerializer, KeyFormat)
+      .orElse(raw.find(KeyFormat.copy(valueType = formats.toWrite)))
     val fields = FormatOptionsParser.keyFields(raw, key)
     if (!isCatalogTable) RegistryOptions.checkUse(raw, value +: key.toSeq)
     val ofValue = side(raw, FormatKey.Value, value, isCatalogTable)
@@ -33,7 +42,9 @@ private[dynamickafka] object WriteOptionsParser {
       FormatOptionsParser.prefix(raw, fields),
       raw.get(ValueFieldsInclude),
       if (fromRegistry) None
-      else FormatOptionsParser.schema(raw, (value +: key.toSeq).exists(_.hasFields), value),
+      else
+        FormatOptionsParser.schema(raw, (value +: key.toSeq).exists(_.hasFields), value)
+          .orElse(value.fixedSchema.map(columns => DeclaredSchema(SchemaText.nullable(columns)))),
       None,
       raw.find(MetadataPrefix).getOrElse(""),
       schemaFromRegistry = fromRegistry,
@@ -52,6 +63,7 @@ private[dynamickafka] object WriteOptionsParser {
     val set = ofFormat.map { case (key, w) =>
       FormatOptionsParser.setting(
         writer.settings,
+        writer.setting,
         FormatSetting.refusedInWrites(format, _),
         key,
         w

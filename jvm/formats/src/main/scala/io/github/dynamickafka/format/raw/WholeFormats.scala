@@ -17,6 +17,7 @@ import io.github.dynamickafka.format.{
 /** The bytes, or, in Flink's `raw`, a text. */
 private[dynamickafka] object Raw extends Format("raw") {
   override def wholeTypes: Seq[DataType] = Seq(BinaryType, StringType)
+  override def isBytes: Boolean = true
 
   override def decoder(side: SideLayout): Decoder =
     if (side.schema.headOption.exists(_.dataType == StringType)) Text.decoder(side)

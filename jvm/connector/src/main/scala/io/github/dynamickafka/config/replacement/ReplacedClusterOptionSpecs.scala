@@ -1,0 +1,69 @@
+package io.github.dynamickafka.config.replacement
+
+import io.github.dynamickafka.option.{OptionSpec, OptionType}
+
+/** The options of the source about Kafka clusters that are replaced. */
+private[dynamickafka] trait ReplacedClusterOptionSpecs {
+  import OptionType._
+
+  val ReplacedPolicy: OptionSpec[String] = OptionSpec(
+    "replacedClusterPolicy",
+    oneOf(PolicyNames.All.map(name => name -> name): _*),
+    Some(PolicyNames.Fail),
+    "`fail`",
+    "What happens when a cluster id leads to another Kafka cluster than before, which is recognized by Kafka's " +
+      "`cluster.id`, or when a cluster enters whose metadata have `replaces`: `fail` fails the query; the others continue " +
+      "with the new cluster, and drop the offsets of the former one. `earliest` and `latest` continue at its earliest or " +
+      "latest offsets; `timestamp` at the times of the last records that were read, less `replacedClusterOverlap`; " +
+      "`same-offsets` at the same offsets, if the new cluster has the same records there; `group-offsets` at the " +
+      "committed offsets of `commitGroupId`, but not beyond those of `timestamp`; `mirror-maker` where the checkpoints of " +
+      "MirrorMaker 2 say. See [semantics](semantics.md#a-cluster-is-replaced)."
+  )
+
+  val ReplacedOverlap: OptionSpec[Long] = OptionSpec(
+    "replacedClusterOverlap",
+    duration(min = 0),
+    Some(60000L),
+    "`1min`",
+    "With `replacedClusterPolicy` `timestamp` or `group-offsets`: how far before the time of the last record that was read " +
+      "the query continues, because clocks of producers differ and records arrive in another order. Records of this time " +
+      "are read again."
+  )
+
+  val MirrorMakerSourceAlias: OptionSpec[String] = OptionSpec(
+    "mirrorMakerSourceAlias",
+    text,
+    None,
+    "the cluster id",
+    "With `replacedClusterPolicy=mirror-maker`: the alias of the former cluster in the configuration of MirrorMaker."
+  )
+
+  val MirrorMakerReplicationPolicy: OptionSpec[ReplicationPolicies.Chosen] = OptionSpec(
+    ReplicationPolicies.OptionName,
+    OptionType[ReplicationPolicies.Chosen](
+      "`default`, `identity`, `class:<name>`",
+      ReplicationPolicies.parse(_)
+    ),
+    Some(ReplicationPolicies.Default),
+    "`default`",
+    "With `replacedClusterPolicy=mirror-maker`: how MirrorMaker names topics. `default`: `<alias>.<topic>`; `identity`: the " +
+      "same names; `class:<name>`: a class that implements `ReplicationPolicy`. `mirrorMakerReplicationPolicy.<property>` " +
+      "sets a property of the policy, such as `replication.policy.separator`."
+  )
+
+  val ReplicationPolicyProperty: String = ReplicationPolicies.PropertyPrefix
+}
+
+private[config] object ReplacedClusterOptionSpecs extends ReplacedClusterOptionSpecs
+
+/** The values of `replacedClusterPolicy`. */
+private[config] object PolicyNames {
+  val Fail = "fail"
+  val Earliest = "earliest"
+  val Latest = "latest"
+  val Timestamp = "timestamp"
+  val SameOffsets = "same-offsets"
+  val GroupOffsets = "group-offsets"
+  val MirrorMaker = "mirror-maker"
+  val All: Seq[String] = Seq(Fail, Earliest, Latest, Timestamp, SameOffsets, GroupOffsets, MirrorMaker)
+}

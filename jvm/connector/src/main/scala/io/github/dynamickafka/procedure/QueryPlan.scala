@@ -1,0 +1,161 @@
+package io.github.dynamickafka.procedure
+
+import java.util.concurrent.TimeUnit
+
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.resolve.Resolution
+import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, Loss, NextOffset}
+import io.github.dynamickafka.procedure.checkpoint.{OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.client.ClusterClient
+import io.github.dynamickafka.source.cluster.{ClusterAdmin, ClusterConfig, ClusterConfigs, Patience}
+import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.Topology
+
+/**
+ * What the next trigger of one source would decide, by the code of a trigger: the options are those that the checkpoint has of
+ * the last run, and each cluster is asked now.
+ *
+ * @param start the end of the newest batch
+ * @param isActive whether the metadata service calls a cluster active
+ */
+private[procedure] final class QueryPlan(
+    catalog: StreamCatalog,
+    log: OffsetLog,
+    source: SourceId,
+    start: CompositeOffset,
+    streams: Seq[KafkaStream],
+    isActive: String => Boolean
+) {
+  private val clusters = new QueryClusters(catalog, log, streams)
+  private val known = clusters.remembered(source)
+  private val options = catalog.readingAs(known.options, streamsRead)
+
+  /** The changes, and the estimated bytes of records that are lost. */
+  def changes: Seq[(PlannedChange, Option[Long])] = {
+    if (start.history.nonEmpty) refuse("the query still reads a history")
+    if (start.ends.nonEmpty)
+      refuse("the query has stopping offsets, which are not among what is planned")
+    val topology = withTopics(resolved)
+    val trigger = Trigger.begin(
+      start,
+      topology,
+      new ClusterConfigs.ByScope(options),
+      Clock.System.currentTimeMillis(),
+      Trigger.Started(new SourceCheckpoint(log.folder(source).toString, catalog.hadoop).initial)
+    )
+    val transition = trigger.transition(options, topology)
+    val views = KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }
+    val next = NextOffset(start, transition, views.toMap, options.replacedClusters, _ => false)
+    refuseUnclear(next)
+    val ends = latest(PlannedChange.leaving(start, next).map { case (id, topic, p, _) =>
+      id -> new TopicPartition(topic, p)
+    })
+    PlannedChange.all(
+      start,
+      topology,
+      options.drainRemovedClusters,
+      next,
+      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p))
+    ).map(c => c -> bytes(c))
+  }
+
+  /** The checkpoints of older releases have no options. */
+  private def streamsRead: Seq[String] = {
+    val read = known.current.clusters.values
+      .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
+    if (read.isEmpty) refuse("the checkpoint does not name the streams of the query")
+    read
+  }
+
+  private def resolved: Topology = {
+    val answer = Resolution.resolve(
+      options.subscription,
+      options.discovery.allowMissingStreams,
+      streams.map(s => s.streamId -> s).toMap,
+      isActive
+    )
+    val guard = new RemovalGuard(
+      options.service.name,
+      options.discovery.maxRemovedClusters,
+      confirmations = 1,
+      options.subscription.includes
+    )
+    guard.begin(known.current)
+    guard(answer).topology
+  }
+
+  private def withTopics(topology: Topology): Topology = {
+    val open = topology.clusters.values.filter(_.patterns.nonEmpty).toSeq
+    val found = KafkaOffsets.inParallel(open)(cluster =>
+      cluster.id -> cluster.matching(on(cluster.id)((_, client) => await(cluster.id, client.topics)))
+    )
+    topology.copy(clusters = topology.clusters ++ found)
+  }
+
+  private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
+    val patience =
+      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val question = TriggerPlanner.question(work, complete = true, afterwards = true)
+    val view = await(
+      id,
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience)
+    ).view
+    view.unanswered.headOption.foreach { case ((topic, p), why) =>
+      refuse(s"cluster '$id', topic '$topic', partition $p: $why")
+    }
+    view.copy(kafkaId = Option(await(id, client.clusterId)).filter(_.nonEmpty))
+  }
+
+  /** What the query would fail with, or skip. */
+  private def refuseUnclear(next: NextOffset): Unit = {
+    next.replaced.headOption.foreach(c =>
+      refuse(
+        s"cluster '${c.cluster}' is another Kafka cluster than the one that was read: ${c.found} instead of ${c.known}"
+      )
+    )
+    next.losses.find {
+      case _: Loss.TopicGone | _: Loss.PartitionGone => false
+      case _ => true
+    }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
+  }
+
+  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Long] =
+    KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
+      KafkaOffsets.of(config(id), places.map(_ -> OffsetSpec.latest()).toMap)
+        .collect { case (at, Right(offset)) => (id, at) -> offset }
+    }.flatten.toMap
+
+  private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
+    val at = new TopicPartition(change.topic, change.partition)
+    val each =
+      try KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
+      catch { case NonFatal(e) => refuse(KafkaOffsets.reason(config(change.cluster), e)) }
+    math.round(change.records.getOrElse(0L).toDouble * each)
+  }
+
+  private def on[A](id: String)(use: (ClusterConfig, ClusterClient) => A): A = {
+    val reached = config(id)
+    try KafkaOffsets.withClient(reached)(use(reached, _))
+    catch {
+      case e: Refusal => throw e
+      case NonFatal(e) => refuse(s"cluster '$id': ${KafkaOffsets.reason(reached, e)}")
+    }
+  }
+
+  private def await[A](id: String, answer: java.util.concurrent.CompletableFuture[A]): A =
+    answer.get(config(id).requestTimeoutMs, TimeUnit.MILLISECONDS)
+
+  private def config(id: String): ClusterConfig =
+    clusters.config(source, id, options).fold(why => refuse(s"cluster '$id': $why"), identity)
+
+  private def refuse(reason: String): Nothing = throw new Refusal(reason)
+}

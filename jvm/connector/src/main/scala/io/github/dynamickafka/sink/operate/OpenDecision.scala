@@ -1,0 +1,127 @@
+package io.github.dynamickafka.sink.operate
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.config.SinkOptions
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.sink.commit.{Clusters, Inspector, Outcome}
+import io.github.dynamickafka.sink.journal.{Claims, Journal, JournalEntry}
+import io.github.dynamickafka.sink.transaction.{Prepared, ResumableProducer, TransactionPool}
+import io.github.dynamickafka.time.Clock
+
+/**
+ * The open decision of a query, as operators see it, by command and by procedure.
+ *
+ * @param connect opens the clusters of the metadata; called once for each question, and closed after it
+ * @param pool called by `resolve` alone
+ */
+private[dynamickafka] final class OpenDecision private[operate] (
+    checkpoint: String,
+    hadoop: Configuration,
+    connect: () => Clusters,
+    pool: () => TransactionPool
+) {
+  import OpenDecision._
+
+  /** None: no decision is open. */
+  def look(): Option[Found] = using { (journal, clusters) =>
+    journal.newest().filterNot(_._2).map(_._1).map { entry =>
+      clusters.remember(entry)
+      val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes
+      found(entry, outcomes, States.reasons(clusters, outcomes))
+    }
+  }
+
+  /**
+   * Closes the decision of a batch.
+   *
+   * @param user whom the journal notes
+   * @return the decision, with what has become of its transactions
+   */
+  def resolve(batch: Long, how: Resolution, user: String): Found = {
+    ResumableProducer.problem.foreach(why => throw new Refused(Seq(why)))
+    using { (journal, clusters) =>
+      val resolver = new Resolver(
+        journal,
+        new Notes(checkpoint, hadoop),
+        clusters,
+        pool(),
+        Connections.CommitTimeoutMs,
+        Clock.System,
+        // Three intervals: a run shows itself after one, and may be slow.
+        () => Clock.System.pauseMs(3 * Claims.BeatMs)
+      )
+      val (entry, outcomes) = resolver(batch, how, user)
+      found(entry, outcomes, Nil)
+    }
+  }
+
+  private def using[A](use: (Journal, Clusters) => A): A = {
+    val journal = new Journal(checkpoint, hadoop)
+    if (!journal.exists) throw new Refused(Seq(
+      s"$checkpoint has no journal of decisions (${journal.path}): it is not the checkpoint of a query that writes with exactly-once"
+    ))
+    val clusters = connect()
+    try use(journal, clusters)
+    finally clusters.close()
+  }
+
+  private def found(entry: JournalEntry, outcomes: Seq[(Prepared, Outcome)], reasons: Seq[String]) = Found(
+    entry.batch,
+    entry.generation,
+    outcomes.map { case (t, outcome) => Transaction(t.cluster, t.transactionalId, States.of(outcome)) },
+    reasons
+  )
+}
+
+private[dynamickafka] object OpenDecision {
+
+  /** @param reasons why states are not known */
+  final case class Found(
+      batch: Long,
+      generation: Long,
+      transactions: Seq[Transaction],
+      reasons: Seq[String]
+  )
+
+  /** @param state see [[States]] */
+  final case class Transaction(cluster: String, id: String, state: String)
+
+  /** For a process without a Spark session, with the clusters of a metadata file. */
+  private[operate] def ofFile(
+      checkpoint: String,
+      file: String,
+      timeoutMs: Long,
+      hadoop: Configuration
+  ): OpenDecision = new OpenDecision(
+    checkpoint,
+    hadoop,
+    () => Connections.of(file, timeoutMs, hadoop),
+    // The shared one takes its settings from Spark's environment, and there is none.
+    () => new TransactionPool(ResumableProducer.create(_), Connections.CommitTimeoutMs, Clock.System)
+  )
+
+  /**
+   * For a Spark session.
+   *
+   * @param streams returns what the metadata service says; called once for each question
+   * @param options of a query that writes
+   */
+  def ofSession(
+      checkpoint: String,
+      streams: () => Seq[KafkaStream],
+      options: SinkOptions,
+      hadoop: Configuration
+  ): OpenDecision = new OpenDecision(
+    checkpoint,
+    hadoop,
+    () =>
+      Connections.of(
+        streams(),
+        s"metadata service ${options.service.name}",
+        options.clusters,
+        options.clusters.requestTimeoutMs
+      ),
+    () => TransactionPool.shared
+  )
+}

@@ -1,0 +1,105 @@
+package io.github.dynamickafka.source.realtime
+
+import java.util.concurrent.{Executors, ScheduledExecutorService, ScheduledFuture, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.time.Clock
+
+/**
+ * Decides on a thread of its own when a running batch ends before its duration is over, and tells its tasks. Thread-safe.
+ *
+ * @param minBatchMs how long a batch lasts at least
+ * @param fits whether the start of the batch still fits; called every [[BatchWatch.TickMs]], never while the batch does not run
+ */
+private[realtime] final class BatchWatch(minBatchMs: Long, clock: Clock, fits: () => Boolean)
+    extends AutoCloseable {
+  import BatchWatch._
+
+  private val log = LoggerFactory.getLogger(classOf[BatchWatch])
+  private lazy val ends = new BatchEnds(() => isRequested = true)
+  private lazy val threads: ScheduledExecutorService = {
+    isOpen = true
+    Executors.newSingleThreadScheduledExecutor { task =>
+      val thread = new Thread(task, "dynamic-kafka-real-time")
+      thread.setDaemon(true)
+      thread
+    }
+  }
+  private var isOpen = false
+  private var ticks: Option[ScheduledFuture[_]] = None
+  @volatile private var isRequested = false
+  @volatile private var running: Option[Running] = None
+  @volatile private var slots: Option[Int] = None
+
+  /** The most tasks that run at a time, if a batch had more. */
+  def knownSlots: Option[Int] = slots
+
+  /** A batch with this many tasks is planned. It runs until [[end]]. */
+  def begin(tasks: Int): BatchAddress = {
+    isRequested = false
+    val address = ends.begin()
+    running = Some(new Running(tasks, clock.monotonicMs()))
+    ticks = Some(threads.scheduleWithFixedDelay(() => tick(), TickMs, TickMs, TimeUnit.MILLISECONDS))
+    address
+  }
+
+  /** The running batch ends as soon as it may, and not at the end of its duration. */
+  def request(): Unit = isRequested = true
+
+  /** The running batch ends now. */
+  def endNow(): Unit = ends.end()
+
+  /** The tasks of the batch have ended. */
+  def end(): Unit = {
+    running = None
+    ticks.foreach(_.cancel(false))
+    ticks = None
+    ends.end()
+  }
+
+  private def tick(): Unit = running.foreach { batch =>
+    try {
+      val age = clock.monotonicMs() - batch.begun
+      if (!batch.areSlotsKnown && age >= SlotsMs) {
+        batch.areSlotsKnown = true
+        val tasks = ends.tasks
+        if (tasks < batch.tasks) {
+          slots = Some(math.max(1, tasks))
+          log.warn(
+            "Only {} of the {} tasks of the batch have started after {} ms: there are not enough cores for all of them. The next " +
+              "batch has {} tasks. Set 'realTimeTasks', or use more cores",
+            tasks,
+            batch.tasks,
+            SlotsMs,
+            math.max(1, tasks)
+          )
+          isRequested = true
+        }
+      }
+      if (!isRequested && !fits()) isRequested = true
+      if (isRequested && age >= minBatchMs) ends.end()
+    } catch { case NonFatal(e) => log.warn("Failed to look whether the batch has to end", e) }
+  }
+
+  override def close(): Unit = if (isOpen) {
+    end()
+    threads.shutdownNow()
+    val _ = threads.awaitTermination(CloseMs, TimeUnit.MILLISECONDS)
+    ends.close()
+  }
+}
+
+private[realtime] object BatchWatch {
+  private val TickMs = 50L
+
+  /** How long tasks may take to start. */
+  private val SlotsMs = 10000L
+  private val CloseMs = 2000L
+
+  private final class Running(val tasks: Int, val begun: Long) {
+    @volatile var areSlotsKnown = false
+  }
+}

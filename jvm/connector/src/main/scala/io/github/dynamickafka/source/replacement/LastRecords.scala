@@ -1,0 +1,60 @@
+package io.github.dynamickafka.source.replacement
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo, RecordsRead}
+import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.time.Clock
+
+/**
+ * Keeps what is known of the last records that the query has read, and writes it to the checkpoint after each batch that has
+ * changed it. A file that is lost or older is no error. Used only by the thread of the query.
+ *
+ * @param reported the last record that the tasks of this run have read of a partition
+ */
+private[source] final class LastRecords(
+    checkpoint: SourceCheckpoint,
+    reported: LogKey => Option[LastRecord],
+    clock: Clock
+) {
+  private val log = LoggerFactory.getLogger(classOf[LastRecords])
+  private lazy val stored = checkpoint.recordsRead
+  private var current: Option[RecordsRead] = None
+  private var planned: Option[(CompositeOffset, Long)] = None
+  private var last: Option[CompositeOffset] = None
+
+  /** The batch that ends here is planned now. */
+  def planned(end: CompositeOffset): Unit = planned = Some(end -> clock.currentTimeMillis())
+
+  /**
+   * The batch that ends here is complete.
+   *
+   * @param reached its end without records that were deferred
+   */
+  def finished(end: CompositeOffset, reached: => CompositeOffset): Unit =
+    if (!last.exists(_ eq end)) {
+      last = Some(end)
+      def batchMs = planned.collect { case (`end`, at) => at }.getOrElse(lastBatchMs)
+      try {
+        val next = known.after(reached, batchMs, reported)
+        if (next ne known) {
+          current = Some(next)
+          checkpoint.writeRecordsRead(next)
+        }
+      } catch {
+        case NonFatal(e) => log.warn("Failed to store the times of the last records that were read", e)
+      }
+    }
+
+  /** Of the partitions of a cluster at these positions. */
+  def of(id: String, positions: Positions): Map[(String, Int), ReadUpTo] =
+    known.of(id, positions, lastBatchMs)
+
+  private def known: RecordsRead = current.getOrElse(stored)
+
+  private def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
+}

@@ -1,0 +1,71 @@
+package io.github.dynamickafka.offset.replacement
+
+import scala.collection.immutable.SortedMap
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.topology.{Removal, Topology, TopologyCluster, TopologyTopic}
+
+/** `replaces` in the metadata: which cluster enters in the place of another one, and when. */
+class ReplacingClustersSuite extends AnyFunSuite with TimeLimit {
+
+  private val some = Positions.from(Seq(("t", 0, 5L)))
+  private def reading(ids: String*) = CompositeOffset(SortedMap.from(ids.map(_ -> some)))
+  private def retained(since: (String, Long)*) = SortedMap.from(since.map { case (id, at) =>
+    id -> Retained.at(at, some)
+  })
+
+  private def cluster(id: String, replaces: String = null, draining: Boolean = false, stream: String = "s") =
+    id -> TopologyCluster(
+      id,
+      SortedMap("t" -> TopologyTopic(stream, draining)),
+      Map.empty,
+      replaces = Option(replaces)
+    )
+  private def topology(clusters: (String, TopologyCluster)*) = Topology(SortedMap.from(clusters))
+  private val green = cluster("green", replaces = "blue")
+
+  private def of(start: CompositeOffset, to: Topology, drainRemoved: Boolean = false) =
+    ReplacingClusters(start, to, drainRemoved)
+
+  test("it enters in the place of a cluster that leaves, or has left") {
+    assert(of(reading("blue"), topology(green)).former == Map("green" -> "blue"))
+    val left = reading().copy(retained = retained("blue" -> 10L))
+    assert(of(left, topology(green)) == ReplacingClusters(Map("green" -> "blue"), left, topology(green)))
+  }
+
+  test("it counts once, and not for an id that is not known") {
+    val entered = reading("green").copy(retained = retained("blue" -> 10L))
+    assert(of(entered, topology(green)).former.isEmpty)
+    assert(of(reading("red"), topology(green)).former.isEmpty)
+    // It has left itself, later than the other one: it returns to its own positions.
+    val both = reading().copy(retained = retained("blue" -> 10L, "green" -> 20L))
+    assert(of(both, topology(green)) == ReplacingClusters(Map.empty[String, String], both, topology(green)))
+  }
+
+  test("on the way back, the positions that were retained before do not count") {
+    val back = cluster("blue", replaces = "green")
+    val start = reading("green").copy(retained = retained("blue" -> 10L))
+    val found = of(start, topology(back))
+    assert(found.former == Map("blue" -> "green") && found.start.retained.isEmpty)
+  }
+
+  test("it waits while the other one drains, or its removal is not confirmed") {
+    val draining = topology(cluster("blue", draining = true), green)
+    val waiting = of(reading("blue"), draining)
+    assert(waiting.former.isEmpty && waiting.topology == topology(cluster("blue", draining = true)))
+    val retired = reading().copy(retained = retained("blue" -> 10L))
+    assert(of(retired, draining) == ReplacingClusters(Map("green" -> "blue"), retired, draining))
+    assert(of(reading("blue"), topology(cluster("blue"), green)).topology.clusters.keySet == Set("blue"))
+    assert(of(reading("blue"), topology(green), drainRemoved = true).topology.clusters.isEmpty)
+    val removed = topology(green).copy(removals = SortedMap("blue" -> Removal.OfCluster))
+    assert(of(reading("blue"), removed, drainRemoved = true).former == Map("green" -> "blue"))
+  }
+
+  test("a cluster of another stream is not waited for") {
+    val other = topology(cluster("blue", stream = "other"), green)
+    assert(of(reading("blue"), other).former == Map("green" -> "blue"))
+  }
+}

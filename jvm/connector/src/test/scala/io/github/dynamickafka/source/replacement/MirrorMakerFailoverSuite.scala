@@ -1,0 +1,201 @@
+package io.github.dynamickafka.source.replacement
+
+import org.apache.spark.sql.streaming.Trigger
+
+import io.github.dynamickafka.source.Results
+import io.github.dynamickafka.testkit.MirrorMaker
+
+/** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
+class MirrorMakerFailoverSuite extends MirrorMakerTest {
+
+  test("failover, and back to a cluster that was filled again: every record is read, and few of them twice") {
+    mirrored { m =>
+      val former = m.scene.seen
+      m.copying(blue, green) { _ =>
+        m.awaitCheckpoints(green, m.position)
+        // Copied, and not read in the former cluster.
+        produce(blue, m.topic, 2, values("b", 6))
+        m.awaitCopied(green, values("b", 6))
+      }
+      assert(green.beginningOffsets(m.topic) == Map(0 -> 0L, 1 -> 0L), "other offsets than in blue")
+      m.scene.orders(m.on(green))
+      produce(green, m.topic, 2, values("c", 8))
+      val query = m.start()
+      eventually(assert(m.scene.seen.map(_.value).toSet == (values("a", 20) ++ values("b", 6) ++ values(
+        "c",
+        8
+      )).toSet))
+      settle(query)
+      assertContinued(m, former, green, m.topic)
+      val onGreen = m.scene.seen
+      m.awaitCommitted(green)
+      query.stop()
+
+      // The former cluster has lost its data.
+      blue.deleteTopic(m.topic)
+      m.copying(green, blue) { _ =>
+        m.awaitCopied(blue, values("a", 20) ++ values("b", 6) ++ values("c", 8))
+        m.awaitCheckpoints(blue, m.position)
+      }
+      m.scene.orders(m.on(blue))
+      produce(blue, m.topic, 2, values("d", 4))
+      m.scene.catchUp(m.options: _*)
+      assertContinued(m, onGreen, blue, m.topic)
+      assert(values("d", 4).forall(m.scene.seen.map(_.value).contains))
+    }
+  }
+
+  test("a position that is translated exactly repeats nothing, while the query runs") {
+    mirrored { m =>
+      val query = m.start()
+      m.copying(blue, green) { _ =>
+        m.awaitCopied(green, values("a", 20))
+        m.awaitCheckpoints(green, m.position)
+        // The first checkpoint may be of an earlier synchronization of offsets.
+        eventually(assert(green.committedOffsets(m.id).get(m.topic).contains(green.endOffsets(m.topic))))
+      }
+      produce(green, m.topic, 2, values("b", 6))
+      m.scene.change(m.on(green))
+      eventually(assert(m.scene.seen.map(_.value).sorted == (values("a", 20) ++ values("b", 6)).sorted))
+      settle(query)
+      assert(m.scene.seen.size == 26)
+    }
+  }
+
+  test("a driver that is killed in the batch before the replacement, and after it: nothing is lost") {
+    mirrored { m =>
+      m.copying(blue, green) { _ =>
+        m.awaitCheckpoints(green, m.position)
+        produce(blue, m.topic, 2, values("b", 6))
+        m.scene.catchUp(m.options: _*)
+        m.awaitCopied(green, values("b", 6))
+      }
+      m.scene.crashBeforeLastCommit()
+      m.scene.orders(m.on(green))
+      // A batch that was not completed may be another one on the new cluster.
+      val former = m.scene.seen.take(20)
+      val again = new Results(m.scene.results.checkpoint)
+      def run() = {
+        assert(again.start(m.scene.frame(m.options: _*), Trigger.AvailableNow()).awaitTermination(300000))
+        assertContinued(former ++ again.seen, former, stored(m.id, green, m.topic))
+      }
+      run()
+      assert(values("b", 6).forall(again.values.contains))
+      again.uncommit()
+      produce(green, m.topic, 2, values("c", 4))
+      run()
+      assert(again.repeated.nonEmpty && values("c", 4).forall(again.values.contains))
+    }
+  }
+
+  test("topics that MirrorMaker renames: the metadata have the new name") {
+    mirrored { m =>
+      val former = m.scene.seen
+      val copy = s"${m.id}.${m.topic}"
+      m.copying(blue, green, identity = false) { _ =>
+        m.awaitCheckpoints(green, m.position, copy)
+        produce(blue, m.topic, 2, values("b", 6))
+        m.awaitCopied(green, values("b", 6), copy)
+      }
+      m.scene.orders(m.on(green, copy))
+      val renamed = m.options.filterNot(_._1 == "mirrorMakerReplicationPolicy")
+      m.scene.catchUp(renamed: _*)
+      assertContinued(m, former, green, copy)
+      assert(values("b", 6).forall(m.scene.seen.map(_.value).contains))
+    }
+  }
+
+  /** MirrorMaker copies everything, and has checkpoints of these commits of the group, the last of which is on blue. */
+  private def committing(m: Mirrored, offsets: Map[Int, Long]*): Unit = m.copying(blue, green) { _ =>
+    m.awaitCopied(green, values("a", 20))
+    offsets.foreach { committed =>
+      blue.commitOffsets(m.id, m.topic, committed)
+      m.awaitCheckpoints(green, committed)
+    }
+  }
+
+  test("a group that was committed behind the query: what follows its offset is read again") {
+    mirrored { m =>
+      val former = m.scene.seen
+      committing(m, Map(0 -> 9L, 1 -> 9L))
+      m.scene.orders(m.on(green))
+      val query = m.start()
+      settle(query)
+      assertContinued(m, former, green, m.topic)
+      // By the offsets of the former cluster: 17 - 9, twice.
+      assert(m.scene.metrics(query)("repeatedRecords") == "16")
+      assert(m.scene.seen.size >= 20 + 16)
+    }
+  }
+
+  test("a group that was committed ahead of the query: the checkpoint before it holds") {
+    mirrored { m =>
+      val former = m.scene.seen
+      val before = m.position
+      m.copying(blue, green) { _ =>
+        m.awaitCheckpoints(green, before)
+        produce(blue, m.topic, 2, values("b", 6))
+        m.awaitCopied(green, values("b", 6))
+        blue.commitOffsets(m.id, m.topic, before.map { case (p, at) => p -> (at + 3) })
+        m.awaitCheckpoints(green, before.map { case (p, at) => p -> (at + 3) })
+      }
+      m.scene.orders(m.on(green))
+      m.scene.catchUp(m.options: _*)
+      assertContinued(m, former, green, m.topic)
+      assert(values("b", 6).forall(m.scene.seen.map(_.value).contains))
+    }
+  }
+
+  test("no checkpoint at or before the position: CLUSTER_REPLACED with the reason, and nothing changes") {
+    mirrored { m =>
+      val before = m.position
+      def refusedBecause(reason: String) = {
+        m.scene.orders(m.on(green))
+        val logged = m.scene.results.loggedText
+        val e = refused(m.scene.start(Trigger.AvailableNow(), m.options: _*))
+        assert(condition(e) == "CLUSTER_REPLACED" && text(e).contains(reason), text(e))
+        assert(m.scene.results.loggedText == logged)
+      }
+      // MirrorMaker was stopped before it wrote a checkpoint.
+      green.createTopic(m.topic, 2)
+      refusedBecause(s"no topic '${m.id}.checkpoints.internal'")
+      m.copying(blue, green, groups = Seq("other"))(_ => m.awaitCopied(green, values("a", 20)))
+      refusedBecause(s"no checkpoint of group '${m.id}'")
+
+      // Back, the query continues; then the group is ahead of it.
+      produce(blue, m.topic, 2, values("b", 6))
+      m.scene.orders(m.on(blue))
+      m.scene.catchUp(m.options: _*)
+      assert(m.scene.seen.size == 26)
+      produce(blue, m.topic, 2, values("c", 6))
+      val ahead = before.map { case (p, at) => p -> (at + 6) }
+      blue.commitOffsets(m.id, m.topic, ahead)
+      m.copying(blue, green)(_ => m.awaitCheckpoints(green, ahead))
+      refusedBecause("ahead of the query")
+    }
+  }
+
+  test("MirrorMaker is killed and restarted: what it has copied twice is repeated, and nothing is lost") {
+    mirrored { m =>
+      val former = m.scene.seen
+      val query = m.start()
+      m.copying(blue, green) { mirror: MirrorMaker =>
+        m.awaitCheckpoints(green, m.position)
+        produce(blue, m.topic, 2, values("b", 10))
+        mirror.kill()
+        produce(blue, m.topic, 2, values("c", 10))
+        mirror.restart()
+        m.awaitCopied(green, values("b", 10) ++ values("c", 10))
+        eventually(assert(m.scene.seen.size == 40))
+        m.awaitCheckpoints(green, m.position)
+      }
+      val onBlue = m.scene.seen
+      assert(former.forall(onBlue.contains))
+      m.scene.change(m.on(green))
+      produce(green, m.topic, 2, values("d", 4))
+      eventually(assert(values("d", 4).forall(m.scene.seen.map(_.value).contains)))
+      settle(query)
+      assertContinued(m, onBlue, green, m.topic)
+    }
+  }
+}

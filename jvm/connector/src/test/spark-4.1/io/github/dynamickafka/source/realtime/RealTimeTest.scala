@@ -1,0 +1,85 @@
+package io.github.dynamickafka.source.realtime
+
+import java.nio.file.{Files, Path}
+import java.util.UUID
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
+import org.apache.spark.sql.{DataFrame, ForeachWriter, Row}
+
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
+import io.github.dynamickafka.source.{Scene, Seen, SourceTest}
+
+/** Queries in real-time mode. */
+trait RealTimeTest extends SourceTest {
+
+  def values(prefix: String, from: Int, until: Int): Seq[String] = (from until until).map(i => s"$prefix$i")
+
+  /** Runs the body with a query that has its own folder and metadata, and rows that are handed over one by one. */
+  def realTime[A](body: (Scene, HandedRows) => A): A = scene { s =>
+    spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
+    val rows = new HandedRows(s.results.checkpoint)
+    try body(s, rows)
+    finally rows.close()
+  }
+}
+
+/** The rows that queries in real-time mode over one checkpoint have handed to their sink, in order. */
+final class HandedRows(checkpoint: Path) extends AutoCloseable {
+  private val id = UUID.randomUUID().toString
+  private val rows = new ConcurrentLinkedQueue[Seen]
+  private val queries = ConcurrentHashMap.newKeySet[StreamingQuery]()
+  HandedRows.all.put(id, rows)
+
+  def seen: Seq[Seen] = rows.asScala.toSeq
+
+  def start(frame: DataFrame, duration: String = "5 minutes"): StreamingQuery = {
+    val query =
+      frame.selectExpr("cluster", "topic", "partition", "offset", "cast(value as string) as value", "stream")
+        .writeStream
+        .foreach(new HandedRows.Writer(id))
+        .outputMode("update")
+        .option("checkpointLocation", checkpoint.toString)
+        .trigger(Trigger.RealTime(duration))
+        .start()
+    queries.add(query)
+    query
+  }
+
+  /** The numbers of the batches in one of Spark's logs. */
+  def log(name: String): Seq[Long] = {
+    val folder = checkpoint.resolve(name)
+    if (!Files.exists(folder)) Nil
+    else
+      Using.resource(Files.list(folder))(
+        _.iterator.asScala.map(_.getFileName.toString).flatMap(_.toLongOption).toVector.sorted
+      )
+  }
+
+  def logged(batch: Long): CompositeOffset =
+    CompositeOffsetJson.read(
+      Files.readAllLines(checkpoint.resolve("offsets").resolve(batch.toString)).asScala.last
+    )
+
+  override def close(): Unit = {
+    queries.forEach(_.stop())
+    val _ = HandedRows.all.remove(id)
+  }
+}
+
+object HandedRows {
+  private val all = new ConcurrentHashMap[String, ConcurrentLinkedQueue[Seen]]
+
+  private final class Writer(id: String) extends ForeachWriter[Row] {
+    override def open(partition: Long, epoch: Long): Boolean = true
+    override def process(r: Row): Unit = {
+      val _ = all.get(id).add(
+        Seen(r.getString(0), r.getString(1), r.getInt(2), r.getLong(3), r.getString(4), r.getString(5))
+      )
+    }
+    override def close(error: Throwable): Unit = ()
+  }
+}

@@ -1,0 +1,41 @@
+package io.github.dynamickafka.option
+
+import java.lang.reflect.InvocationTargetException
+
+import scala.util.control.NonFatal
+
+import io.github.dynamickafka.error.FailureText
+
+/** Classes of users that options name. */
+private[dynamickafka] object NamedClass {
+
+  /** Finds a class with a constructor without parameters; fails with the reason why it cannot be used. */
+  def find(name: String, expected: Class[_]): Either[String, Class[_]] =
+    loaders.iterator.flatMap { loader =>
+      try Some(Class.forName(name, false, loader))
+      catch { case _: ClassNotFoundException | _: LinkageError => None }
+    }.nextOption().toRight(s"the class path has no class '$name'.").flatMap { found =>
+      if (!expected.isAssignableFrom(found))
+        Left(s"the class '$name' does not implement ${expected.getName}.")
+      else if (!found.getConstructors.exists(_.getParameterCount == 0))
+        Left(s"the class '$name' has no public constructor without parameters.")
+      else Right(found)
+    }
+
+  /** A new instance, or the reason why there is none. */
+  def create[A](name: String, expected: Class[A]): Either[String, A] =
+    find(name, expected).flatMap(create(_, expected))
+
+  def create[A](found: Class[_], expected: Class[A]): Either[String, A] =
+    try Right(expected.cast(found.getConstructor().newInstance()))
+    catch {
+      case e: InvocationTargetException if e.getCause != null =>
+        Left(s"the constructor of '${found.getName}' threw ${FailureText.of(e.getCause)}")
+      case NonFatal(e) =>
+        Left(s"the class '${found.getName}' cannot be instantiated: ${FailureText.of(e)}")
+    }
+
+  /** Tries the context class loader first, which has the jars of `--jars`. */
+  private def loaders =
+    Seq(Thread.currentThread.getContextClassLoader, getClass.getClassLoader).filter(_ != null).distinct
+}

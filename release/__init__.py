@@ -1,0 +1,1 @@
+"""What `make release-check` verifies before a release is published."""

@@ -1,0 +1,148 @@
+"""Procedures by PySpark: the same answers as the commands, on the same checkpoint and metadata file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from dynamic_kafka import DynamicKafka
+from dynamic_kafka._tools.cli.app import app
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tests.harness.jars import connector_jars
+from tests.harness.orders import Orders
+
+if TYPE_CHECKING:
+    from dynamic_kafka_testkit import Cluster
+
+STATES = {"reading": "active", "drained": "retained"}
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[SparkSession]:
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
+    builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "127.0.0.1")
+    session = DynamicKafka.configure(builder, jars=connector_jars()).getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def session(spark: SparkSession, orders: Orders) -> SparkSession:
+    """A session with the catalog `kafka`, whose settings are those of its first use."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.catalog.kafka", "io.github.dynamickafka.DynamicKafkaCatalog")
+    session.conf.set("spark.sql.catalog.kafka.metadataService", "file")
+    session.conf.set("spark.sql.catalog.kafka.metadataService.path", str(orders.streams))
+    return session
+
+
+@pytest.fixture
+def checkpoint(session: SparkSession, tmp_path: Path) -> Path:
+    """The checkpoint of a query that has read everything."""
+    writer = session.readStream.table("kafka.orders").writeStream.format("noop").trigger(availableNow=True)
+    query = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    assert query.awaitTermination(240)
+    return tmp_path / "checkpoint"
+
+
+def call(session: SparkSession, text: str) -> list[dict[str, Any]]:
+    return [row.asDict() for row in session.sql(f"CALL kafka.system.{text}").collect()]
+
+
+def command(*arguments: object) -> Any:
+    """What the command prints with --json."""
+    result = CliRunner().invoke(app, [*map(str, arguments), "--json"])
+    assert result.stdout, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_streams_offsets_and_lag(
+    session: SparkSession, checkpoint: Path, orders: Orders, brokers: dict[str, Cluster]
+) -> None:
+    from dynamic_kafka_testkit import Record
+
+    assert call(session, "streams()") == [{"stream": "orders", "clusters": ["blue", "green"], "format": "string"}]
+    brokers["green"].produce(orders.topic, [Record(1, None, "more")])
+    answer = command("offsets", checkpoint, "--metadata", orders.streams)
+    positions = answer["sources"][0]["positions"]
+    assert [(p["state"], p["lag"]) for p in positions] == [("reading", lag) for lag in (0, 0, 0, 1)]
+    assert call(session, f"offsets('{checkpoint}')") == [
+        {
+            "source": 0,
+            "cluster": p["cluster"],
+            "topic": p["topic"],
+            "partition": p["partition"],
+            "position": p["position"],
+            "state": STATES.get(p["state"], p["state"]),
+        }
+        for p in positions
+    ]
+    assert [
+        (row["position"], row["latest"], row["lag"], row["error"]) for row in call(session, f"lag('{checkpoint}')")
+    ] == [(p["position"], p["end"], p["lag"], None) for p in positions]
+
+
+def test_plan_with_another_file(session: SparkSession, checkpoint: Path, orders: Orders, tmp_path: Path) -> None:
+    document = json.loads(orders.streams.read_text())
+    of_orders = document["streams"]["orders"]["clusters"]
+    of_orders["green"]["state"] = "draining"
+    del of_orders["blue"]
+    document["clusters"]["new"] = document["clusters"].pop("blue")
+    of_orders["new"] = {"topics": [orders.topic]}
+    (tmp_path / "next.json").write_text(json.dumps(document))
+    planned = command("plan", checkpoint, tmp_path / "next.json")
+    found = call(session, f"plan('{checkpoint}', metadata => '{tmp_path / 'next.json'}')")
+
+    def rows(change: str, *names: str) -> list[tuple[Any, ...]]:
+        return [tuple(row[name] for name in names) for row in found if row["change"] == change]
+
+    def planned_rows(change: str, *names: str) -> list[tuple[Any, ...]]:
+        return [tuple(row[name] for name in names) for row in planned[change]]
+
+    place = ("cluster", "topic", "partition", "position")
+    assert rows("drains", *place, "target") == planned_rows("drains", *place, "target")
+    assert rows("leaves", *place, "records") == planned_rows("leaves", *place, "records")
+    # The query continues under the new id of the cluster, which the command leaves to it.
+    assert [row[0] for row in rows("enters", *place)] == [row[0] for row in planned_rows("enters", *place)]
+    assert not any(row["lost"] for row in found)
+
+
+def test_drain_as_the_command_does(session: SparkSession, orders: Orders, tmp_path: Path) -> None:
+    copy = Path(shutil.copy(orders.streams, tmp_path / "copy.json"))
+    changed = command("drain", copy, "blue")["changes"]
+    assert call(session, "drain('blue')") == [
+        {"stream": c["stream"], "cluster": c["cluster"], "old_state": c["old"], "new_state": c["new"]}
+        for c in changed
+    ]
+    assert orders.streams.read_text() == copy.read_text()
+
+
+def test_reset_is_undone_by_the_command(session: SparkSession, checkpoint: Path) -> None:
+    before = {file: file.read_bytes() for file in checkpoint.rglob("*") if file.is_file()}
+    found = call(session, f"reset('{checkpoint}', cluster => 'blue', to => 'earliest')")
+    assert [(row["partition"], row["old_position"], row["new_position"]) for row in found] == [
+        (0, 10, 0),
+        (1, 10, 0),
+    ]
+    positions = command("offsets", checkpoint, "--no-lag")["sources"][0]["positions"]
+    assert [p["position"] for p in positions] == [0, 0, 10, 10]
+    assert CliRunner().invoke(app, ["restore", str(checkpoint)]).exit_code == 0
+    assert {file: file.read_bytes() for file in checkpoint.rglob("*") if file.is_file()} == before
+
+
+def test_refusals_have_a_condition(session: SparkSession, tmp_path: Path) -> None:
+    for text, condition, says in (
+        ("lags('x')", "UNKNOWN_PROCEDURE", "Did you mean 'system.lag'?"),
+        (f"lag('{tmp_path}')", "PROCEDURE_REFUSED", "it has no folder 'offsets'"),
+    ):
+        with pytest.raises(PySparkException) as e:
+            call(session, text)
+        assert e.value.getCondition() == f"DYNAMIC_KAFKA.{condition}"
+        assert says in str(e.value)

@@ -1,0 +1,1 @@
+"""The checks of `make release-check`, without a build."""

@@ -1,0 +1,1 @@
+"""The documentation as a website (`make site`), and the moving picture of the demo (`make picture`)."""
