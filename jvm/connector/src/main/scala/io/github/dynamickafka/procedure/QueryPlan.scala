@@ -15,7 +15,13 @@ import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeO
 import io.github.dynamickafka.procedure.checkpoint.{OffsetLog, Refusal, SourceId}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.ClusterClient
-import io.github.dynamickafka.source.cluster.{ClusterAdmin, ClusterConfig, ClusterConfigs, Patience}
+import io.github.dynamickafka.source.cluster.{
+  ClusterAdmin,
+  ClusterConfig,
+  ClusterConfigs,
+  FunctionCalls,
+  Patience
+}
 import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.Topology
@@ -107,7 +113,12 @@ private[procedure] final class QueryPlan(
     val question = TriggerPlanner.question(work, complete = true, afterwards = true)
     val view = await(
       id,
-      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience)
+      new ClusterAdmin(id, config, client, Clock.System).ask(
+        question,
+        Map.empty,
+        patience,
+        new FunctionCalls(id, () => config.attemptMs)
+      )
     ).view
     view.unanswered.headOption.foreach { case ((topic, p), why) =>
       refuse(s"cluster '$id', topic '$topic', partition $p: $why")

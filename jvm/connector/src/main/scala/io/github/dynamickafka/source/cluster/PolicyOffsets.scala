@@ -146,7 +146,7 @@ private[source] final class NoCommittedOffset(val option: String, group: String,
  *
  * @param remainingMs how long a function may take
  */
-private[source] final class FunctionCalls(cluster: String, remainingMs: () => Long) {
+private[dynamickafka] final class FunctionCalls(cluster: String, remainingMs: () => Long) {
   import FunctionCalls._
 
   private val calls = mutable.Map.empty[Call, CompletableFuture[Offsets]]
