@@ -117,6 +117,7 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
           ),
           "red" -> ClusterMetadata(
             partitions = Map("p" -> Seq(0, 2)),
+            replaces = "old",
             properties = Map("bootstrap.servers" -> "r:1")
           )
         ),

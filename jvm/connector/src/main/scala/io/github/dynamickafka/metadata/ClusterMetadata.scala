@@ -200,7 +200,8 @@ object ClusterMetadata {
       topicPattern: String = null,
       partitions: Map[String, Seq[Int]] = Map.empty,
       write: Boolean = true,
-      formatOptions: Map[String, String] = Map.empty
+      formatOptions: Map[String, String] = Map.empty,
+      replaces: String = null
   ): ClusterMetadata = new ClusterMetadata(
     topics.asJava,
     properties.asJava,
@@ -210,7 +211,8 @@ object ClusterMetadata {
     topicPattern,
     partitions.map { case (topic, numbers) => topic -> numbers.map(Int.box).asJava }.asJava,
     write,
-    formatOptions.asJava
+    formatOptions.asJava,
+    replaces
   )
 
   /** Selects every topic whose whole name matches this Java regular expression. */

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.document
+package io.github.dynamickafka.metadata.registry
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -9,7 +9,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream, StreamHistory}
 
-/** Writes streams as a document that [[MetadataDocument]] parses: version 1 of the format, in JSON. Pure. */
+/** Writes streams as a document of the service `static`: version 1 of the format, in JSON. Pure. */
 private[dynamickafka] object DocumentWriter {
   private val mapper = new ObjectMapper
 
@@ -25,13 +25,15 @@ private[dynamickafka] object DocumentWriter {
       val entries = node.putObject("clusters")
       stream.getClusterMetadataMap.asScala.foreach { case (cluster, metadata) =>
         val properties = metadata.getProperties.asScala.toMap
-        val (other, known) = first.getOrElseUpdate(cluster, (id, properties))
-        differing(known, properties).foreach(names =>
+        val (other, before) = first.getOrElseUpdate(cluster, (id, properties))
+        differing(before, properties).foreach(names =>
           refuse(
             s"the streams '$other' and '$id' specify different properties for the cluster '$cluster': $names"
           )
         )
-        put(clusters.putObject(cluster).putObject("properties"), properties)
+        val known = clusters.putObject(cluster)
+        put(known.putObject("properties"), properties)
+        Option(metadata.replaces).foreach(known.put("replaces", _))
         entry(entries.putObject(cluster), metadata)
       }
       options(node, stream.getFormatOptions.asScala)
