@@ -69,7 +69,10 @@ private[procedure] final class DoctorProcedure(catalog: StreamCatalog) {
     try check
     catch {
       case NonFatal(e) =>
-        Result("failed", FailureText.of(Redaction.scrub(e, config.properties.client ++ config.properties.admin)))
+        Result(
+          "failed",
+          FailureText.of(Redaction.scrub(e, config.properties.client ++ config.properties.admin))
+        )
     }
 }
 
@@ -85,7 +88,8 @@ private[procedure] object DoctorProcedure {
 
   /** The clusters that streams use, without removed ones, which no query contacts. Pure. */
   def clusters(streams: Seq[KafkaStream]): Seq[Cluster] = {
-    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).filter(_._2.state != ClusterMetadata.Removed)
+    val entries =
+      streams.flatMap(_.getClusterMetadataMap.asScala).filter(_._2.state != ClusterMetadata.Removed)
     entries.map(_._1).distinct.map { id =>
       val here = entries.collect { case (`id`, entry) => entry }
       Cluster(

@@ -31,7 +31,10 @@ private[serde] final class ConfiguredClass[A <: AutoCloseable](
     try configure(created, resolved.asJava, named.isKey)
     catch {
       case NonFatal(e) =>
-        refuse(s"configure() threw ${Redaction.scrub(FailureText.of(e), resolved)}", Redaction.scrub(e, resolved))
+        refuse(
+          s"configure() threw ${Redaction.scrub(FailureText.of(e), resolved)}",
+          Redaction.scrub(e, resolved)
+        )
     }
     created
   }

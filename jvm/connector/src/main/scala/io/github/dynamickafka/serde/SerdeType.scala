@@ -1,6 +1,6 @@
 package io.github.dynamickafka.serde
 
-import java.lang.reflect.{Method, TypeVariable, Type => JType}
+import java.lang.reflect.{Method, Type => JType, TypeVariable}
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
@@ -28,13 +28,18 @@ private[serde] object SerdeType {
   def isRecord(name: String): Boolean =
     try
       classOf[IndexedRecord].isAssignableFrom(
-        Class.forName(name, false, Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader))
+        Class.forName(
+          name,
+          false,
+          Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+        )
       )
     catch { case _: ClassNotFoundException | _: LinkageError => false }
 
   /** Scala writes its primitive types as `Object` where a class names the type of its interface. */
   private def declared(found: Class[_], interface: Class[_])(ofMethod: PartialFunction[Method, Class[_]]) = {
-    val argument = raw(TypeUtils.getTypeArguments(found, interface).asScala.toMap, interface.getTypeParameters.head)
+    val argument =
+      raw(TypeUtils.getTypeArguments(found, interface).asScala.toMap, interface.getTypeParameters.head)
     val precise =
       if (argument != classOf[Object]) argument
       else

@@ -30,13 +30,24 @@ class DoctorProcedureSuite extends ProcedureTest {
       Entry("tls", blue, topic).and("security.protocol", "SSL")
     )
     def status(id: String, check: String) = found(id -> check)._1
-    Check.Names.filter(_ != "transactional_ids").foreach(check => assert(status("blue", check) == "ok", found("blue" -> check)))
+    Check.Names.filter(_ != "transactional_ids").foreach(check =>
+      assert(status("blue", check) == "ok", found("blue" -> check))
+    )
     assert(status("blue", "transactional_ids") == "skipped")
-    assert(found("green" -> "topics")._2 == "topic absent does not exist" && status("green", "topics") == "failed")
+    assert(found("green" -> "topics")._2 == "topic absent does not exist" && status(
+      "green",
+      "topics"
+    ) == "failed")
     assert(found("green" -> "transaction_timeout")._3.startsWith("lower transaction.timeout.ms"))
-    assert(status("gone", "dns") == "ok" && status("gone", "tcp") == "failed" && status("gone", "login") == "skipped")
+    assert(status("gone", "dns") == "ok" && status("gone", "tcp") == "failed" && status(
+      "gone",
+      "login"
+    ) == "skipped")
     assert(found("gone" -> "tcp")._2.contains("127.0.0.1:1 (") && found("gone" -> "tcp")._3.nonEmpty)
-    assert(found("unknown" -> "dns")._2 == "no address for no.such.host.invalid" && status("unknown", "dns") == "failed")
+    assert(found("unknown" -> "dns")._2 == "no address for no.such.host.invalid" && status(
+      "unknown",
+      "dns"
+    ) == "failed")
     assert(status("tls", "tls") == "failed" && status("tls", "versions") == "skipped")
   }
 
@@ -51,7 +62,9 @@ class DoctorProcedureSuite extends ProcedureTest {
       val found = diagnosed(entry("right", right), entry("wrong", wrong))
       assert(found("right" -> "login")._1 == "ok" && found("right" -> "topics")._1 == "failed")
       assert(found("right" -> "topics")._2 == "topic secret-orders: no right to Describe")
-      assert(found("wrong" -> "login")._1 == "failed" && found("wrong" -> "login")._2.startsWith("the credentials are refused"))
+      assert(found("wrong" -> "login")._1 == "failed" && found(
+        "wrong" -> "login"
+      )._2.startsWith("the credentials are refused"))
       assert(!found.toString.contains("pw-"))
     } finally guarded.close()
   }

@@ -44,7 +44,10 @@ class SerdeFormatsSuite extends AnyFunSuite with TimeLimit {
     assert(read(classOf[Inherited]) == Seq(StringType))
     assert(read(classOf[OfScala]) == Seq(LongType))
     assert(read(classOf[Records]) == Nil)
-    assert(formats.deserializer("valueDeserializer", classOf[Records].getName).exists(_.withoutSchema.isEmpty))
+    assert(formats.deserializer(
+      "valueDeserializer",
+      classOf[Records].getName
+    ).exists(_.withoutSchema.isEmpty))
     val anything = formats.deserializer("valueDeserializer", classOf[Anything].getName).toOption.get
     assert(anything.hasFields && anything.withoutSchema.exists(reason =>
       reason.contains(classOf[Anything].getName) && reason.contains("java.lang.Object")

@@ -41,12 +41,18 @@ class SerdesSuite extends SinkTest {
   private def all(frame: DataFrame, columns: String*): Set[Seq[Any]] =
     frame.selectExpr(columns: _*).collect().map(_.toSeq).toSet
 
-  test("columns: the key where it is asked for, the value, then metadata; properties and isKey reach the class") {
+  test(
+    "columns: the key where it is asked for, the value, then metadata; properties and isKey reach the class"
+  ) {
     withValues("a", "b") { (of, topic) =>
       val metadata = Seq("topic", "partition", "offset", "timestamp", "cluster", "stream")
       val value = of.batch(reading(classOf[StringDeserializer]))
       assert(value.columns.toSeq == "value" +: metadata && value.schema("value").dataType == StringType)
-      assert(all(value, "value", "cluster") == Set(Seq("a", "blue"), Seq("b", "blue"), Seq("a", "green"), Seq("b", "green")))
+      assert(all(
+        value,
+        "value",
+        "cluster"
+      ) == Set(Seq("a", "blue"), Seq("b", "blue"), Seq("a", "green"), Seq("b", "green")))
       val both = of.batch(
         reading(classOf[Tagged]),
         "valueDeserializer.tag" -> "v",
@@ -83,7 +89,11 @@ class SerdesSuite extends SinkTest {
       assert(texts.contains("DECODE_FAILED") && texts.contains("threw NumberFormatException"), texts)
       assert(!texts.contains("\"x\""), texts)
       val kept = of.batch(reading(classOf[Numbers]), "parseErrors" -> "keep")
-      assert(all(kept.where("_decode_error is not null"), "value", "cast(_corrupt_record as string)") == Set(row(null, "x")))
+      assert(all(
+        kept.where("_decode_error is not null"),
+        "value",
+        "cast(_corrupt_record as string)"
+      ) == Set(row(null, "x")))
     }
   }
 
@@ -97,7 +107,10 @@ class SerdesSuite extends SinkTest {
       val missing = refused(of.batch(reading(classOf[Records])))
       assert(condition(missing) == "MISSING_OPTION", text(missing))
       val untyped = refused(of.batch(reading(classOf[Objects])))
-      assert(condition(untyped) == "INVALID_SCHEMA" && text(untyped).contains(classOf[Objects].getName), text(untyped))
+      assert(
+        condition(untyped) == "INVALID_SCHEMA" && text(untyped).contains(classOf[Objects].getName),
+        text(untyped)
+      )
       val other = of.batch(reading(classOf[Texts]), "schema" -> "id BIGINT", "parseErrors" -> "keep")
       assert(other.select("_decode_error").head().getString(0).contains("java.lang.String"))
     }
@@ -111,7 +124,11 @@ class SerdesSuite extends SinkTest {
         (Seq("keyDeserializer" -> string._2, "keyFormat" -> "string"), "INVALID_OPTION", "keyFormat"),
         (Seq(string, "valueFormat" -> "string"), "INVALID_OPTION", "valueFormat"),
         (Seq("valueDeserializer" -> "no.such.Class"), "INVALID_OPTION", "no.such.Class"),
-        (Seq("valueDeserializer" -> classOf[StringSerializer].getName), "INVALID_OPTION", "does not implement"),
+        (
+          Seq("valueDeserializer" -> classOf[StringSerializer].getName),
+          "INVALID_OPTION",
+          "does not implement"
+        ),
         (Seq("valueDeserializer.tag" -> "t"), "INVALID_OPTION", "valueDeserializer"),
         (Seq(reading(classOf[Lists])), "INVALID_SCHEMA", "java.util.List"),
         (Seq(string, "schema" -> "id INT"), "INVALID_OPTION", "schema"),
@@ -159,14 +176,18 @@ class SerdesSuite extends SinkTest {
       val topic = newTopicOn(1, blue)
       of.out(Entry("blue", blue, topic))
       val texts = spark.range(1).selectExpr("cast(id as string) as value")
-      val beside = refused(of.save(texts, "valueSerializer" -> classOf[StringSerializer].getName, "format" -> "string"))
+      val beside =
+        refused(of.save(texts, "valueSerializer" -> classOf[StringSerializer].getName, "format" -> "string"))
       assert(condition(beside) == "INVALID_OPTION", text(beside))
       val unfit = refused(of.save(
         spark.range(1).selectExpr("array(id) as value"),
         "valueSerializer" -> classOf[LongSerializer].getName
       ))
       assert(condition(unfit) == "INVALID_COLUMN", text(unfit))
-      val e = refused(of.save(texts, "valueSerializer" -> classOf[org.apache.kafka.common.serialization.UUIDSerializer].getName))
+      val e = refused(of.save(
+        texts,
+        "valueSerializer" -> classOf[org.apache.kafka.common.serialization.UUIDSerializer].getName
+      ))
       assert(condition(e) == "ENCODE_FAILED", text(e))
     }
   }
@@ -183,7 +204,8 @@ class SerdesSuite extends SinkTest {
         read.orders(Entry("blue", blue, topic), Entry("green", green, topic))
         val back = read.batch(options.head, "parseErrors" -> "drop")
         assert(back.columns.head == "text")
-        assert(all(back, "text", "cluster") == (for (t <- Set("abc0", "abc1"); c <- Set("blue", "green")) yield Seq(t, c)))
+        assert(all(back, "text", "cluster") == (for (t <- Set("abc0", "abc1"); c <- Set("blue", "green"))
+          yield Seq(t, c)))
         assert(intercept[Exception](read.batch(options.head).collect()).toString.nonEmpty)
       }
     }
@@ -202,7 +224,8 @@ object SerdesSuite {
   /** The text with what the class was given. */
   class Tagged extends Deserializer[String] {
     private var tag = ""
-    override def configure(configs: ju.Map[String, _], isKey: Boolean): Unit = tag = s"${configs.get("tag")}/$isKey"
+    override def configure(configs: ju.Map[String, _], isKey: Boolean): Unit =
+      tag = s"${configs.get("tag")}/$isKey"
     override def deserialize(topic: String, data: Array[Byte]): String = s"$tag/$topic/${new String(data)}"
   }
 
@@ -222,7 +245,9 @@ object SerdesSuite {
   private val schema = {
     val price = org.apache.avro.LogicalTypes.decimal(8, 2)
       .addToSchema(org.apache.avro.Schema.create(org.apache.avro.Schema.Type.BYTES))
-    SchemaBuilder.record("Order").fields().requiredLong("id").optionalString("name").name("price").`type`(price)
+    SchemaBuilder.record(
+      "Order"
+    ).fields().requiredLong("id").optionalString("name").name("price").`type`(price)
       .noDefault().endRecord()
   }
 

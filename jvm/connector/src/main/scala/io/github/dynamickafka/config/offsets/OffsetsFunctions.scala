@@ -94,7 +94,10 @@ private[dynamickafka] object OffsetsFunctions {
           case (p: Int, o: Number) if o.isInstanceOf[jl.Long] || o.isInstanceOf[Integer] => p -> o.longValue
           case (p, o) => throw new ClassCastException(s"($p, $o) is not a partition with an offset")
         })
-      answer.toRight(Invalid(partitions, "the function returned null")).flatMap(checked(_, partitions, lowest))
+      answer.toRight(Invalid(
+        partitions,
+        "the function returned null"
+      )).flatMap(checked(_, partitions, lowest))
     } catch {
       case NonFatal(e) => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))
       case e: LinkageError => Left(Invalid(partitions, s"the function failed: ${FailureText.of(e)}", e))

@@ -50,7 +50,8 @@ private[procedure] final class Brokers(properties: Map[String, String], timeoutM
   /** @param speaksTls whether the port answers with TLS */
   def tls(speaksTls: => Boolean): Result = cluster match {
     case _ if !hasTls => Result.ok("security.protocol has no TLS")
-    case Failure(e) if chain(e).exists(isTls) => Result.failed(
+    case Failure(e) if chain(e).exists(isTls) =>
+      Result.failed(
         s"no TLS connection: ${text(e)}",
         "correct the trust store (ssl.truststore.*), the names in the broker's certificate, or the port, which may have no TLS"
       )
@@ -66,11 +67,13 @@ private[procedure] final class Brokers(properties: Map[String, String], timeoutM
   /** @param speaksTls whether the port answers with TLS */
   def login(speaksTls: => Boolean): Result = cluster match {
     case Success(_) => Result.ok(protocol)
-    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) => Result.failed(
+    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+      Result.failed(
         s"the credentials are refused: ${text(e)}",
         "correct user, password and sasl.mechanism in the metadata"
       )
-    case Failure(_) if !hasTls && speaksTls => Result.failed(
+    case Failure(_) if !hasTls && speaksTls =>
+      Result.failed(
         "the port has TLS, but security.protocol has none",
         "correct security.protocol, or the port"
       )
@@ -80,8 +83,9 @@ private[procedure] final class Brokers(properties: Map[String, String], timeoutM
 
   /** @param patterns of names of topics */
   def topics(topics: Seq[String], patterns: Seq[String]): Result = {
-    val named = admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
-      .topicNameValues.asScala.toSeq.sortBy(_._1)
+    val named =
+      admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
+        .topicNameValues.asScala.toSeq.sortBy(_._1)
     val failed = named.flatMap { case (topic, description) =>
       answer(description) match {
         case Success(found) if allows(found.authorizedOperations) => None
@@ -95,7 +99,8 @@ private[procedure] final class Brokers(properties: Map[String, String], timeoutM
     }
     lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
     val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
-    val remedy = "create the topic, correct its name, or grant Describe and Read (and Write to queries that write)"
+    val remedy =
+      "create the topic, correct its name, or grant Describe and Read (and Write to queries that write)"
     if (failed.nonEmpty) Result.failed((failed ++ unmatched).mkString("; "), remedy)
     else if (unmatched.nonEmpty) Result.warning(unmatched.mkString("; "), remedy)
     else Result.ok(
@@ -142,7 +147,8 @@ private[procedure] final class Brokers(properties: Map[String, String], timeoutM
               s"the brokers allow $allowed ms, transaction.timeout.ms is $more",
               "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
             )
-          case None if allowed < OfSinkMs => Result.warning(
+          case None if allowed < OfSinkMs =>
+            Result.warning(
               s"the brokers allow only $allowed ms",
               "raise transaction.max.timeout.ms of the brokers to 15 minutes"
             )

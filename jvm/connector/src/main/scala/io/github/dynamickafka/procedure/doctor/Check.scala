@@ -44,7 +44,10 @@ private[procedure] object Check {
   def run(cluster: String, check: String => Result): Seq[Check] =
     Names.foldLeft((Vector.empty[Check], Option.empty[String])) { case ((done, failed), name) =>
       val result = failed.fold(check(name))(before => Result.skipped(s"behind '$before'"))
-      (done :+ Check(cluster, name, result), failed.orElse(Option.when(result.isFailed && Needed(name))(name)))
+      (
+        done :+ Check(cluster, name, result),
+        failed.orElse(Option.when(result.isFailed && Needed(name))(name))
+      )
     }._1
 
   /** Two ids of one Kafka cluster are read twice where they share a topic. */

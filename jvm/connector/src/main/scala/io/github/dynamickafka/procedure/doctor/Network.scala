@@ -59,7 +59,8 @@ private[procedure] final class Network(servers: Seq[(String, Int)], timeoutMs: I
     )
     answers.collectFirst { case Success(newest) => newest } match {
       case None => Result("warning", "the broker does not say which requests it supports")
-      case Some(newest) if newest < WithTopicIds => Result.warning(
+      case Some(newest) if newest < WithTopicIds =>
+        Result.warning(
           "the broker is older than Kafka 2.8, without topic ids: a recreated topic may not be recognized",
           "update the brokers"
         )

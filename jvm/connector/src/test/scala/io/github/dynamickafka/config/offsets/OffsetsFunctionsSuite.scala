@@ -18,7 +18,13 @@ class OffsetsFunctionsSuite extends AnyFunSuite with TimeLimit {
     OffsetsFunctions.parse(text).get.getOrElse(fail(text)).asInstanceOf[OffsetsPolicy.Computed]
 
   private def call(function: OffsetsFunctions.Function, lowest: Long = OffsetsPolicy.EarliestOffset) =
-    OffsetsFunctions.call(OffsetsPolicy.Computed("function", "")(() => function), "blue", "orders", Seq(0, 1), lowest)
+    OffsetsFunctions.call(
+      OffsetsPolicy.Computed("function", "")(() => function),
+      "blue",
+      "orders",
+      Seq(0, 1),
+      lowest
+    )
 
   test("a class of either interface") {
     for (name <- Seq(classOf[Evens], classOf[EvensOfJava]).map(_.getName)) {
@@ -62,7 +68,8 @@ class OffsetsFunctionsSuite extends AnyFunSuite with TimeLimit {
     assert(call((_, _, _) => Map[Any, Any](0 -> "1", 1 -> 1L).asInstanceOf[Map[Int, Long]]).isLeft)
     assert(call((_, _, _) => Map[Any, Any](0 -> 3, 1 -> 4).asInstanceOf[Map[Int, Long]]) ===
       Right(Map(0 -> 3L, 1 -> 4L)))
-    val constructor = OffsetsFunctions.call(computed(s"class:${classOf[Failing].getName}"), "b", "t", Seq(0), -2L)
+    val constructor =
+      OffsetsFunctions.call(computed(s"class:${classOf[Failing].getName}"), "b", "t", Seq(0), -2L)
     assert(constructor.swap.toOption.get.reason.contains("no credentials"))
   }
 }

@@ -10,7 +10,8 @@ class DoctorChecksSuite extends AnyFunSuite {
     assert(found.map(_.name) == Check.Names)
     assert(found.map(_.result.status) == Seq("ok", "failed") ++ Seq.fill(9)("skipped"))
     assert(found.drop(2).map(_.result.message).distinct == Seq("behind 'tcp'"))
-    val later = Check.run("blue", name => if (name == "topics") Result.failed("no", "fix") else Result.ok("yes"))
+    val later =
+      Check.run("blue", name => if (name == "topics") Result.failed("no", "fix") else Result.ok("yes"))
     assert(later.count(_.result.status == "ok") == 10)
   }
 

@@ -17,7 +17,9 @@ class ClientMetricsSuite extends SinkTest {
     }.toMap
 
   private def of(query: String): Map[String, Long] =
-    gauges.collect { case (name, value) if name.startsWith(s"$query.") => name.stripPrefix(s"$query.") -> value }
+    gauges.collect {
+      case (name, value) if name.startsWith(s"$query.") => name.stripPrefix(s"$query.") -> value
+    }
 
   test("a query that reads: by cluster, as Kafka counts") {
     val topic = newTopicOn(2, blue, green)

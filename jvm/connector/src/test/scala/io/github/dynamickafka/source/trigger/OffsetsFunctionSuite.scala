@@ -65,7 +65,9 @@ class OffsetsFunctionSuite extends SourceTest {
       s.catchUp(options: _*)
       from(s, topic)(r => r.offset >= 2 && r.offset < 4)
       // What is durable is not determined again, whatever the function would return now.
-      s.catchUp(OffsetsInitializer.of((_, _, _) => throw new IllegalStateException("called again")).endingOptions: _*)
+      s.catchUp(OffsetsInitializer.of((_, _, _) =>
+        throw new IllegalStateException("called again")
+      ).endingOptions: _*)
       from(s, topic)(r => r.offset >= 2 && r.offset < 4)
     }
   }
@@ -108,7 +110,10 @@ class OffsetsFunctionSuite extends SourceTest {
       }
       try {
         val e = refused(
-          s.start(Trigger.AvailableNow(), waiting.startingOptions :+ ("clusterRequestTimeoutMs" -> "3000"): _*)
+          s.start(
+            Trigger.AvailableNow(),
+            waiting.startingOptions :+ ("clusterRequestTimeoutMs" -> "3000"): _*
+          )
         )
         assert(condition(e) == "INVALID_OFFSETS" && text(e).contains("clusterRequestTimeoutMs"), text(e))
       } finally never.countDown()
@@ -121,7 +126,9 @@ class OffsetsFunctionSuite extends SourceTest {
         val e = refused(s.frame("startingOffsets" -> value))
         assert(condition(e) == "INVALID_OPTION", text(e))
       }
-      val e = refused(s.frame("newTopicStartingOffsets" -> s"class:${classOf[OffsetsFunctionSuite.Second].getName}"))
+      val e = refused(
+        s.frame("newTopicStartingOffsets" -> s"class:${classOf[OffsetsFunctionSuite.Second].getName}")
+      )
       assert(condition(e) == "INVALID_OPTION", text(e))
     }
   }

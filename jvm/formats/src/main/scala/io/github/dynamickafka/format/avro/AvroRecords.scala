@@ -3,11 +3,11 @@ package io.github.dynamickafka.format.avro
 import java.io.ByteArrayOutputStream
 import java.{util => ju}
 
+import org.apache.avro.data.TimeConversions
 import org.apache.avro.generic.IndexedRecord
 import org.apache.avro.io.{BinaryEncoder, EncoderFactory}
 import org.apache.avro.specific.{SpecificData, SpecificDatumWriter}
 import org.apache.avro.{Conversions, Schema}
-import org.apache.avro.data.TimeConversions
 import org.apache.spark.sql.avro.{DynamicKafkaAvro, SchemaConverters}
 import org.apache.spark.sql.catalyst.InternalRow
 

@@ -6,13 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import io.github.dynamickafka.extension.{CustomFormat, RecordHeader, RecordReader, SourceRecord}
-import io.github.dynamickafka.format.{
-  DecodeFailure,
-  DecodedValues,
-  Decoder,
-  ReadContext,
-  SideLayout
-}
+import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, ReadContext, SideLayout}
 import io.github.dynamickafka.option.NamedClass
 
 /** Decodes by a class of the user. */

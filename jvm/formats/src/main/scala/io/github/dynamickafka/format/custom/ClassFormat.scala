@@ -3,14 +3,7 @@ package io.github.dynamickafka.format.custom
 import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.extension.CustomFormat
-import io.github.dynamickafka.format.{
-  Decoder,
-  Encoder,
-  Format,
-  FormatWriter,
-  SideLayout,
-  SideSource
-}
+import io.github.dynamickafka.format.{Decoder, Encoder, Format, FormatWriter, SideLayout, SideSource}
 import io.github.dynamickafka.option.NamedClass
 
 /** A format that a class of the user implements: `format=class:<name>`. */
@@ -30,7 +23,9 @@ private[dynamickafka] object ClassFormat {
     Option.when(text.toLowerCase(java.util.Locale.ROOT).startsWith(Prefix)) {
       val name = text.drop(Prefix.length).trim
       // Some classes determine the columns of a table, so an instance is needed before there is a task.
-      NamedClass.create(name, classOf[CustomFormat]).map(created => ClassFormat(name, Option(created.schema())))
+      NamedClass.create(name, classOf[CustomFormat]).map(created =>
+        ClassFormat(name, Option(created.schema()))
+      )
     }
 
   private object Writer extends FormatWriter {

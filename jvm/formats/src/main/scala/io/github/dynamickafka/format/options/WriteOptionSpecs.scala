@@ -87,7 +87,7 @@ private[dynamickafka] object WriteOptionSpecs {
       KeyFieldsPrefix,
       ValueFieldsInclude,
       Schema,
-        ChangeData,
+      ChangeData,
       MetadataPrefix
     ) ++
       RegistryOptionSpecs.all

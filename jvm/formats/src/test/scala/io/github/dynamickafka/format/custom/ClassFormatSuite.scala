@@ -8,13 +8,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.extension.{
-  CustomFormat,
-  RecordReader,
-  RecordWriter,
-  SourceRecord,
-  TargetRecord
-}
+import io.github.dynamickafka.extension.{CustomFormat, RecordReader, RecordWriter, SourceRecord, TargetRecord}
 import io.github.dynamickafka.format.decode.{Decoded, Decoders, Layouts}
 import io.github.dynamickafka.format.encode.{Encodings, RowEncoder}
 import io.github.dynamickafka.format.options.ParsedFormats
@@ -81,7 +75,12 @@ class ClassFormatSuite extends AnyFunSuite with TimeLimit {
     assert(new String(encoder(row)) == "7;tea")
     assert(target.headers == Seq("written-to" -> "orders"))
     val e = ParsedFormats.refused(
-      Encodings.of(ParsedFormats.write("format" -> fixed), StructType.fromDDL("n INT"), Set.empty, caseSensitive = false)
+      Encodings.of(
+        ParsedFormats.write("format" -> fixed),
+        StructType.fromDDL("n INT"),
+        Set.empty,
+        caseSensitive = false
+      )
     )
     assert(e.getMessage.contains("for reading only"))
   }
@@ -115,7 +114,8 @@ object ClassFormatSuite {
   /** `id;name`, with the place of the record as a third column. */
   final class Lines extends CustomFormat {
     override def reader(schema: StructType): RecordReader = {
-      if (schema.exists(_.dataType.typeName == "void")) throw new IllegalArgumentException("Lines have no VOID")
+      if (schema.exists(_.dataType.typeName == "void"))
+        throw new IllegalArgumentException("Lines have no VOID")
       Lines.open += 1
       new RecordReader {
         override def read(record: SourceRecord): Row = {
