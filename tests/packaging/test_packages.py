@@ -34,6 +34,7 @@ ALONG = {
 OURS = (
     "io/github/dynamickafka/",
     "org/apache/spark/metrics/source/DynamicKafkaGauges",
+    "org/apache/spark/rpc/DynamicKafkaEndpoint",
     "org/apache/spark/sql/avro/DynamicKafkaAvro",
     "org/apache/spark/sql/DynamicKafkaQueries",
     "org/apache/spark/kafka010/DynamicKafkaTokens",
@@ -89,6 +90,7 @@ def test_the_published_jar_holds_the_connector_and_nothing_else() -> None:
         "META-INF/LICENSE",
         "META-INF/MANIFEST.MF",
         "META-INF/NOTICE",
+        "META-INF/services/io.github.dynamickafka.format.custom.KafkaSerdes",
         "META-INF/services/io.github.dynamickafka.schemaregistry.RegistrySecurity",
         "META-INF/services/org.apache.spark.sql.sources.DataSourceRegister",
         "error/dynamic-kafka-error-conditions.json",
