@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.replacement
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.Results
-import io.github.dynamickafka.testkit.MirrorMaker
+import io.github.dynamickafka.testkit.{MirrorMaker, TestAll}
 
 /** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
 class MirrorMakerFailoverSuite extends MirrorMakerTest {
@@ -45,7 +45,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("a position that is translated exactly repeats nothing, while the query runs") {
+  test("a position that is translated exactly repeats nothing, while the query runs", TestAll) {
     mirrored { m =>
       val query = m.start()
       m.copying(blue, green) { _ =>
@@ -88,7 +88,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("topics that MirrorMaker renames: the metadata have the new name") {
+  test("topics that MirrorMaker renames: the metadata have the new name", TestAll) {
     mirrored { m =>
       val former = m.scene.seen
       val copy = s"${m.id}.${m.topic}"
@@ -114,7 +114,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("a group that was committed behind the query: what follows its offset is read again") {
+  test("a group that was committed behind the query: what follows its offset is read again", TestAll) {
     mirrored { m =>
       val former = m.scene.seen
       committing(m, Map(0 -> 9L, 1 -> 9L))
@@ -128,7 +128,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("a group that was committed ahead of the query: the checkpoint before it holds") {
+  test("a group that was committed ahead of the query: the checkpoint before it holds", TestAll) {
     mirrored { m =>
       val former = m.scene.seen
       val before = m.position
@@ -175,7 +175,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("MirrorMaker is killed and restarted: what it has copied twice is repeated, and nothing is lost") {
+  test("MirrorMaker is killed and restarted: what it has copied twice is repeated, and nothing is lost", TestAll) {
     mirrored { m =>
       val former = m.scene.seen
       val query = m.start()

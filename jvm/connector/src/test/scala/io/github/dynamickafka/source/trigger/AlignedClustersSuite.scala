@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.source.{Entry, Scene}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** `alignment=timestamp` on brokers. The value of a record is its time. */
 class AlignedClustersSuite extends EventTimeTest {
@@ -165,7 +165,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("records of one time, and without order, are read") {
+  test("records of one time, and without order, are read", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceTimes(blue, topic, Seq.fill(30)(End))
       produceTimes(green, topic, (1 to 40).map(i => End - (i * 7919 % 60) * 1000L))
