@@ -175,7 +175,10 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("MirrorMaker is killed and restarted: what it has copied twice is repeated, and nothing is lost", TestAll) {
+  test(
+    "MirrorMaker is killed and restarted: what it has copied twice is repeated, and nothing is lost",
+    TestAll
+  ) {
     mirrored { m =>
       val former = m.scene.seen
       val query = m.start()
