@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -56,6 +57,10 @@ def checkpoint(tmp_path: Path) -> Path:
         (checkpoint / file).with_name(f".{Path(file).name}.crc").write_bytes(b"crc\0\1\2")
     (checkpoint / HOME / "latest.json").write_text('{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}')
     last = '{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}'
+    (checkpoint / HOME / "entries.json").write_text(last)
+    for topology in (checkpoint / HOME / "topology").glob("*.json"):
+        options = {"cluster.blue.maxOffsetsPerTrigger": "5", "streamIds": "golden"}
+        topology.write_text(compact({**json.loads(topology.read_text()), "options": options}))
     parts = ",".join(f'"{part}":{last}' for part in ("positions", "batches", "times", "records"))
     (checkpoint / HOME / "read.json").write_text(f'{{"version":1,{parts}}}')
     (checkpoint / HOME / "deferred").mkdir()
@@ -86,7 +91,8 @@ def test_a_cluster_is_renamed_everywhere(checkpoint: Path) -> None:
     sink = [
         f"dynamic-kafka-sink/{name}" for name in ("0-0.done", "0-0.json", "1-0.done", "1-0.json", "slot-0a.json")
     ]
-    source = [f"{HOME}/{name}" for name in ("deferred/0.json", "initial.json", "latest.json", "read.json")]
+    names = ("deferred/0.json", "entries.json", "initial.json", "latest.json", "read.json")
+    source = [f"{HOME}/{name}" for name in names]
     assert found == {
         "batch": 1,
         "old": "blue",
@@ -98,6 +104,9 @@ def test_a_cluster_is_renamed_everywhere(checkpoint: Path) -> None:
     for name in found["files"]:
         assert (b'"blue"' in before[name]) == (b'"azure"' in after[name]), name
         assert b'"blue"' not in after[name], name
+    for name in topologies:
+        options = {"cluster.azure.maxOffsetsPerTrigger": "5", "streamIds": "golden"}
+        assert json.loads(after[name])["options"] == options
     now = offset(checkpoint)
     assert now.clusters == {("azure" if id == "blue" else id): of for id, of in was.clusters.items()}
     assert now.identities["azure"] == was.identities["blue"]
@@ -115,6 +124,12 @@ def test_a_cluster_is_renamed_everywhere(checkpoint: Path) -> None:
     assert "offsets/.1.crc" not in after
     unchanged = {name for name in before if name not in found["files"] and name != "offsets/.1.crc"}
     assert {name: before[name] for name in unchanged} == {name: after[name] for name in unchanged}
+
+
+def test_no_file_of_the_source_is_left_out(checkpoint: Path) -> None:
+    sources = (REPOSITORY / "jvm/connector/src/main/scala/io/github/dynamickafka/source").rglob("*.scala")
+    written = {name for file in sources for name in re.findall(r'new Path\(home, "([^"]+)"\)', file.read_text())}
+    assert written == {file.name for file in (checkpoint / HOME).iterdir()}
 
 
 def test_restore_undoes_it_to_the_byte(checkpoint: Path) -> None:

@@ -92,7 +92,12 @@ def _source_files(checkpoint: Path, source: SourceId) -> Iterator[tuple[str, Cal
     # A start reads the newest, or an earlier one if that is damaged.
     yield from ((name, _topology) for name in topologies if name.endswith(".json"))
     yield from ((name, _deferral) for name in _names(checkpoint, f"{home}/deferred") if name.endswith(".json"))
-    files = (("initial.json", _initial), ("latest.json", composite_text.renamed), ("read.json", _records_read))
+    files = (
+        ("entries.json", composite_text.renamed),
+        ("initial.json", _initial),
+        ("latest.json", composite_text.renamed),
+        ("read.json", _records_read),
+    )
     for name, rename in files:
         if (checkpoint / home / name).is_file():
             yield f"{home}/{name}", rename
@@ -104,6 +109,9 @@ def _topology(text: str, old: str, new: str) -> str:
     for cluster in (*root.get("current", {}).values(), *root.get("former", {}).values()):
         if "replaces" in cluster:
             cluster["replaces"] = _new(cluster["replaces"], old, new)
+    # Ids may contain dots: the name of the option is what follows the last one.
+    for name in [n for n in root.get("options", {}) if n.rpartition(".")[0] == f"cluster.{old}"]:
+        rename_key(root["options"], name, f"cluster.{new}.{name.rpartition('.')[2]}")
     return written(root)
 
 
