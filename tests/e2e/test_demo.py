@@ -75,9 +75,10 @@ def test_a_query_is_idle_by_offsets_of_later_than_the_last_order(
     assert found_nothing(progress, since=datetime(2026, 11, 22, 20, tzinfo=timezone.utc)) is expected
 
 
+@pytest.mark.timeout(1900)
 def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     demo = _start(tmp_path)
-    printed, _ = demo.communicate(timeout=900)
+    printed, _ = demo.communicate(timeout=1800)
     # The end first: it says why, and reports of failures are cut.
     output = f"{printed[-1500:]}\n--- all of it ---\n{printed}"
     assert demo.returncode == 0, output
