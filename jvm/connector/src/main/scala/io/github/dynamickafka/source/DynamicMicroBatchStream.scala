@@ -257,8 +257,10 @@ private[source] final class DynamicMicroBatchStream(
         finally
           try streams.close()
           finally
-            try latestOffsets.close()
-            finally checkpoint.forgetPlan()
+            try lastRecords.close()
+            finally
+              try latestOffsets.close()
+              finally checkpoint.forgetPlan()
 
   /** Spark shows it in progress and errors. */
   override def toString: String = s"DynamicKafka[${options.subscription.text}]"

@@ -21,6 +21,7 @@ import org.apache.kafka.common.errors.TimeoutException
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
+import io.github.dynamickafka.source.read.missing.{PartitionsNow, Silence}
 import io.github.dynamickafka.time.Clock
 
 /** The first `size` of these records, which belong to one partition. */
@@ -41,7 +42,7 @@ private[source] final case class Slice(
  * one. Records of another topic than that of the range are never returned.
  *
  * @param topicIds the id of the topic with this name that the consumer fetches from, if it is known
- * @param uncommitted opens another consumer of the cluster, which reads the end of the log instead of the last stable offset
+ * @param uncommitted as in [[PartitionsNow]]
  */
 private[source] final class RangeConsumer(
     val settings: ConsumerSettings,
@@ -59,8 +60,7 @@ private[source] final class RangeConsumer(
   private val logs = mutable.Map.empty[TopicPartition, LogIdentity]
   // The ranges that are not completely fetched yet.
   private val open = mutable.Map.empty[TopicPartition, OffsetRange]
-  // Opened at the first question.
-  private var ofLogEnds = Option.empty[Consumer[Array[Byte], Array[Byte]]]
+  private val partitionsNow = new PartitionsNow(consumer, uncommitted)
   private val ready = mutable.Queue.empty[Slice]
   // The size of one record of a partition in bytes, of the last poll that returned any.
   private val sizes = mutable.Map.empty[TopicPartition, Long]
@@ -161,7 +161,7 @@ private[source] final class RangeConsumer(
   def end(): Unit = {
     ready.clear()
     open.clear()
-    closeOfLogEnds()
+    partitionsNow.close()
   }
 
   /**
@@ -240,7 +240,7 @@ private[source] final class RangeConsumer(
 
   /** Does not wait. */
   def close(): Unit = {
-    closeOfLogEnds()
+    partitionsNow.close()
     consumer.close(Duration.ZERO)
   }
 
@@ -294,7 +294,7 @@ private[source] final class RangeConsumer(
       e.offsetOutOfRangePartitions.keySet.asScala.toSet.filter(tp => open.contains(tp) && !isOther(tp))
     if (asked.nonEmpty) {
       val earliest = consumer.beginningOffsets(asked.asJava)
-      val ends = logEnds(asked, None)
+      val ends = partitionsNow.logEnds(asked)
       val (isCut, diverges) = e match {
         case cut: LogTruncationException => (true, cut.divergentOffsets.asScala.toMap)
         case _ => (false, Map.empty[TopicPartition, OffsetAndMetadata])
@@ -331,14 +331,14 @@ private[source] final class RangeConsumer(
   private def otherTopic(topic: String, of: Seq[TopicPartition], lost: Loss => Unit): Unit = {
     val ids = (open(of.head).log.topicId.getOrElse(""), topicIds(topic).getOrElse(""))
     val known = SortedMap.from(of.map(tp => tp.partition -> positions(tp)))
-    val ends = logEnds(of.toSet, Some(WaitMs)).map { case (tp, end) => tp.partition -> end }
+    val ends = partitionsNow.logEnds(of.toSet, Some(WaitMs)).map { case (tp, end) => tp.partition -> end }
     lost(Loss.TopicRecreated(settings.cluster, topic, ids._1, ids._2, known, SortedMap.from(ends)))
     of.foreach(close)
   }
 
   /** What keeps ranges from being completed, by partition. */
   private def missing(): Map[TopicPartition, Loss] = {
-    val present = existingPartitions()
+    val present = partitionsNow.existing(open.keySet.toSet, WaitMs)
     val gone = (open.keySet.toSet -- present).iterator.map(tp =>
       tp -> Loss.PartitionGone(settings.cluster, tp.topic, tp.partition, positions(tp))
     )
@@ -352,38 +352,9 @@ private[source] final class RangeConsumer(
    */
   private def beyondEnd(present: Set[TopicPartition]): Iterable[(TopicPartition, Loss)] =
     for {
-      (tp, end) <- logEnds(open.keySet.toSet.intersect(present), Some(WaitMs))
+      (tp, end) <- partitionsNow.logEnds(open.keySet.toSet.intersect(present), Some(WaitMs))
       range <- open.get(tp) if end < range.until && positions(tp) >= end
     } yield tp -> Loss.BeyondEnd(settings.cluster, tp.topic, tp.partition, positions(tp), range.until, end)
-
-  /**
-   * The offsets after the last records of the logs, whether transactions are open or not.
-   *
-   * @param waitMs how long to wait; if the cluster does not respond, the result is empty
-   */
-  private def logEnds(asked: Set[TopicPartition], waitMs: Option[Long]): Map[TopicPartition, Long] = {
-    if (ofLogEnds.isEmpty) ofLogEnds = uncommitted.map(_())
-    val client = ofLogEnds.getOrElse(consumer)
-    try waitMs.fold(client.endOffsets(asked.asJava))(ms =>
-        client.endOffsets(asked.asJava, Duration.ofMillis(ms))
-      )
-        .asScala.map { case (tp, end) => tp -> end.longValue }.toMap
-    catch { case _: TimeoutException if waitMs.isDefined => Map.empty }
-  }
-
-  private def closeOfLogEnds(): Unit = {
-    ofLogEnds.foreach(_.close(Duration.ZERO))
-    ofLogEnds = None
-  }
-
-  /** The incomplete partitions that exist on the cluster; all of them if it does not respond. */
-  private def existingPartitions(): Set[TopicPartition] =
-    open.keySet.toSet.groupBy((tp: TopicPartition) => tp.topic).flatMap { case (topic, partitionsOfTopic) =>
-      try consumer.partitionsFor(topic, Duration.ofMillis(WaitMs)).asScala.map(p =>
-          new TopicPartition(topic, p.partition)
-        )
-      catch { case _: TimeoutException => partitionsOfTopic }
-    }.toSet
 }
 
 private[source] object RangeConsumer {

@@ -1,5 +1,7 @@
 package io.github.dynamickafka.source.replacement
 
+import java.util.concurrent.{ConcurrentHashMap, Executor}
+
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -12,16 +14,22 @@ import io.github.dynamickafka.time.Clock
 
 /**
  * Keeps what is known of the last records that the query has read, and writes it to the checkpoint after each batch that has
- * changed it. A file that is lost or older is no error. Used only by the thread of the query.
+ * changed it. A file that is lost or older is no error, so a thread of its own writes the newest state: on some file systems a file takes
+ * longer than a small batch, or hangs. Used only by the thread of the query.
  *
  * @param reported the last record that the tasks of this run have read of a partition
+ * @param executor starts the thread that writes
  */
 private[source] final class LastRecords(
     checkpoint: SourceCheckpoint,
     reported: LogKey => Option[LastRecord],
-    clock: Clock
+    clock: Clock,
+    executor: Executor = NewestWriter.daemon("dynamic-kafka-last-records")
 ) {
-  private val log = LoggerFactory.getLogger(classOf[LastRecords])
+  import LastRecords._
+
+  private val writer = new NewestWriter(checkpoint.writeRecordsRead, failed, executor)
+  private val logged = ConcurrentHashMap.newKeySet[Class[_]]
   private lazy val stored = checkpoint.recordsRead
   private var current: Option[RecordsRead] = None
   private var planned: Option[(CompositeOffset, Long)] = None
@@ -43,11 +51,9 @@ private[source] final class LastRecords(
         val next = known.after(reached, batchMs, reported)
         if (next ne known) {
           current = Some(next)
-          checkpoint.writeRecordsRead(next)
+          writer.offer(next)
         }
-      } catch {
-        case NonFatal(e) => log.warn("Failed to store the times of the last records that were read", e)
-      }
+      } catch { case NonFatal(e) => failed(e) }
     }
 
   /** Of the partitions of a cluster at these positions. */
@@ -57,4 +63,26 @@ private[source] final class LastRecords(
   private def known: RecordsRead = current.getOrElse(stored)
 
   private def lastBatchMs: Long = checkpoint.ofQuery.lastLoggedMs.getOrElse(0L)
+
+  /** The query is stopped: waits until the newest state is written, at most this long. */
+  def close(waitMs: Long = CloseWaitMs): Unit =
+    if (!writer.close(waitMs))
+      log.warn(
+        "The times of the last records that were read are not stored after {} ms; the file is older",
+        waitMs
+      )
+
+  /** Also called by the thread that writes. */
+  private def failed(e: Throwable): Unit = {
+    val message = "Failed to store the times of the last records that were read"
+    if (logged.add(e.getClass)) log.warn(s"$message. Further errors of this kind are not logged", e)
+    else log.debug(message, e)
+  }
+}
+
+private[source] object LastRecords {
+  private val log = LoggerFactory.getLogger(classOf[LastRecords])
+
+  /** As long as Kafka's clients may take to close. */
+  private val CloseWaitMs = 800L
 }

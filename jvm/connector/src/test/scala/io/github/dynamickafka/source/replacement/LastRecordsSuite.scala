@@ -1,14 +1,20 @@
 package io.github.dynamickafka.source.replacement
 
+import java.io.{IOException, InterruptedIOException}
+import java.net.URI
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.{CompletableFuture, CountDownLatch, Executor, TimeUnit}
 
 import scala.collection.immutable.SortedMap
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{Path, RawLocalFileSystem}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.replacement.{LastRecord, ReadUpTo}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
+import io.github.dynamickafka.source.Logs
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
@@ -23,7 +29,8 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
   private def start() = new LastRecords(
     new SourceCheckpoint(home.resolve("sources/0").toUri.toString, new Configuration),
     _ => reported,
-    clock
+    clock,
+    _.run()
   )
   private def at(offset: Long) = CompositeOffset(SortedMap("a" -> Positions.from(Seq(("t", 0, offset)))))
   private def known(records: LastRecords, offset: Long) =
@@ -52,5 +59,87 @@ class LastRecordsSuite extends AnyFunSuite with TimeLimit {
     Files.writeString(home.resolve("offsets/3"), "v1\n{\"batchWatermarkMs\":0,\"batchTimestampMs\":777}\n-")
     assert(known(start(), 10L) == ReadUpTo(10L, 777L, None))
     assert(written.contains("\"times\""))
+  }
+
+  /** On a file system that does this before `read.json` appears. */
+  private def slow(
+      beforeRename: () => Unit,
+      executor: Executor = NewestWriter.daemon("dynamic-kafka-test")
+  )(body: (LastRecords, SourceCheckpoint) => Any): Unit = {
+    SlowFileSystem.beforeRename = beforeRename
+    val hadoop = new Configuration
+    hadoop.set("fs.slow.impl", classOf[SlowFileSystem].getName)
+    val checkpoint = new SourceCheckpoint(s"slow://${Files.createTempDirectory("slow")}", hadoop)
+    // On a thread of its own, which a file system that hangs would hold up.
+    val all = CompletableFuture.runAsync { () =>
+      val _ = body(new LastRecords(checkpoint, _ => reported, clock, executor), checkpoint)
+    }
+    val _ = all.get(3, TimeUnit.MINUTES)
+  }
+
+  private def finish(records: LastRecords, offsets: Long*): Unit = offsets.map(at).foreach { end =>
+    records.planned(end)
+    records.finished(end, end)
+  }
+
+  test("a file system that hangs holds up neither a batch nor the stop, and the thread ends with the query") {
+    val entered = new CompletableFuture[Thread]
+    val never = new CountDownLatch(1)
+    def hang(): Unit = {
+      assert(entered.complete(Thread.currentThread), "written once")
+      try never.await()
+      catch { case _: InterruptedException => throw new InterruptedIOException }
+    }
+    slow(() => hang()) { (records, _) =>
+      finish(records, 10L)
+      val thread = entered.get(1, TimeUnit.MINUTES)
+      finish(records, 11L, 12L)
+      assert(known(records, 12L).position == 12L)
+      val lines = Logs.during(classOf[LastRecords])(records.close(waitMs = 1))
+      assert(lines.exists(_.contains("are not stored after 1 ms")), lines)
+      thread.join()
+    }
+  }
+
+  test("a stop waits for the newest state; those between are not written") {
+    val entered, goOn = new CountDownLatch(1)
+    val renames = new AtomicInteger
+    def rename(): Unit = {
+      renames.incrementAndGet()
+      entered.countDown()
+      goOn.await()
+    }
+    slow(() => rename()) { (records, checkpoint) =>
+      finish(records, 10L)
+      entered.await()
+      finish(records, 11L, 12L)
+      goOn.countDown()
+      records.close(waitMs = TimeUnit.MINUTES.toMillis(2))
+      assert(renames.get == 2)
+      assert(checkpoint.recordsRead.partitions.values.map(_.position) == Seq(12L))
+    }
+  }
+
+  test("errors are logged once for each kind") {
+    val errors =
+      Iterator(new IOException("a"), new IOException("b"), new InterruptedIOException("c"))
+    val lines = Logs.during(classOf[LastRecords]) {
+      slow(() => throw errors.next(), _.run())((records, _) => finish(records, 10L, 11L, 12L))
+    }
+    assert(lines.size == 2 && errors.isEmpty, lines)
+  }
+}
+
+private object SlowFileSystem {
+  @volatile var beforeRename: () => Unit = () => ()
+}
+
+/** A local file system that may wait or fail before it renames `read.json`. */
+class SlowFileSystem extends RawLocalFileSystem {
+  override def getUri: URI = URI.create("slow:///")
+
+  override def rename(from: Path, to: Path): Boolean = {
+    if (to.getName == "read.json") SlowFileSystem.beforeRename()
+    super.rename(from, to)
   }
 }

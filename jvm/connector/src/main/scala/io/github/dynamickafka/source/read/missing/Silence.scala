@@ -1,4 +1,4 @@
-package io.github.dynamickafka.source.read
+package io.github.dynamickafka.source.read.missing
 
 import org.apache.kafka.common.TopicPartition
 
