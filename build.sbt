@@ -267,6 +267,17 @@ lazy val smoke = (project in file("jvm/smoke"))
     libraryDependencies += sparkSql
   )
 
+/** A history in a table of Iceberg: `make test-iceberg`. Not in `root`, because nothing else has its dependency. */
+lazy val iceberg = (project in file("jvm/iceberg"))
+  .dependsOn(connector % "test->test")
+  .settings(common)
+  .settings(
+    name := "dynamic-kafka-iceberg",
+    publish / skip := true,
+    dependencyOverrides += scalaLibrary,
+    libraryDependencies ++= Seq(sparkSql, icebergRuntime).map(_ % Test)
+  )
+
 /** The files of a checkpoint on HDFS and S3: `make test-stores`. Not in `root`, because nothing else has its dependencies. */
 lazy val stores = (project in file("jvm/stores"))
   .dependsOn(connector % "test->test")

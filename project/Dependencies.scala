@@ -72,6 +72,12 @@ object Dependencies {
   /** The listener with all that it has inside: 43 MB. */
   val openLineage = "io.openlineage" % "openlineage-spark_2.13" % "1.53.0"
 
+  /** Iceberg with all that it has inside: 46 MB. It has no release for the newest line, and this is the last one for Spark 4.0. */
+  def icebergRuntime = {
+    val (spark, version) = if (line.minor == "4.0") ("4.0", "1.11.0") else ("4.1", "1.12.0")
+    "org.apache.iceberg" % s"iceberg-spark-runtime-${spark}_2.13" % version
+  }
+
   def jacksonYaml = "com.fasterxml.jackson.dataformat" % "jackson-dataformat-yaml" % line.jackson
 
   def broker(version: String): ModuleID = "org.apache.kafka" % "kafka_2.13" % version

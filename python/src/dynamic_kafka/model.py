@@ -125,8 +125,8 @@ class History:
     """Files with older records of a stream, which a new query reads before Kafka. Immutable.
 
     Attributes:
-        format: Format of the files: ``parquet``, ``orc``, ``avro`` or ``json``.
-        path: The folder with the files, or one file.
+        format: Format of the files: ``parquet``, ``orc``, ``avro`` or ``json``; ``iceberg``: a table.
+        path: The folder with the files, or one file; the name or the location of a table.
         options: Options of Spark's reader of this format. The checkpoint contains them, so they must not be
             secrets.
         cluster: Id of the cluster that the records are from. None: the files have a column ``cluster``, or the

@@ -29,6 +29,7 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
         "jvm/formats/src/test/scala",
         "jvm/connector/src/test/scala",
         "jvm/connector/src/test/spark-4.1",
+        "jvm/iceberg/src/test/scala",
         "jvm/stores/src/test/scala"
       ).flatMap(files(_, "Suite.scala")).toMap ++
         Seq("python/tests", "tests/e2e", "tests/lines").flatMap(files(_, ".py"))

@@ -5,8 +5,8 @@ import java.{util => ju}
 /**
  * Files with the older records of a stream, which a new query reads before Kafka. Immutable.
  *
- * @param format the format of the files: `parquet`, `orc`, `avro` or `json`
- * @param path the folder with the files, or one file
+ * @param format the format of the files: `parquet`, `orc`, `avro` or `json`; `iceberg`: a table
+ * @param path the folder with the files, or one file; the name or the location of a table
  * @param options options of Spark's reader of this format. The checkpoint contains them, so they must not be secrets
  * @param cluster the id of the cluster that the records are from; null: the files have a column `cluster`, or the stream has
  *                one cluster

@@ -48,7 +48,7 @@ class HistoryRefusalSuite extends HistoryTest {
       Seq(
         history(missing) -> Seq(missing.toString, "does not exist"),
         history(path, "delta") -> Seq(path.toString, "'delta'", "'parquet'"),
-        history(path, "iceberg") -> Seq(path.toString, "'iceberg'"),
+        history(path, "iceberg") -> Seq(path.toString, "'iceberg'", "add Iceberg's runtime"),
         history(path, "orc") -> Seq(path.toString, "cannot be read"),
         history(noFiles) -> Seq(noFiles.toString, "cannot be read")
       ).foreach { case (histories, says) =>

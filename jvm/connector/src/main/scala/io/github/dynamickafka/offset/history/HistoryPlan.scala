@@ -47,11 +47,11 @@ private[dynamickafka] final case class HistoryPlan(
     Option.when(at.history.nonEmpty && pending(at) > 0)(UnreadFiles(tables, reached(at), most))
 
   /** The files of the batches between two offsets, by stream, in their order. */
-  def files(start: CompositeOffset, end: CompositeOffset): Seq[(String, HistoryTable, Seq[String])] = {
+  def files(start: CompositeOffset, end: CompositeOffset): Seq[(String, HistoryTable, Seq[HistoryFile])] = {
     val (from, until) = (reached(start), reached(end))
     tables.toSeq.flatMap { case (stream, table) =>
       val of = table.files.slice(from(stream).toInt, until(stream).toInt)
-      Option.when(of.nonEmpty)((stream, table, of.map(_.path)))
+      Option.when(of.nonEmpty)((stream, table, of))
     }
   }
 

@@ -5,9 +5,9 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.format.Layout
+import io.github.dynamickafka.format.{Layout, MetadataColumn}
 import io.github.dynamickafka.offset.CompositeOffset
-import io.github.dynamickafka.offset.history.{HistoryPlan, HistoryTable, UnreadFiles}
+import io.github.dynamickafka.offset.history.{HistoryFile, HistoryPlan, HistoryTable, UnreadFiles}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.topology.Topology
 
@@ -43,20 +43,21 @@ private[source] final class HistoryBatches(
       planned(stream, table, files)
     }
 
-  private def planned(stream: String, table: HistoryTable, files: Seq[String]): Array[InputPartition] = {
+  private def planned(stream: String, table: HistoryTable, files: Seq[HistoryFile]): Array[InputPartition] = {
     val source = new HistorySource(stream, table.format, table.path, layout)
-    val columns = source.columns(source.schemaOf(table), table.cluster, table.topic)
-    val scan = source.format.scan(table, columns.names, files)
-    val projection = columns.projection(scan.readSchema(), source.where)
-    val batch = scan.toBatch
-    val factory = batch.createReaderFactory()
-    batch.planInputPartitions().map(part =>
+    val schema = source.schemaOf(table)
+    val columns = source.columns(schema, table.cluster, table.topic)
+    val time = source.recordColumn(MetadataColumn.Timestamp, columns, schema)
+    val planned = source.format.plan(source.where, table, columns.names, time, files)
+    val projection = columns.projection(planned.schema, source.where)
+    planned.partitions.toArray.map(part =>
       HistoryPartition(
         part,
-        factory,
-        factory.supportColumnarReads(part),
+        planned.factory,
+        planned.factory.supportColumnarReads(part),
         projection,
         columns.isDecoded,
+        planned.only,
         stream,
         options.includeHeaders
       ): InputPartition

@@ -4,48 +4,89 @@ import java.util.ServiceLoader
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.ObjectMapper
-import org.apache.spark.sql.connector.catalog.{SupportsRead, TableProvider}
-import org.apache.spark.sql.connector.expressions.Transform
-import org.apache.spark.sql.connector.read.{Scan, SupportsPushDownRequiredColumns}
+import org.apache.spark.sql.connector.catalog.TableProvider
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.sources.DataSourceRegister
-import org.apache.spark.sql.types.{DataType, StructType}
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.{Column, DataFrame, SparkSession}
 
-import io.github.dynamickafka.offset.history.HistoryTable
+import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable}
+import io.github.dynamickafka.topology.TopologyHistory
 
-/** Plans files of one of Spark's file formats, only through public interfaces. */
-private[history] final class HistoryFormat(provider: TableProvider) {
+/** Lists and plans the files of histories of one format, only through public interfaces. */
+private[history] trait HistoryFormat {
 
   /**
+   * The options for all reads, as the checkpoint has them.
+   *
+   * @param where for errors
+   * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID`
+   */
+  def options(where: String, history: TopologyHistory, session: SparkSession): Map[String, String]
+
+  /** @param schema None: as Spark finds it */
+  def load(
+      session: SparkSession,
+      history: TopologyHistory,
+      options: Map[String, String],
+      schema: Option[StructType]
+  ): DataFrame
+
+  /** The file of each row. */
+  def file(rows: DataFrame): Column
+
+  /** A file as [[plan]] takes it. */
+  def path(file: String): String
+
+  /**
+   * @param where for errors
    * @param columns those to read
+   * @param time the column with the timestamps
    * @param files some of the table
    */
-  def scan(table: HistoryTable, columns: Set[String], files: Seq[String]): Scan = {
-    val schema = DataType.fromJson(table.schema).asInstanceOf[StructType]
-    val settings = table.options ++ HistoryFormat.paths(files)
-    val options = new CaseInsensitiveStringMap(settings.asJava)
-    provider.getTable(schema, Array.empty[Transform], options) match {
-      case found: SupportsRead =>
-        val builder = found.newScanBuilder(options)
-        builder match {
-          case pruning: SupportsPushDownRequiredColumns =>
-            pruning.pruneColumns(StructType(schema.filter(f => columns(f.name))))
-          case _ => ()
-        }
-        builder.build()
-      case other =>
-        throw new IllegalStateException(s"the data source returned a table that cannot be read: $other")
-    }
+  def plan(
+      where: String,
+      table: HistoryTable,
+      columns: Set[String],
+      time: Option[String],
+      files: Seq[HistoryFile]
+  ): PlannedFiles
+}
+
+/**
+ * Files as their data source reads them.
+ *
+ * @param schema of the rows
+ * @param only which rows belong to the files; None: all
+ */
+private[history] final case class PlannedFiles(
+    partitions: Seq[InputPartition],
+    factory: PartitionReaderFactory,
+    schema: StructType,
+    only: Option[RowsOfFiles] = None
+)
+
+private[history] object PlannedFiles {
+  def apply(scan: Scan, only: StructType => Option[RowsOfFiles]): PlannedFiles = {
+    val batch = scan.toBatch
+    val schema = scan.readSchema()
+    PlannedFiles(batch.planInputPartitions().toSeq, batch.createReaderFactory(), schema, only(schema))
   }
 }
 
 private[history] object HistoryFormat {
 
-  /** Their options for paths are those of Spark's `DataFrameReader`, and Spark's sinks and committers write them. */
-  val names: Seq[String] = Seq("parquet", "orc", "avro", "json")
+  private val ofFiles = Seq("parquet", "orc", "avro", "json")
+  private val Iceberg = "iceberg"
 
-  private val mapper = new ObjectMapper
+  val names: Seq[String] = ofFiles :+ Iceberg
+
+  /** What the class path lacks if it does not have the data source. */
+  def missing(name: String): String = name.toLowerCase(java.util.Locale.ROOT) match {
+    case "avro" => ": add spark-avro of the version of Spark"
+    case Iceberg => ": add Iceberg's runtime for the version of Spark"
+    case _ => ""
+  }
 
   /** @return None if the class path does not have the data source */
   def find(name: String): Option[HistoryFormat] = {
@@ -54,7 +95,8 @@ private[history] object HistoryFormat {
     val registered = ServiceLoader.load(classOf[DataSourceRegister], loader).iterator.asScala.collectFirst {
       case source: TableProvider if isNamed(source, name) => source: TableProvider
     }
-    registered.orElse(Option.when(name.equalsIgnoreCase("orc"))(orc(loader))).map(new HistoryFormat(_))
+    if (name.equalsIgnoreCase(Iceberg)) registered.map(new IcebergHistory(_))
+    else registered.orElse(Option.when(name.equalsIgnoreCase("orc"))(orc(loader))).map(new FileHistory(_))
   }
 
   /** Spark registers its former data source for ORC, and chooses this one by its name. */
@@ -69,10 +111,4 @@ private[history] object HistoryFormat {
     case register: DataSourceRegister => register.shortName().equalsIgnoreCase(name)
     case _ => false
   }
-
-  /** Paths are names, and not patterns. */
-  val plainPaths: (String, String) = "__globPaths__" -> "false"
-
-  /** As `DataFrameReader.load` passes paths to a data source. */
-  private def paths(files: Seq[String]) = Map("paths" -> mapper.writeValueAsString(files.asJava), plainPaths)
 }

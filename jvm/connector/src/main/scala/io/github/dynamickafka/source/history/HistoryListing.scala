@@ -1,12 +1,8 @@
 package io.github.dynamickafka.source.history
 
-import java.io.FileNotFoundException
-import java.net.URI
-
 import scala.collection.immutable.SortedMap
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.expressions.Window
 import org.apache.spark.sql.functions.{col, count, lit, max, min, sum, unix_micros, when}
@@ -18,7 +14,6 @@ import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable}
-import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.topology.{Topology, TopologyHistory}
 
 /**
@@ -49,17 +44,14 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       topology: Topology
   ): (HistoryTable, Seq[HistoryEnd]) = {
     val source = new HistorySource(stream, history.format, history.path, layout)
-    val _ = source.format
+    val format = source.format
     reading(source) {
-      val options = optionsOf(source, history)
-      def load(schema: Option[StructType]) = {
-        val reader = session.read.format(history.format).options(options + HistoryFormat.plainPaths)
-        schema.fold(reader)(reader.schema(_)).load(history.path)
-      }
-      val inferred = load(None).schema
+      val session = SparkSession.active
+      val options = format.options(source.where, history, session)
+      val inferred = format.load(session, history, options, None).schema
       val columns = source.columns(inferred, Some(""), Some(""))
       val schema = columns.schema(history.format, inferred)
-      val rows = new Rows(source, columns, schema)
+      val rows = new Rows(source, format, columns, schema)
       val table = HistoryTable(
         history.format,
         history.path,
@@ -71,28 +63,10 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
       )
       // Before the files are read: types that do not fit.
       val _ = source.columns(schema, table.cluster, table.topic).projection(schema, source.where)
-      val frame = load(Some(schema))
+      val frame = format.load(session, history, options, Some(schema))
       val ends = rows.ends(frame, table, stream)
       (table.copy(files = rows.files(frame), ends = HistoryListing.lastFiles(ends)), ends.map(_.end))
     }
-  }
-
-  private def session = SparkSession.active
-
-  private def optionsOf(source: HistorySource, history: TopologyHistory): Map[String, String] = {
-    val path = new Path(history.path)
-    val status =
-      try path.getFileSystem(SessionConfiguration.of(session)).getFileStatus(path)
-      catch {
-        case e: FileNotFoundException =>
-          throw Errors.metadataInvalid(source.where, "the path does not exist", e)
-      }
-    def isSet(name: String) = history.options.keys.exists(_.equalsIgnoreCase(name))
-    // Columns in the names of folders, also for single files.
-    val base = Option.when(status.isDirectory && !isSet("basePath"))("basePath" -> status.getPath.toString)
-    // Otherwise a bad line is a row without values.
-    val mode = Option.when(history.format.equalsIgnoreCase("json") && !isSet("mode"))("mode" -> "FAILFAST")
-    history.options ++ base ++ mode
   }
 
   private def clusterOf(source: HistorySource, history: TopologyHistory): String =
@@ -111,7 +85,12 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
   }
 
   /** What the rows of files say about records. */
-  private final class Rows(source: HistorySource, columns: HistoryColumns, schema: StructType) {
+  private final class Rows(
+      source: HistorySource,
+      format: HistoryFormat,
+      columns: HistoryColumns,
+      schema: StructType
+  ) {
     import MetadataColumn._
 
     private def find(column: MetadataColumn) = source.recordColumn(column, columns, schema)
@@ -168,13 +147,12 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
     def files(frame: DataFrame): Vector[HistoryFile] =
       frame.groupBy(fileOf(frame)).agg(min(time).as("least"), max(time).as("greatest")).collect().toVector
         .map { row =>
-          val path = new Path(new URI(row.getAs[String]("file"))).toString
+          val path = format.path(row.getAs[String]("file"))
           (row.getAs[Long]("greatest"), HistoryFile(path, millis(row.getAs[Long]("least")), 0L))
         }.sortBy { case (greatest, file) => (greatest, file.path) }
         .map { case (greatest, file) => file.copy(greatest = millis(greatest)) }
 
-    private def fileOf(frame: DataFrame) =
-      frame.metadataColumn("_metadata").getField("file_path").as("file")
+    private def fileOf(frame: DataFrame) = format.file(frame).as("file")
   }
 
   /** @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for any error of Spark */

@@ -25,6 +25,7 @@ import io.github.dynamickafka.source.read.{RecordRow, RecordRows, TaskDecoder}
  * @param isColumnar whether the factory reads this part by columns, which it can only say on the driver
  * @param columns of its rows: those of [[HistoryRecord]], or those of the table
  * @param isDecoded whether they are those of the table
+ * @param only which rows are read; None: all
  */
 private[source] final case class HistoryPartition(
     part: InputPartition,
@@ -32,6 +33,7 @@ private[source] final case class HistoryPartition(
     isColumnar: Boolean,
     columns: Seq[Expression],
     isDecoded: Boolean,
+    only: Option[RowsOfFiles],
     stream: String,
     includeHeaders: Boolean
 ) extends InputPartition {
@@ -42,10 +44,13 @@ private[source] final case class HistoryPartition(
 private[source] final class HistoryReader(partition: HistoryPartition, decoder: Option[TaskDecoder])
     extends PartitionReader[InternalRow] {
 
-  private val rows: PartitionReader[InternalRow] =
-    if (partition.isColumnar)
-      new HistoryReader.BatchRows(partition.factory.createColumnarReader(partition.part))
-    else partition.factory.createReader(partition.part)
+  private val rows: PartitionReader[InternalRow] = {
+    val all =
+      if (partition.isColumnar)
+        new HistoryReader.BatchRows(partition.factory.createColumnarReader(partition.part))
+      else partition.factory.createReader(partition.part)
+    partition.only.fold(all)(new HistoryReader.ChosenRows(all, _))
+  }
   private val project = UnsafeProjection.create(partition.columns)
   private val several = !partition.isDecoded && decoder.exists(_.several)
 
@@ -113,6 +118,19 @@ private object HistoryReader {
     }
     override def get(): InternalRow = rows.next()
     override def close(): Unit = batches.close()
+  }
+
+  private final class ChosenRows(rows: PartitionReader[InternalRow], only: RowsOfFiles)
+      extends PartitionReader[InternalRow] {
+    private var row: InternalRow = _
+
+    @tailrec
+    override def next(): Boolean = rows.next() && {
+      row = rows.get()
+      only.has(row) || next()
+    }
+    override def get(): InternalRow = row
+    override def close(): Unit = rows.close()
   }
 }
 

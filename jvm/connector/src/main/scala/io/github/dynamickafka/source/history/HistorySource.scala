@@ -33,8 +33,7 @@ private[history] final class HistorySource(
       )
     HistoryFormat.find(formatName).getOrElse(throw Errors.metadataInvalid(
       where,
-      s"Spark has no data source '$formatName' on its class path" +
-        (if (formatName.equalsIgnoreCase("avro")) ": add spark-avro of the version of Spark" else "")
+      s"Spark has no data source '$formatName' on its class path${HistoryFormat.missing(formatName)}"
     ))
   }
 

@@ -38,7 +38,7 @@ class HistoryPlanSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     Iterator.unfold(begin(plan))(at => plan.next(at, most).map(end => (end, end))).toSeq
 
   private def filesOf(plan: HistoryPlan, start: CompositeOffset, end: CompositeOffset): Seq[String] =
-    plan.files(start, end).flatMap(_._3)
+    plan.files(start, end).flatMap(_._3.map(_.path))
 
   test("batches have each file once, in order, and no more than the limit") {
     forAll(plans, Gen.choose(1, 9)) { (plan, most) =>
