@@ -105,7 +105,10 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("replaces in the metadata: a cluster with another id enters by the checkpoints, while the query runs", TestAll) {
+  test(
+    "replaces in the metadata: a cluster with another id enters by the checkpoints, while the query runs",
+    TestAll
+  ) {
     mirrored { m =>
       val query = m.start()
       m.copying(blue, green) { _ =>
