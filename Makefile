@@ -44,7 +44,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -76,7 +76,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -148,6 +148,17 @@ test-recipe: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## Exact upse
 ICEBERG_LINES := 4.1 4.0
 test-iceberg: $(VENV)/ready ## A history in a table of Iceberg, on Spark 4.1 and 4.0
 	$(call TIMED,iceberg) ./sbt $(SBT_TESTS) $(foreach line,$(ICEBERG_LINES),"sparkLine $(line)" iceberg/test)
+
+# Flink and its connector for Kafka are 83 MB, so not in `make test`.
+test-flink: $(JARS) target/flink/.ready ## A query starts at the offsets that a Flink job has committed
+	$(call TIMED,flink) $(RUN) -m pytest -q tests/flink/from_flink.py
+
+target/flink/.ready: tests/flink/ivy.xml tests/flink/CommittingJob.java $(VENV)/spark
+	rm -rf $(@D) && mkdir -p $(@D)/classes
+	java -cp "$$(echo $(VENV)/lib/python3*/site-packages/pyspark/jars/ivy-*.jar)" org.apache.ivy.Main -warn -ivy $< \
+	  -retrieve "$(@D)/jars/[artifact]-[revision].[ext]" -types jar bundle
+	javac -Xlint:all,-processing,-classfile,-try -Werror --release 17 -cp "$(@D)/jars/*" -d $(@D)/classes tests/flink/CommittingJob.java
+	touch $@
 
 # OpenLineage's listener is 43 MB, so not in `make test`. It reads settings when a session starts.
 LINEAGE_JARS := $(foreach line,$(LINES),"sparkLine $(line)" lineage/package) "sparkLine $(FIRST_LINE)" lineage/package lineage/test

@@ -116,6 +116,49 @@ def test_state_is_copied(old: Path, new: Path) -> None:
     assert state.items() <= files(new).items()
 
 
+def operator_metadata(checkpoint: Path, operator: int, *schemas: str) -> Path:
+    """What an operator with `transformWithState` has in a checkpoint, in part."""
+    file = checkpoint / f"state/{operator}/_metadata/v2/0"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    stores = [{"storeName": "default", "numPartitions": 2, "stateSchemaFilePaths": schemas}]
+    root = {"operatorInfo": {"operatorId": operator}, "stateStoreInfo": stores, "operatorPropertiesJson": "{}"}
+    file.write_text("v2\n" + json.dumps(root, separators=(",", ":")))
+    file.with_name(".0.crc").write_bytes(b"crc")
+    return file
+
+
+def test_the_schemas_of_state_are_those_of_the_copy(old: Path, new: Path, tmp_path: Path) -> None:
+    name = "state/1/_stateSchema/default/0_b0"
+    link = tmp_path / "link"
+    link.symlink_to(old)
+    file = operator_metadata(old, 1, f"file:{old}/{name}", f"file:{link}/{name}")
+    result = run(old, "--to", new, "--cluster", "blue")
+    assert result.stderr == ""
+    copied = new / file.relative_to(old)
+    assert copied.read_text() == file.read_text().replace(str(old), str(new)).replace(str(link), str(new))
+    assert not copied.with_name(".0.crc").exists()
+
+
+def test_schemas_of_state_in_another_folder_are_named(old: Path, new: Path) -> None:
+    schema = "s3a://lake/old/state/1/_stateSchema/default/0_b0"
+    file = operator_metadata(old, 1, schema)
+    result = run(old, "--to", new, "--cluster", "blue")
+    assert result.stderr.strip() == (
+        f"the state has its schema in {schema}, not in {old}: the query in {new} needs it too"
+    )
+    assert (new / file.relative_to(old)).read_bytes() == file.read_bytes()
+
+
+def test_metadata_of_an_operator_that_spark_has_not_written(old: Path, new: Path) -> None:
+    file = operator_metadata(old, 1)
+    file.write_text("v2\n{}")
+    assert (
+        f"{file} is not the metadata of an operator"
+        in run(old, "--to", new, "--cluster", "blue", exit_code=1).stderr
+    )
+    assert not new.exists()
+
+
 def test_text(old: Path, new: Path) -> None:
     assert run(old, "--to", new, "--cluster", "blue").stdout.splitlines() == [
         f"the query continues in {new} after batch 2, at these offsets",

@@ -6,6 +6,7 @@ import json
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
@@ -36,6 +37,8 @@ streams:
 class FakeCluster:
     """Two partitions of each topic, with the offsets 1 to 10."""
 
+    kafka_ids: ClassVar[dict[str, str]] = {}
+
     def __init__(self, id: str, properties: Mapping[str, str], timeout_s: float) -> None:
         if properties["bootstrap.servers"] == "down:1":
             raise PlanError(f"cluster '{id}': no answer")
@@ -48,7 +51,12 @@ class FakeCluster:
     def topics(self, asked: Iterable[str]) -> Topics:
         there = self.names.intersection(asked)
         unreadable = there if self._id == "green" else frozenset()
-        return Topics(f"kafka-{self._id}", self.names, dict.fromkeys(there, "id"), frozenset(unreadable))
+        return Topics(
+            self.kafka_ids.get(self._id, f"kafka-{self._id}"),
+            self.names,
+            dict.fromkeys(there, "id"),
+            frozenset(unreadable),
+        )
 
     def ends(self, topics: Iterable[str]) -> Positions:
         return {topic: {0: 10, 1: 10} for topic in topics}
@@ -168,6 +176,77 @@ def test_positions_that_are_not_planned(file: Path, section: dict[str, object], 
     result = run()
     assert (result.exit_code, result.stdout) == (1, "")
     assert says in result.stderr
+
+
+RED = '  red: {properties: {bootstrap.servers: "red:1"}}\n'
+WHITE = RED + '  white: {properties: {bootstrap.servers: "white:1"}, replaces: red}\n'
+
+
+def replaced(file: Path, state: str, **options: str) -> Result:
+    """Plan that white replaces red."""
+    red = "red: {topics: [golden-old]}"
+    white = f"red: {{topics: [golden-old], state: {state}}}\n      white: {{topics: [golden-old]}}"
+    written(file, (RED, WHITE), (red, white))
+    (topology,) = Path("checkpoint").rglob("topology/1.json")
+    root = json.loads(topology.read_text())
+    topology.write_text(json.dumps({**root, "options": options}))
+    return run("--json")
+
+
+@pytest.mark.parametrize(("policy", "position"), [("earliest", 1), ("latest", 10)])
+def test_a_cluster_that_replaces_another_enters_by_the_policy(file: Path, policy: str, position: int) -> None:
+    found = json.loads(replaced(file, "removed", replacedClusterPolicy=policy).stdout)
+    assert [(one["position"], one["by"]) for one in found["enters"] if one["cluster"] == "white"] == [
+        (position, policy),
+        (position, policy),
+    ]
+    assert {one["cluster"] for one in found["leaves"]} == {"red"}
+    assert found["lost"]["records"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "replacedClusterPolicy is 'fail', so the query fails with CLUSTER_REPLACED"),
+        (
+            {"replacedClusterPolicy": "Timestamp"},
+            "Where the query continues by replacedClusterPolicy 'timestamp' is decided when it runs",
+        ),
+    ],
+)
+def test_a_cluster_that_replaces_another_and_cannot_be_planned(
+    file: Path, options: dict[str, str], says: str
+) -> None:
+    result = replaced(file, "removed", **options)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.strip() == f"cluster 'white' replaces cluster 'red'. {says}"
+
+
+def test_a_cluster_that_replaces_another_waits_until_that_one_is_drained(file: Path) -> None:
+    result = replaced(file, "draining")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert "white" not in {one["cluster"] for one in found["enters"]}
+    assert "white" not in found["next_batch"]["clusters"]
+    assert "red" in {one["cluster"] for one in found["drains"]}
+
+
+def test_a_kafka_cluster_under_another_id(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FakeCluster.kafka_ids, "red", "kafka-white")
+    written(
+        file,
+        (RED, '  white: {properties: {bootstrap.servers: "white:1"}}\n'),
+        ("red: {topics: [golden-old]}", "white: {topics: [golden-old]}"),
+    )
+    offset = {
+        "version": 4,
+        "clusters": {"red": {"golden-old": {"0": 4, "1": 4}}},
+        "identities": {"red": {"cluster": "kafka-white"}},
+    }
+    Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "cluster 'white' is the Kafka cluster that was cluster 'red'" in result.stderr
 
 
 def test_a_position_that_kafka_no_longer_has(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

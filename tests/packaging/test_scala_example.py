@@ -7,16 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from tests.harness.orders import RECORDS, Orders
+from tests.harness.scala_compiler import compiled
 from tests.harness.waiting import until
 
-from .home import COORDINATE, conf, environment, published, run
+from .home import COORDINATE, conf, environment, published
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "Quickstart.scala"
-SPARK_JARS = Path(pyspark.__file__).parent / "jars" / "*"
 LIMIT_S = 300
 
 
@@ -43,24 +42,6 @@ def test_quickstart_in_scala(orders: Orders, tmp_path: Path) -> None:
 
 
 def _compiled(folder: Path) -> Path:
-    """Compiles with the Scala compiler that is part of PySpark, against the published artifact."""
+    """Compiles against the published artifact."""
     _, artifact, version = COORDINATE.split(":")
-    class_path = f"{SPARK_JARS}:{published() / f'{artifact}-{version}.jar'}"
-    classes = folder / "classes"
-    classes.mkdir()
-    # Options of scalac: warnings are errors, as they may be for users.
-    scalac = [
-        "java",
-        "-cp",
-        class_path,
-        "scala.tools.nsc.Main",
-        "-usejavacp",
-        "-Xlint",
-        "-Werror",
-        "-d",
-        str(classes),
-    ]
-    run([*scalac, str(EXAMPLE)], folder, environment())
-    jar = folder / "quickstart.jar"
-    run(["jar", "--create", "--file", str(jar), "-C", str(classes), "."], folder, environment())
-    return jar
+    return compiled(EXAMPLE, folder, [published() / f"{artifact}-{version}.jar"])

@@ -11,6 +11,7 @@ from pathlib import Path
 from dynamic_kafka._tools.checkpoint.edits import FOLDER as EDITS
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import OFFSETS, SourceId
+from dynamic_kafka._tools.checkpoint.state_schemas import MovedSchemas
 
 Snapshot = dict[str, tuple[int, int]]
 """Size and time of each file, by its path in the checkpoint."""
@@ -44,7 +45,12 @@ def snapshot(checkpoint: Path) -> Snapshot:
 
 
 def copy(
-    checkpoint: Path, before: Snapshot, target: Path, logs: Mapping[int, str], without: Collection[SourceId]
+    checkpoint: Path,
+    before: Snapshot,
+    target: Path,
+    logs: Mapping[int, str],
+    schemas: MovedSchemas,
+    without: Collection[SourceId],
 ) -> None:
     """Copies a checkpoint with another offset log, beside the target first, and moves it into place.
 
@@ -53,6 +59,7 @@ def copy(
         before: What it contained when the offset log was read.
         target: A folder that does not exist, or is empty.
         logs: The entries of the offset log, by batch.
+        schemas: The metadata of operators.
         without: Sources whose files are not copied.
 
     Raises:
@@ -69,6 +76,9 @@ def copy(
         (temporary / OFFSETS).mkdir(exist_ok=True)
         for number, text in logs.items():
             (temporary / OFFSETS / str(number)).write_bytes(text.encode())
+        for name, text in schemas.files.items():
+            (temporary / name).write_bytes(text.encode())
+            (temporary / name).with_name(f".{Path(name).name}.crc").unlink(missing_ok=True)
         if snapshot(checkpoint) != before:
             raise _changed(checkpoint)
         temporary.chmod(checkpoint.stat().st_mode & 0o777)

@@ -9,6 +9,7 @@ import click
 from dynamic_kafka._tools.checkpoint.copying import check_target, copy, snapshot
 from dynamic_kafka._tools.checkpoint.edits import check_complete
 from dynamic_kafka._tools.checkpoint.migration import Migration, from_plain, to_plain
+from dynamic_kafka._tools.checkpoint.state_schemas import moved
 from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, refusing
 from dynamic_kafka._tools.cli.output import print_json, print_table
 
@@ -60,19 +61,25 @@ def migrate(
         check_complete(checkpoint)
         before = snapshot(checkpoint)
         found = to_plain(checkpoint, drop_retained) if to_kafka else from_plain(checkpoint, clusters)
+        schemas = moved(checkpoint, before, target)
         if not dry_run:
-            copy(checkpoint, before, target, found.logs, [moved.source for moved in found.sources])
+            copy(checkpoint, before, target, found.logs, schemas, [source.source for source in found.sources])
     for note in found.notes:
         click.echo(note, err=True)
+    for path in schemas.elsewhere:
+        click.echo(
+            f"the state has its schema in {path}, not in {checkpoint}: the query in {target} needs it too",
+            err=True,
+        )
     if as_json:
         print_json(_json(found, dry_run))
         return
     what = "would continue" if dry_run else "continues"
     click.echo(f"the query {what} in {target} after batch {found.batch}, at these offsets\n")
     rows = [
-        (moved.source, moved.cluster, topic, partition, offset)
-        for moved in found.sources
-        for topic, partitions in sorted(moved.offsets.items())
+        (source.source, source.cluster, topic, partition, offset)
+        for source in found.sources
+        for topic, partitions in sorted(source.offsets.items())
         for partition, offset in sorted(partitions.items())
     ]
     print_table(
@@ -83,13 +90,13 @@ def migrate(
 def _json(found: Migration, dry_run: bool) -> dict[str, object]:
     sources = [
         {
-            "source": moved.source,
-            "cluster": moved.cluster,
+            "source": source.source,
+            "cluster": source.cluster,
             "offsets": {
                 topic: {str(partition): offset for partition, offset in sorted(partitions.items())}
-                for topic, partitions in sorted(moved.offsets.items())
+                for topic, partitions in sorted(source.offsets.items())
             },
         }
-        for moved in found.sources
+        for source in found.sources
     ]
     return {"batch": found.batch, "dry_run": dry_run, "sources": sources}

@@ -32,6 +32,11 @@ class Options:
         return (self._get("removedClusterPolicy") or "stop").lower() == "drain"
 
     @property
+    def replaced_policy(self) -> str:
+        """Where the query continues in a Kafka cluster that replaces another one."""
+        return (self._get("replacedClusterPolicy") or "fail").lower()
+
+    @property
     def allows_missing_streams(self) -> bool:
         """Whether streams that the metadata lack count as removed."""
         return (self._get("allowMissingStreams") or "false").lower() == "true"

@@ -15,6 +15,7 @@ from dynamic_kafka._tools.checkpoint.log import SourceId
 from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.options import Options
+from dynamic_kafka._tools.plan.replacing import replacing
 from dynamic_kafka._tools.plan.rules import Answer, Decision, Key, decide
 from dynamic_kafka._tools.plan.shares import granted
 from dynamic_kafka._tools.plan.topology import missing_clusters, topology_of
@@ -95,16 +96,20 @@ class _Source:
             raise PlanError("the query still reads a history")
         if start.ends:
             raise PlanError("the query has stopping offsets, which are not among what is planned")
-        self._start = _without_expired(start, options.retention_ms)
+        start = _without_expired(start, options.retention_ms)
         self._options = options
         given = {id: entry.properties for stream in streams for id, entry in stream.clusters.items()}
         contacted = {id for s in streams for id, entry in s.clusters.items() if entry.state != "removed"}
         self._clusters = self._open({*start.clusters, *contacted}, {**known.properties, **given}, timeout_s)
-        self._topology = topology_of(
+        topology = topology_of(
             streams, lambda id: self._clusters[id].names if id in self._clusters else frozenset()
         )
+        planned = replacing(start, topology, options.drains_removed)
+        self._start, self._topology = planned.start, planned.topology
         self._asked = {id: self._topics(id) for id in self._clusters}
         self._check_identities()
+        self._check_renamed()
+        self._replacing = {id: self._policy_of(id, former) for id, former in planned.former.items()}
 
     def add_to(self, plan: Plan) -> None:
         answers = {id: self._answer(id) for id in self._clusters}
@@ -155,9 +160,10 @@ class _Source:
                 and None not in (known.cluster, found.kafka_id)
                 and known.cluster != found.kafka_id
             ):
+                policy = self._options.replaced_policy
                 raise PlanError(
                     f"cluster '{id}' is another Kafka cluster than the one that was read: {found.kafka_id} "
-                    f"instead of {known.cluster}"
+                    f"instead of {known.cluster}. {_refused(policy)}"
                 )
             ids = dict(known.topics) if known is not None else {}
             retained = self._start.retained.get(id)
@@ -166,6 +172,28 @@ class _Source:
                 if found.ids.get(topic, topic_id) != topic_id:
                     raise PlanError(f"cluster '{id}': topic '{topic}' was recreated")
 
+    def _check_renamed(self) -> None:
+        """Fails for a Kafka cluster under another id, whose positions the query recognizes."""
+        for id in self._topology.clusters:
+            found = self._asked[id].kafka_id
+            others = [
+                other
+                for other, of in self._start.identities.items()
+                if other != id and found and of.cluster == found
+            ]
+            gone = [other for other in others if other not in self._topology.clusters]
+            if gone and any(self._is_new(id, topic) for topic in self._topology.clusters[id]):
+                raise PlanError(
+                    f"cluster '{id}' is the Kafka cluster that was cluster '{gone[0]}': topics that both have "
+                    "continue at their positions, which is not planned"
+                )
+
+    def _policy_of(self, id: str, former: str) -> str:
+        policy = self._options.replaced_policy
+        if policy not in _PLANNED_POLICIES:
+            raise PlanError(f"cluster '{id}' replaces cluster '{former}'. {_refused(policy)}")
+        return policy
+
     def _answer(self, id: str) -> Answer:
         cluster, topics = self._clusters[id], self._asked[id].ids
         ends = cluster.ends(topics)
@@ -173,13 +201,18 @@ class _Source:
         starts = {
             topic: self._start_of(id, topic) for topic in topics if topic in named and self._is_new(id, topic)
         }
-        return Answer(ends, cluster.earliest(topics), cluster.starting(starts, ends))
+        earliest = cluster.earliest(topics)
+        if id in self._replacing:
+            return Answer(ends, earliest, ends if self._replacing[id] == "latest" else earliest)
+        return Answer(ends, earliest, cluster.starting(starts, ends))
 
     def _is_new(self, id: str, topic: str) -> bool:
         retained = self._start.retained.get(id)
         return topic not in self._start.clusters.get(id, {}) and not (retained and topic in retained.topics)
 
     def _start_of(self, id: str, topic: str) -> str:
+        if id in self._replacing:
+            return self._replacing[id]
         is_known = id in self._start.clusters or id in self._start.retained
         given = self._topology.clusters.get(id, {}).get(topic)
         return self._options.start_of(id, given.starting_offsets if given is not None else None, is_known)
@@ -206,6 +239,16 @@ class _Source:
             if records and key not in decision.drained:
                 plan.lost_records += records
                 plan.lost_bytes += round(records * self._clusters[id].record_bytes(topic, partition, position))
+
+
+# What these mean follows from the offsets of the new cluster alone.
+_PLANNED_POLICIES = ("earliest", "latest")
+
+
+def _refused(policy: str) -> str:
+    if policy == "fail":
+        return "replacedClusterPolicy is 'fail', so the query fails with CLUSTER_REPLACED"
+    return f"Where the query continues by replacedClusterPolicy '{policy}' is decided when it runs"
 
 
 def _names(key: Key) -> dict[str, Any]:

@@ -23,11 +23,13 @@ class Topic:
         draining: Whether every stream that has it is draining.
         partitions: The partitions that are read. None: all.
         starting_offsets: Where it starts if it is new to the query, in the metadata. None: the query decides.
+        stream: The first stream that has it.
     """
 
     draining: bool = False
     partitions: frozenset[int] | None = None
     starting_offsets: str | None = None
+    stream: str = ""
 
     def reads(self, partition: int) -> bool:
         """Whether a partition is read."""
@@ -41,10 +43,14 @@ class Topology:
     Attributes:
         clusters: Topics by cluster id and name.
         removed: Topics with ``state: removed``, by cluster id.
+        replaces: The id of the cluster whose place a cluster takes, by its id.
+        streams: The streams that have a cluster, by its id.
     """
 
     clusters: Mapping[str, Mapping[str, Topic]]
     removed: Mapping[str, Set[str]] = field(default_factory=dict)
+    replaces: Mapping[str, str] = field(default_factory=dict)
+    streams: Mapping[str, Set[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

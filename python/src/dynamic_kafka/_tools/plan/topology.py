@@ -17,21 +17,27 @@ def topology_of(streams: Iterable[KafkaStream], there: Callable[[str], Iterable[
         streams: The streams of the query.
         there: The topics that a cluster has, for patterns.
     """
-    entries: dict[str, dict[str, list[ClusterMetadata]]] = {}
+    entries: dict[str, dict[str, list[tuple[str, ClusterMetadata]]]] = {}
+    replaces: dict[str, str] = {}
+    by_cluster: dict[str, set[str]] = {}
     for stream in sorted(streams, key=lambda s: s.stream_id):
         for id, entry in stream.clusters.items():
+            if entry.replaces is not None:
+                replaces[id] = entry.replaces
+            if entry.state != "removed":
+                by_cluster.setdefault(id, set()).add(stream.stream_id)
             for topic in _topics(entry, lambda id=id: there(id)):  # type: ignore[misc]
-                entries.setdefault(id, {}).setdefault(topic, []).append(entry)
+                entries.setdefault(id, {}).setdefault(topic, []).append((stream.stream_id, entry))
     clusters: dict[str, dict[str, Topic]] = {}
     removed: dict[str, set[str]] = {}
     for id, topics in entries.items():
         for topic, naming in topics.items():
-            here = [entry for entry in naming if entry.state != "removed"]
+            here = [(stream, entry) for stream, entry in naming if entry.state != "removed"]
             if here:
                 clusters.setdefault(id, {})[topic] = _merged(topic, here)
             else:
                 removed.setdefault(id, set()).add(topic)
-    return Topology(clusters, removed)
+    return Topology(clusters, removed, replaces, by_cluster)
 
 
 def missing_clusters(before: Iterable[str], streams: Iterable[KafkaStream]) -> list[str]:
@@ -50,7 +56,8 @@ def _topics(entry: ClusterMetadata, there: Callable[[], Iterable[str]]) -> list[
     return [topic for topic in there() if pattern.fullmatch(topic)]
 
 
-def _merged(topic: str, entries: list[ClusterMetadata]) -> Topic:
+def _merged(topic: str, naming: list[tuple[str, ClusterMetadata]]) -> Topic:
+    entries = [entry for _, entry in naming]
     selected = [None if e.partitions is None else e.partitions[topic] for e in entries]
     numbers = [n for n in selected if n is not None]
     starts: Mapping[str, None] = dict.fromkeys(str(e.starting_offsets) for e in entries if e.starting_offsets)
@@ -58,4 +65,5 @@ def _merged(topic: str, entries: list[ClusterMetadata]) -> Topic:
         draining=all(entry.state == "draining" for entry in entries),
         partitions=frozenset(p for of in numbers for p in of) if len(numbers) == len(selected) else None,
         starting_offsets=next(iter(starts), None),
+        stream=naming[0][0],
     )

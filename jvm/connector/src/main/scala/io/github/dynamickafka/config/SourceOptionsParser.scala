@@ -265,6 +265,9 @@ private object RememberedOptions {
     MaxRemovedClusters,
     AllowMissingStreams,
     ReplacedPolicy,
+    // Some policies require them.
+    CommitOffsets,
+    CommitGroupId,
     MaxOffsetsPerTrigger,
     MaxBytesPerTrigger,
     MinOffsetsPerTrigger,

@@ -11,6 +11,7 @@ import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.resolve.Resolution
 import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, Loss, NextOffset}
 import io.github.dynamickafka.procedure.checkpoint.{OffsetLog, Refusal, SourceId}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
@@ -24,7 +25,7 @@ import io.github.dynamickafka.source.cluster.{
 }
 import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
 import io.github.dynamickafka.time.Clock
-import io.github.dynamickafka.topology.Topology
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
 
 /**
  * What the next trigger of one source would decide, by the code of a trigger: the options are those that the checkpoint has of
@@ -50,9 +51,10 @@ private[procedure] final class QueryPlan(
     if (start.history.nonEmpty) refuse("the query still reads a history")
     if (start.ends.nonEmpty)
       refuse("the query has stopping offsets, which are not among what is planned")
-    val topology = withTopics(resolved)
+    val replacing = ReplacingClusters(start, withTopics(resolved), options.drainRemovedClusters)
+    val topology = replacing.topology
     val trigger = Trigger.begin(
-      start,
+      replacing.start,
       topology,
       new ClusterConfigs.ByScope(options),
       Clock.System.currentTimeMillis(),
@@ -60,7 +62,13 @@ private[procedure] final class QueryPlan(
     )
     val transition = trigger.transition(options, topology)
     val views = KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }
-    val next = NextOffset(start, transition, views.toMap, options.replacedClusters, _ => false)
+    val next = NextOffset(
+      replacing.start,
+      transition,
+      views.map { case (id, view) => id -> entering(replacing, id, view) }.toMap,
+      options.replacedClusters,
+      _ => false
+    )
     refuseUnclear(next)
     val ends = latest(PlannedChange.leaving(start, next).map { case (id, topic, p, _) =>
       id -> new TopicPartition(topic, p)
@@ -73,6 +81,27 @@ private[procedure] final class QueryPlan(
       (id, topic, p) => ends.get(id -> new TopicPartition(topic, p))
     ).map(c => c -> bytes(c))
   }
+
+  /** The response of a cluster, with the positions where it enters if it replaces another one. */
+  private def entering(
+      replacing: ReplacingClusters,
+      id: String,
+      view: ClusterView.Reachable
+  ): ClusterView.Reachable =
+    replacing.former.get(id).filter { former =>
+      // The same Kafka cluster under a new id continues at its own positions.
+      val known = replacing.start.identity(former).kafkaId
+      known.isEmpty || known != view.kafkaId
+    }.fold(view) { former =>
+      def refused(why: String) = refuse(s"cluster '$id' replaces cluster '$former'. $why")
+      options.replacedClusters match {
+        case ReplacedClusterPolicy.Earliest => view.copy(entering = view.earliest)
+        case ReplacedClusterPolicy.Latest => view.copy(entering = view.ends)
+        case ReplacedClusterPolicy.Fail =>
+          refused("'replacedClusterPolicy' is 'fail', so the query fails with CLUSTER_REPLACED")
+        case _ => refused("Where the query continues by 'replacedClusterPolicy' is decided when it runs")
+      }
+    }
 
   /** The checkpoints of older releases have no options. */
   private def streamsRead: Seq[String] = {

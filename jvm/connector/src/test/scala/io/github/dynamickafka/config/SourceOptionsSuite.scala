@@ -215,14 +215,18 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
       "cluster.blue.endingOffsets" -> "latest",
       "cluster.blue.kafka.ssl.key.password" -> "hush-hush",
       "kafka.sasl.jaas.config" -> "hush-hush",
-      "failOnDataLoss" -> "false"
+      "failOnDataLoss" -> "false",
+      "replacedClusterPolicy" -> "group-offsets",
+      "commitGroupId" -> "totals"
     )
     assert(options.remembered.toMap == Map(
       "streamIds" -> "orders",
       "maxOffsetsPerTrigger" -> "5",
       "removedClusterPolicy" -> "Drain",
       "cluster.eu.blue.maxOffsetsPerTrigger" -> "3",
-      "cluster.blue.startingTimestamp" -> "7"
+      "cluster.blue.startingTimestamp" -> "7",
+      "replacedClusterPolicy" -> "group-offsets",
+      "commitGroupId" -> "totals"
     ))
   }
 

@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
 import io.github.dynamickafka.offset.budget.BudgetShare
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   Removal,
@@ -30,15 +31,47 @@ object PlanCases {
 
   def file: Path = Path.of(sys.props("dynamickafka.root"), "tests", "conformance", "plan", "random.json")
 
+  /** With `replaces` in the metadata. */
+  def replacingFile: Path = file.resolveSibling("replacing.json")
+
+  def text: String = lines(random => n => expected(s"random $n", one(random), None))
+
+  def replacingText: String = lines { random => n =>
+    expected(s"replacing $n", replacing(one(random), random), Some(random.nextBoolean()))
+  }
+
   /** One case in each line. */
-  def text: String = {
-    val random = new Random(Seed)
-    (1 to 200).map(n => one(n, random).toString).mkString("[\n", ",\n", "\n]\n")
+  private def lines(of: Random => Int => ObjectNode): String = {
+    val next = of(new Random(Seed))
+    (1 to 200).map(n => next(n).toString).mkString("[\n", ",\n", "\n]\n")
   }
 
   private final case class Kafka(ends: Positions, earliest: Positions)
 
-  private def one(n: Int, random: Random): ObjectNode = {
+  private final case class Case(
+      start: CompositeOffset,
+      topology: Topology,
+      kafka: Map[String, Kafka],
+      drainRemoved: Boolean
+  )
+
+  /** The same with clusters that replace others, which were left at different times, and with two streams. */
+  private def replacing(of: Case, random: Random): Case = {
+    val retained = of.start.retained.map { case (id, kept) =>
+      id -> kept.map((_, topic) => topic.copy(since = 1000L + random.nextInt(3)))
+    }
+    val clusters = of.topology.clusters.map { case (id, cluster) =>
+      val replaces = Option.when(random.nextInt(100) < 60)("d" +: Clusters.filterNot(_ == id))
+        .map(others => others(random.nextInt(others.size)))
+      val topics = cluster.topics.map { case (name, topic) =>
+        name -> topic.copy(stream = if (random.nextInt(100) < 70) "s" else "r")
+      }
+      id -> cluster.copy(topics = topics, replaces = replaces)
+    }
+    of.copy(start = of.start.copy(retained = retained), topology = of.topology.copy(clusters = clusters))
+  }
+
+  private def one(random: Random): Case = {
     def chance(percent: Int) = random.nextInt(100) < percent
     def positions(topics: Int => Boolean, most: Int) = Positions.from(for {
       (topic, i) <- Topics.zipWithIndex if topics(i)
@@ -94,38 +127,48 @@ object PlanCases {
       }
       id -> Kafka(ends, Positions.from(first))
     }.toMap
-    expected(s"random $n", start, topology, kafka, drainRemoved)
+    Case(start, topology, kafka, drainRemoved)
   }
 
-  private def expected(
-      name: String,
-      start: CompositeOffset,
-      topology: Topology,
-      kafka: Map[String, Kafka],
-      drainRemoved: Boolean
-  ): ObjectNode = {
+  /** @param latest whether clusters that replace others are read from their latest offsets; None: there are none */
+  private def expected(name: String, of: Case, latest: Option[Boolean]): ObjectNode = {
+    import of._
+    val replacing = ReplacingClusters(start, topology, drainRemoved)
     val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
-    val transition = Reconcile(start, topology, 2000L, rules)
+    val transition = Reconcile(replacing.start, replacing.topology, 2000L, rules)
     val views = transition.clusters.collect {
       case (id, work) if kafka.contains(id) =>
         def asked(at: Positions) =
           at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
-        val ends = asked(kafka(id).ends)
+        val (ends, earliest) = (asked(kafka(id).ends), asked(kafka(id).earliest))
+        val entering =
+          if (!replacing.former.contains(id)) Positions.empty
+          else if (latest.contains(true)) ends
+          else earliest
         id -> ClusterView.Reachable(
           ends,
-          asked(kafka(id).earliest),
+          earliest,
+          entering = entering,
           missing = work.topics -- kafka(id).ends.topics
         )
     }
-    val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+    val next = NextOffset(replacing.start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
     val after = next.latest
     val root = mapper.createObjectNode().put("name", name).put("offset", start.json)
       .put("drain_removed", drainRemoved)
+    latest.foreach { latest =>
+      root.put("replaced_cluster_policy", if (latest) "latest" else "earliest")
+      val replaces = root.putObject("replaces")
+      topology.clusters.foreach { case (id, cluster) => cluster.replaces.foreach(replaces.put(id, _)) }
+      val former = root.putObject("former")
+      replacing.former.toSeq.sorted.foreach { case (id, other) => former.put(id, other) }
+    }
     val named = root.putObject("topology")
     topology.clusters.foreach { case (id, cluster) =>
       val topics = named.putObject(id)
       cluster.topics.foreach { case (t, topic) =>
         val entry = topics.putObject(t).put("draining", topic.draining)
+        if (latest.isDefined) entry.put("stream", topic.stream)
         topic.partitions.foreach { numbers =>
           val partitions = entry.putArray("partitions")
           numbers.foreach(partitions.add(_))
@@ -198,4 +241,5 @@ object PlanCases {
 /** Writes the file, after a change of the rules. */
 object PlanCasesFile extends App {
   println(s"wrote ${Files.writeString(PlanCases.file, PlanCases.text)}")
+  println(s"wrote ${Files.writeString(PlanCases.replacingFile, PlanCases.replacingText)}")
 }

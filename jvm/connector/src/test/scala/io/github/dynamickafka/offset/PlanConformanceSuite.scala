@@ -9,5 +9,6 @@ class PlanConformanceSuite extends AnyFunSuite {
 
   test("the cases for the command `plan` are current; PlanCasesFile writes them") {
     assert(Files.readString(PlanCases.file) == PlanCases.text)
+    assert(Files.readString(PlanCases.replacingFile) == PlanCases.replacingText)
   }
 }

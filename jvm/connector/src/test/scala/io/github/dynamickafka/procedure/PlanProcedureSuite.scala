@@ -46,6 +46,39 @@ class PlanProcedureSuite extends ProcedureTest {
     }
   }
 
+  test("a cluster that replaces another one: by the policy of the query, and then by the query itself") {
+    val topic = newTopicOn(1, blue, green)
+    produce(blue, topic, 1, Seq("a", "b", "c"))
+    produce(green, topic, 1, Seq("x", "y"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      val standby = Entry("green", green, topic).replacing("blue")
+      def planned(options: (String, String)*) = {
+        s.orders(Entry("blue", blue, topic))
+        s.catchUp(options: _*)
+        s.orders(standby)
+        s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+      }
+      val (_, text) = error(planned())
+      assert(
+        text.contains("cluster 'green' replaces cluster 'blue'") && text.contains("CLUSTER_REPLACED"),
+        text
+      )
+      val (_, group) = error(planned("replacedClusterPolicy" -> "group-offsets", "commitGroupId" -> topic))
+      assert(group.contains("is decided when it runs"), group)
+      produce(blue, topic, 1, Seq("d"))
+      val latest = "replacedClusterPolicy" -> "latest"
+      val found = rows(planned(latest))
+      assert(found.head == row("enters", "green", topic, 0, 2L, null, null, null, false))
+      assert(found(1).take(5) == row("leaves", "blue", topic, 0, 4L))
+      s.catchUp(latest)
+      assert(s.seen.map(_.value).sorted == Seq("a", "b", "c", "d"))
+      produce(green, topic, 1, Seq("z"))
+      s.catchUp(latest)
+      assert(s.seen.map(_.value).sorted == Seq("a", "b", "c", "d", "z"))
+    }
+  }
+
   test("where it cannot tell, it is refused with the reason") {
     val topic = newTopicOn(1, blue, green)
     produce(blue, topic, 1, Seq("a"))

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.Conformance
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, NextOffset, Positions, Reconcile}
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
@@ -27,12 +28,13 @@ class PlannedChangeSuite extends AnyFunSuite {
     SortedMap.from(fields(one.get("topology")).map { case (id, topics) =>
       val named = fields(topics).map { case (name, t) =>
         name -> TopologyTopic(
-          "s",
+          Option(t.get("stream")).fold("s")(_.asText),
           t.get("draining").asBoolean,
           partitions = Option(t.get("partitions")).map(p => SortedSet.from(p.elements.asScala.map(_.asInt)))
         )
       }
-      id -> TopologyCluster(id, SortedMap.from(named), Map.empty[String, String])
+      val replaces = Option(one.get("replaces")).flatMap(of => Option(of.get(id))).map(_.asText)
+      id -> TopologyCluster(id, SortedMap.from(named), Map.empty[String, String], replaces = replaces)
     }),
     removals = SortedMap.from(fields(one.get("removed")).map { case (id, topics) =>
       id -> Removal(SortedSet.from(Conformance.texts(topics)), Set.empty)
@@ -55,17 +57,28 @@ class PlannedChangeSuite extends AnyFunSuite {
         id -> (positions(of.get("ends")) -> positions(of.get("earliest")))
       }.toMap
       val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
-      val transition = Reconcile(start, topology(one), 2000L, rules)
+      val replacing = ReplacingClusters(start, topology(one), drainRemoved)
+      val isLatest = Option(one.get("replaced_cluster_policy")).exists(_.asText == "latest")
+      val transition = Reconcile(replacing.start, replacing.topology, 2000L, rules)
       val views = transition.clusters.collect {
         case (id, work) if kafka.contains(id) =>
           def asked(at: Positions) = at.filter((t, p) => work.topics(t) && work.only.get(t).forall(_(p)))
           val (ends, earliest) = kafka(id)
-          id -> ClusterView.Reachable(asked(ends), asked(earliest), missing = work.topics -- ends.topics)
+          val entering =
+            if (!replacing.former.contains(id)) Positions.empty
+            else if (isLatest) asked(ends)
+            else asked(earliest)
+          id -> ClusterView.Reachable(
+            asked(ends),
+            asked(earliest),
+            entering = entering,
+            missing = work.topics -- ends.topics
+          )
       }
-      val next = NextOffset(start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+      val next = NextOffset(replacing.start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
       val found = PlannedChange.all(
         start,
-        topology(one),
+        replacing.topology,
         drainRemoved,
         next,
         (id, t, p) => kafka.get(id).flatMap(_._1.get(t, p))

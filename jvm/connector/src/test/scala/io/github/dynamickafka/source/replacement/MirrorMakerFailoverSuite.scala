@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.replacement
 
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.source.Results
+import io.github.dynamickafka.source.{Entry, Results}
 import io.github.dynamickafka.testkit.{MirrorMaker, TestAll}
 
 /** `replacedClusterPolicy=mirror-maker` with a real MirrorMaker, whose copy has other offsets. */
@@ -102,6 +102,30 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
       m.scene.catchUp(renamed: _*)
       assertContinued(m, former, green, copy)
       assert(values("b", 6).forall(m.scene.seen.map(_.value).contains))
+    }
+  }
+
+  test(
+    "replaces in the metadata: a cluster with another id enters by the checkpoints, while the query runs",
+    TestAll
+  ) {
+    mirrored { m =>
+      val query = m.start()
+      m.copying(blue, green) { _ =>
+        m.awaitCheckpoints(green, m.position)
+        produce(blue, m.topic, 2, values("b", 6))
+        m.awaitCopied(green, values("b", 6))
+        eventually(assert(m.scene.seen.size == 26))
+        m.awaitCommitted(blue)
+      }
+      val former = m.scene.seen
+      val standby = s"${m.id}-standby"
+      m.scene.change(Entry(standby, green, m.topic).replacing(m.id))
+      produce(green, m.topic, 2, values("c", 8))
+      eventually(assert(values("c", 8).forall(m.scene.seen.map(_.value).contains)))
+      settle(query)
+      assertContinued(m.scene.seen, former, stored(standby, green, m.topic))
+      assert(m.scene.results.logged.retained.contains(m.id))
     }
   }
 
