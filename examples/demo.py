@@ -40,7 +40,7 @@ from dynamic_kafka_testkit import Cluster, Testkit
 
 ROOT = Path(__file__).resolve().parents[1]
 ORDERS_PER_SECOND = 200
-TIMEOUT_S = 180
+TIMEOUT_S = 400
 
 
 class DemoFailed(Exception):

@@ -72,7 +72,8 @@ class Producer:
     def _send(self, cluster: Cluster, number: int) -> None:
         numbers = list(itertools.islice(self._sequence, number))
         records = [Record(partition=n % PARTITIONS, key=None, value=order(n)) for n in numbers]
+        # Counted first: a query may read records before they are acknowledged here.
+        self.counts[cluster.name] += number
         places = cluster.produce(self._topic, records)
         for sequence, (partition, offset) in zip(numbers, places, strict=True):
             self.acknowledged.append(Order(cluster.name, partition, offset, sequence))
-        self.counts[cluster.name] += number

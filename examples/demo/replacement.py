@@ -87,8 +87,8 @@ class Replacement:
             lambda: len(green.committed_offsets(totals.GROUP).get("payments", {})) == PARTITIONS,
         )
         stage.producer.stop()
-        copied = len(stage.producer.acknowledged)
-        stage.wait_until("all is copied", lambda: sum(green.end_offsets("payments").values()) >= copied)
+        # Not by their number: MirrorMaker may copy a record again.
+        stage.wait_until("all is copied", lambda: self._copied(green) >= stage.producer.numbers())
         mirror.stop()
 
         here, there = (cluster.end_offsets("payments")[0] for cluster in (blue, green))
@@ -141,6 +141,10 @@ class Replacement:
         old, new = (self._folder / program / "checkpoint" for program in ("before", "after"))
         command = ["migrate", str(old), "--to", str(new), "--cluster", "blue"]
         subprocess.run([sys.executable, "-m", "dynamic_kafka", *command], check=True, stdout=subprocess.DEVNULL)
+
+    @staticmethod
+    def _copied(cluster: Cluster) -> set[int]:
+        return {json.loads(record.value)["id"] for record in cluster.dump("payments") if record.value is not None}
 
     def _totals(self) -> totals.Totals:
         """Read the totals again if the file has changed."""
