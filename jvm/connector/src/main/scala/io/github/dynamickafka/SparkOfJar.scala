@@ -15,7 +15,7 @@ private[dynamickafka] object SparkOfJar {
   /**
    * @param spark the version of the session's Spark, such as `4.2.0`
    * @param scala the version of its Scala library
-   * @throws RuntimeException WRONG_JAR
+   * @throws DynamicKafkaIllegalArgumentException WRONG_JAR
    */
   def check(spark: String, scala: String): Unit =
     if (!scala.startsWith(ScalaLine + ".") || !isBuiltFor(spark)) throw wrongJar(spark, scala)

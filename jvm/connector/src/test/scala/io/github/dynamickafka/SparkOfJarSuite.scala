@@ -3,7 +3,7 @@ package io.github.dynamickafka
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.build.BuildInfo
-import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SparkOfJarSuite extends AnyFunSuite with TimeLimit {
@@ -15,10 +15,15 @@ class SparkOfJarSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a jar for another Spark or Scala") {
-    for ((spark, scala) <- Seq("3.5.8" -> "2.12.18", s"$line.0" -> "2.12.18", "4.9.0" -> "2.13.16", s"${line}0.1" -> "2.13.16")) {
-      val e = intercept[DynamicKafkaRuntimeException](SparkOfJar.check(spark, scala))
+    for (
+      (spark, scala) <-
+        Seq("3.5.8" -> "2.12.18", s"$line.0" -> "2.12.18", "4.9.0" -> "2.13.16", s"${line}0.1" -> "2.13.16")
+    ) {
+      val e = intercept[DynamicKafkaIllegalArgumentException](SparkOfJar.check(spark, scala))
       assert(e.getCondition == "DYNAMIC_KAFKA.WRONG_JAR")
-      Seq(s"Spark $line with Scala 2.13", s"Spark $spark with Scala $scala").foreach(s => assert(e.getMessage.contains(s)))
+      Seq(s"Spark $line with Scala 2.13", s"Spark $spark with Scala $scala").foreach(s =>
+        assert(e.getMessage.contains(s))
+      )
     }
   }
 }

@@ -15,9 +15,13 @@ private[dynamickafka] object Errors {
       Map("option" -> option, "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"))
     )
 
-  /** @param jar the Spark and Scala that the connector's jar was built for, `session` those that run */
-  def wrongJar(jar: String, session: String): Runtime =
-    runtime("WRONG_JAR", Map("jar" -> jar, "session" -> session))
+  /**
+   * PySpark has an exception for it, as for errors of options.
+   *
+   * @param jar the Spark and Scala that the connector's jar was built for, `session` those that run
+   */
+  def wrongJar(jar: String, session: String): IllegalArgument =
+    illegal("WRONG_JAR", Map("jar" -> jar, "session" -> session))
 
   /** @param value as the user wrote it, or a placeholder if it may be a secret */
   def invalidOption(option: String, value: String, reason: String, cause: Throwable = null): IllegalArgument =

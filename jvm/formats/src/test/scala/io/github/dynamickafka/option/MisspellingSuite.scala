@@ -17,7 +17,9 @@ class MisspellingSuite extends AnyFunSuite with TimeLimit {
       "eu.gren" -> "eu.green",
       "kafka_eu_1" -> "kafka-eu-1",
       "payemnts-2" -> "payments-2"
-    ).foreach { case (typed, meant) => assert(Misspelling.of(typed, Seq("red", meant)).contains(meant), typed) }
+    ).foreach { case (typed, meant) =>
+      assert(Misspelling.of(typed, Seq("red", meant)).contains(meant), typed)
+    }
   }
 
   test("names of different clusters") {

@@ -1,7 +1,13 @@
 package io.github.dynamickafka.kafka.address
 
 import java.io.EOFException
-import java.net.{ConnectException, NoRouteToHostException, Socket, SocketTimeoutException, UnknownHostException}
+import java.net.{
+  ConnectException,
+  NoRouteToHostException,
+  Socket,
+  SocketTimeoutException,
+  UnknownHostException
+}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.{Locale => JLocale}
 
@@ -40,7 +46,9 @@ private[dynamickafka] object UnansweredAddresses {
     }
 
   private def withTls(address: (String, Int), protocol: String): String =
-    Try(connect(address)(socket => Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake()))) match {
+    Try(connect(address)(socket =>
+      Using.resource(BrokerSocket.tls(socket, address))(_.startHandshake())
+    )) match {
       case Success(_) => log(address, protocol, isTls = true)
       case Failure(_: SocketTimeoutException) => Silent
       case Failure(_) if Try(connect(address)(BrokerSocket.newestMetadata)).isSuccess =>

@@ -14,7 +14,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.kafka.ClusterFailure
 import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster, TimeLimit}
 
-/** What a query says about addresses that give a client of Kafka no answer. */
+/** What a query says about addresses that do not respond to a client of Kafka. */
 class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
   private val Secret = "pw-of-reader"
   private lazy val clusters = KafkaClusters.start(
@@ -35,7 +35,9 @@ class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAnd
 
   /** An address of this machine where nothing listens. */
   private def closed: String =
-    Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress))(s => s"localhost:${s.getLocalPort}")
+    Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress))(s =>
+      s"localhost:${s.getLocalPort}"
+    )
 
   test("each address has its own cause") {
     val shut = closed
@@ -44,7 +46,7 @@ class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(text.contains(s"${plain.bootstrapServers}: it answers"), text)
   }
 
-  test("TLS for a listener without it, and the other way round") {
+  test("TLS for a listener without it, and the reverse") {
     val missing = explained(plain.bootstrapServers, protocol("SSL"))
     assert(missing.contains("the listener has no TLS, but 'security.protocol' is SSL"), missing)
     val unexpected = explained(clusters(1).bootstrapServers)
@@ -61,13 +63,15 @@ class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     assert(right.contains("it answers"), right)
   }
 
-  test("what accepts connections and says nothing, or nothing of Kafka's") {
+  test("an address that accepts connections and does not respond, or not as a broker") {
     Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { silent =>
       for (name <- Seq("PLAINTEXT", "SSL"))
         assert(explained(s"localhost:${silent.getLocalPort}", protocol(name)).contains("does not answer"))
     }
     Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { closing =>
-      val server = new Thread(() => Iterator.continually(Try(closing.accept())).takeWhile(_.isSuccess).foreach(_.get.close()))
+      val server = new Thread(() =>
+        Iterator.continually(Try(closing.accept())).takeWhile(_.isSuccess).foreach(_.get.close())
+      )
       server.setDaemon(true)
       server.start()
       val text = explained(s"localhost:${closing.getLocalPort}")
@@ -75,7 +79,7 @@ class UnansweredAddressesSuite extends AnyFunSuite with TimeLimit with BeforeAnd
     }
   }
 
-  test("only an error that says nothing of the cause asks the addresses") {
+  test("only an error without the cause asks the addresses") {
     val servers = Map("bootstrap.servers" -> closed)
     def reason(error: Throwable) = ClusterFailure("blue", servers, error).getMessageParameters.get("reason")
     Seq(

@@ -44,7 +44,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
   for {
     intervalMs <- Seq(Never, -1L)
     (mistake, answer) <- Seq[(String, ScriptedService => Unit)](
-      "a stream that is not there" -> (_.answers(stream("order", "blue" -> cluster("a")))),
+      "a stream that is missing" -> (_.answers(stream("order", "blue" -> cluster("a")))),
       "a document that is invalid" ->
         (_.throws(Errors.metadataInvalid("file streams.yaml, line 3", "a tab is not allowed"))),
       "a path that does not exist" ->
@@ -83,7 +83,10 @@ class MetadataWatcherStartSuite extends WatcherTest {
         earlier = earlier
       )) { watcher =>
         val text = unavailable(watcher.awaitFirst()).getMessage
-        assert(text.contains(s"failed $failures consecutive times") && text.contains("Did you mean 'order'?"), text)
+        assert(
+          text.contains(s"failed $failures consecutive times") && text.contains("Did you mean 'order'?"),
+          text
+        )
       }
     }
   }
