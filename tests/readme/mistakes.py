@@ -35,8 +35,6 @@ ADDRESS = "localhost:19092"
 _ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$")
 _CODE = re.compile(r"`([^`]+)`")
 _CONDITION = re.compile(r"\[((?:DYNAMIC_KAFKA\.)?[A-Z_0-9.]+)\] (.*)", re.DOTALL)
-# One call of the metadata service: a later one would have the same answer.
-_ATTEMPTS = {"streamMetadataDiscoveryFailureThreshold": "0"}
 _UNREACHABLE = "CLUSTER_UNREACHABLE"
 _PREFIX = "The dynamic-kafka data source failed: "
 # What is a mistake and no error.
@@ -143,7 +141,7 @@ class Session:
         return options
 
     def _read(self, case: Case, folder: Path) -> None:
-        options = self._typed(case, self._options(folder, streamIds="orders", **_ATTEMPTS))
+        options = self._typed(case, self._options(folder, streamIds="orders"))
         self._run(self._spark.readStream.format("dynamic-kafka").options(**options).load(), folder / "checkpoint")
 
     def _write(self, case: Case, folder: Path) -> None:
@@ -159,7 +157,7 @@ class Session:
             text = text.replace(old, new)
         self._metadata(folder, text)
         limit = {"clusterRequestTimeoutMs": "3000"} if _UNREACHABLE in case.answer else {}
-        options = self._options(folder, streamIds="orders", **_ATTEMPTS, **limit)
+        options = self._options(folder, streamIds="orders", **limit)
         self._run(self._spark.readStream.format("dynamic-kafka").options(**options).load(), folder / "checkpoint")
 
     def _code(self, case: Case, folder: Path) -> None:

@@ -12,6 +12,7 @@ from dynamic_kafka._tools.cli.lag import lag
 from dynamic_kafka._tools.cli.migrate import migrate
 from dynamic_kafka._tools.cli.offsets import offsets
 from dynamic_kafka._tools.cli.plan import plan
+from dynamic_kafka._tools.cli.publish import publish
 from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
 from dynamic_kafka._tools.cli.reset import reset
 from dynamic_kafka._tools.cli.resolve import resolve
@@ -28,13 +29,13 @@ from dynamic_kafka._version import __version__
 def app() -> None:
     """Inspects and changes metadata files, and inspects checkpoints, of Dynamic Kafka for Spark.
 
-    No command prints a secret. `drain`, `activate` and `move` change a metadata file; `migrate` writes a new
-    checkpoint; `rename-cluster`, `reset`, `restore` and `resolve` change one. Only `transactions` and `resolve`
-    need Java and PySpark.
+    No command prints a secret. `drain`, `activate` and `move` change a metadata file, and `publish` writes one to
+    a topic; `migrate` writes a new checkpoint; `rename-cluster`, `reset`, `restore` and `resolve` change one. Only
+    `transactions` and `resolve` need Java and PySpark.
     """
 
 
-_METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, schema)
+_METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, publish, schema)
 _CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
 for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)

@@ -3,7 +3,9 @@ package io.github.dynamickafka
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.Properties
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.catalog.{
@@ -47,6 +49,7 @@ final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
 
   /** Called by Spark. Asks nothing. */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {
+    SparkOfJar.check(SPARK_VERSION, Properties.versionNumberString)
     catalogName = name
     this.options = options
   }

@@ -3,7 +3,9 @@ package io.github.dynamickafka
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
+import scala.util.Properties
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.connector.catalog.{SessionConfigSupport, Table, TableProvider}
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.sources.DataSourceRegister
@@ -32,19 +34,25 @@ final class DynamicKafkaProvider extends DataSourceRegister with TableProvider w
   /** True, so that Spark calls `inferSchema` for a read, and passes the schema of the DataFrame for a write. */
   override def supportsExternalMetadata(): Boolean = true
 
-  override def inferSchema(options: CaseInsensitiveStringMap): StructType =
+  override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
+    checkJar()
     if (SessionTable.isOne(options)) SessionTable.of(options, None).schema()
     else {
       val (table, columns) = read(options, None)
       inferred = Some(table)
       columns
     }
+  }
+
+  /** Not when the provider is created: Spark creates one for each name of a format. */
+  private def checkJar(): Unit = SparkOfJar.check(SPARK_VERSION, Properties.versionNumberString)
 
   override def getTable(
       schema: StructType,
       partitioning: Array[Transform],
       properties: ju.Map[String, String]
   ): Table = {
+    checkJar()
     val options = new CaseInsensitiveStringMap(properties)
     val forWriting = SessionDefaults.without(options, SinkOptionSpecs.table, SourceOptionSpecs.table)
     if (SessionTable.isOne(properties)) SessionTable.of(properties, Some(schema))

@@ -43,6 +43,7 @@ private[dynamickafka] final class MetadataFormat private (table: OptionTable, qu
   /** @param user the schema that the user gave to Spark, which replaces that of the metadata */
   private def reading(user: Option[StructType]): (Table, StructType) = {
     val plain = DynamicKafkaTable.parse(withoutFormats)
+    DynamicKafkaTable.check(plain)
     def options(document: Map[String, String])(ofQuery: CaseInsensitiveStringMap) =
       over(document.filterNot { case (name, _) => user.isDefined && isSchema(name) }, ofQuery)
     def parse(document: Map[String, String]) =

@@ -45,6 +45,16 @@ private[dynamickafka] trait ClusterOptionSpecs {
       "uses the timeouts of the Kafka producer."
   )
 
+  val UnknownClusterOptions: OptionSpec[Boolean] = OptionSpec(
+    "unknownClusterOptions",
+    oneOf("warn" -> false, "fail" -> true),
+    Some(false),
+    "`warn`",
+    "What an option `cluster.<id>.` does whose id the metadata does not have. `warn` logs a warning at each change of the metadata, " +
+      "because such a cluster may be added later. `fail` refuses an id that is one of the metadata with a typing error, " +
+      "when the DataFrame is created; it calls the metadata service then, and does not fail if that has no answer."
+  )
+
   val ClusterSnapshotMaxAgeMs: OptionSpec[Long] = OptionSpec(
     "clusterSnapshotMaxAgeMs",
     duration(min = 0),

@@ -301,6 +301,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     RemovalConfirmations,
     AllowMissingStreams,
     AllowDuplicateClusters,
+    UnknownClusterOptions,
     ReplacedPolicy,
     ReplacedOverlap,
     MirrorMakerSourceAlias,

@@ -133,6 +133,7 @@ private[dynamickafka] final case class OffsetsOptions(
  * @param table the options of the source or the sink, to distinguish options from Kafka properties
  * @param snapshotMaxAgeMs `clusterSnapshotMaxAgeMs`; 0: each trigger asks
  * @param clientMetrics the prefix of the gauges of Kafka's clients; None: there are none
+ * @param refuseMisspelled `unknownClusterOptions=fail`
  */
 private[dynamickafka] final case class ClusterOptions(
     skipUnreachable: Boolean,
@@ -145,7 +146,8 @@ private[dynamickafka] final case class ClusterOptions(
     clientIdPrefix: Option[String] = None,
     table: OptionTable = SourceOptionSpecs.table,
     snapshotMaxAgeMs: Long = 0L,
-    clientMetrics: Option[String] = None
+    clientMetrics: Option[String] = None,
+    refuseMisspelled: Boolean = false
 ) {
 
   /** With the prefix of the gauges of a query. */

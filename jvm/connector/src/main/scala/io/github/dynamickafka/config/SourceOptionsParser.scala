@@ -58,7 +58,8 @@ private[dynamickafka] object SourceOptionsParser {
         clientIdPrefix = raw.find(ClientIdPrefix),
         table = table,
         snapshotMaxAgeMs = raw.get(ClusterSnapshotMaxAgeMs),
-        clientMetrics = Option.when(raw.get(ClientMetrics))("query")
+        clientMetrics = Option.when(raw.get(ClientMetrics))("query"),
+        refuseMisspelled = raw.get(UnknownClusterOptions)
       ),
       limits = limits(raw),
       failOnDataLoss = raw.get(FailOnDataLoss),

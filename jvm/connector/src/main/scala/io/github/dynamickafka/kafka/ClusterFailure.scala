@@ -1,20 +1,26 @@
 package io.github.dynamickafka.kafka
 
 import java.security.GeneralSecurityException
+import java.util.concurrent.TimeoutException
 
 import scala.jdk.CollectionConverters._
 
 import javax.net.ssl.SSLException
 import org.apache.kafka.clients.CommonClientConfigs
+import org.apache.kafka.common.config.ConfigException
 import org.apache.kafka.common.errors.{
   AuthenticationException,
   AuthorizationException,
+  DisconnectException,
   GroupAuthorizationException,
+  NetworkException,
+  TimeoutException => KafkaTimeoutException,
   TopicAuthorizationException,
   UnknownMemberIdException
 }
 
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.kafka.address.UnansweredAddresses
 import io.github.dynamickafka.redaction.Redaction
 
 /**
@@ -49,9 +55,26 @@ private[dynamickafka] object ClusterFailure {
       cluster,
       properties.getOrElse(CommonClientConfigs.BOOTSTRAP_SERVERS_CONFIG, ""),
       error,
-      Redaction.scrub(text(error), properties),
+      located(Redaction.scrub(text(error), properties), error, properties),
       Redaction.scrub(error, properties)
     )
+
+  /**
+   * The reason, with what each address says to a connection if the client only says that there was no answer. Waits for the addresses,
+   * for a few seconds at most.
+   *
+   * @param properties those of the client
+   */
+  def located(reason: String, error: Throwable, properties: Map[String, String]): String =
+    if (chain(error).exists(isUnanswered))
+      UnansweredAddresses.explain(properties).fold(reason)(addresses => s"$reason ($addresses)")
+    else reason
+
+  private def isUnanswered(error: Throwable): Boolean = error match {
+    case _: TimeoutException | _: KafkaTimeoutException | _: DisconnectException | _: NetworkException => true
+    case e: ConfigException => String.valueOf(e.getMessage).contains("No resolvable bootstrap urls")
+    case _ => false
+  }
 
   /** Whether the cluster has refused the credentials, so that the same ones need not be tried again. */
   def isRefused(error: Throwable): Boolean = chain(error).exists {

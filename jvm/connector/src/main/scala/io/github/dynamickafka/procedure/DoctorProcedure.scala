@@ -8,6 +8,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.kafka.address.BrokerSocket
 import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.procedure.doctor.{Brokers, Check, Network, Result}
 import io.github.dynamickafka.redaction.Redaction
@@ -33,7 +34,7 @@ private[procedure] final class DoctorProcedure(catalog: StreamCatalog) {
 
   private def examine(cluster: DoctorProcedure.Cluster): Seq[Check] = {
     val config = ClusterConfigs(catalog.reading, Set(cluster.id))(cluster.id, cluster.properties)
-    Network.addresses(config.bootstrapServers) match {
+    BrokerSocket.addresses(config.bootstrapServers) match {
       case None => Check.run(
           cluster.id,
           _ => Result.failed("bootstrap.servers is not host:port", "correct bootstrap.servers")

@@ -14,7 +14,9 @@ import io.github.dynamickafka.format.decode.{Decoders, Layouts}
 import io.github.dynamickafka.format.{DeclaredSchema, Layout}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.MetadataServices
+import io.github.dynamickafka.metadata.watch.DescribedStreams
 import io.github.dynamickafka.option.SessionDefaults
+import io.github.dynamickafka.source.cluster.TopologyCheck
 import io.github.dynamickafka.source.spark.SparkKafkaSource
 
 /**
@@ -70,10 +72,16 @@ private[dynamickafka] object DynamicKafkaTable {
 
   /**
    * Checks before the start of a query that the metadata service can be created. Does not call it, because a query can
-   * restart while the service is unavailable.
+   * restart while the service is unavailable; with `unknownClusterOptions=fail`, calls it once, and uses an answer if there is one.
    */
-  def check(options: SourceOptions): Unit =
-    MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration).close()
+  def check(options: SourceOptions): Unit = {
+    val service =
+      MetadataServices.create(options.service, SparkSession.active.sparkContext.hadoopConfiguration)
+    if (options.clusters.refuseMisspelled && options.clusters.perCluster.nonEmpty)
+      DescribedStreams.now(service, options.service.name, options.subscription, options.discovery)
+        .foreach(TopologyCheck.refuseMisspelled(options, _))
+    else service.close()
+  }
 
   /**
    * The table with its columns, checked. Asks the metadata service and the registries only with `schema=registry`.

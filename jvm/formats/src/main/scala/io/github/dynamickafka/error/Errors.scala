@@ -15,6 +15,14 @@ private[dynamickafka] object Errors {
       Map("option" -> option, "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?"))
     )
 
+  /**
+   * PySpark has an exception for it, as for errors of options.
+   *
+   * @param jar the Spark and Scala that the connector's jar was built for, `session` those that run
+   */
+  def wrongJar(jar: String, session: String): IllegalArgument =
+    illegal("WRONG_JAR", Map("jar" -> jar, "session" -> session))
+
   /** @param value as the user wrote it, or a placeholder if it may be a secret */
   def invalidOption(option: String, value: String, reason: String, cause: Throwable = null): IllegalArgument =
     illegal("INVALID_OPTION", Map("option" -> option, "value" -> value, "reason" -> reason), cause)
@@ -189,6 +197,23 @@ private[dynamickafka] object Errors {
         "second" -> second,
         "kafkaClusterId" -> kafkaClusterId,
         "topics" -> topics.sorted.mkString(", ")
+      )
+    )
+
+  /** An option of a cluster whose id is probably misspelled. */
+  def unknownCluster(
+      option: String,
+      cluster: String,
+      suggestion: String,
+      known: Seq[String]
+  ): IllegalArgument =
+    illegal(
+      "UNKNOWN_CLUSTER",
+      Map(
+        "option" -> option,
+        "cluster" -> cluster,
+        "suggestion" -> suggestion,
+        "known" -> known.mkString(", ")
       )
     )
 

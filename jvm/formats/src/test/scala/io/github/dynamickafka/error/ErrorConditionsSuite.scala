@@ -54,13 +54,15 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.topicRecreated("blue", "orders", "T1", "T2", "partition 0: 5"),
     Errors.transactionsAborted(3, "its tasks took too long."),
     Errors.transactionUnknown(3, "cluster 'blue', transaction 'x'"),
+    Errors.unknownCluster("cluster.bleu.kafka.client.id", "bleu", "blue", Seq("blue", "green")),
     Errors.unknownOffsetVersion("2", 1),
     Errors.unknownOption("x", Some("y")),
     Errors.unknownProcedure("kafka", "system.lags", Some("lag"), Seq("lag", "streams")),
     Errors.unreachableReplay("blue", "orders-0 5..7", "no answer.", cause),
     Errors.unsupportedDdl("kafka", "drop", "orders"),
     Errors.unroutableRow(Some("orders"), None, Some("t"), "the metadata has no stream 'orders'"),
-    Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause)
+    Errors.writeFailed("blue", "blue:9092", "topic orders", "TimeoutException: no answer.", cause),
+    Errors.wrongJar("Spark 4.2 with Scala 2.13", "Spark 4.0.0 with Scala 2.13.16")
   )
 
   private val json =

@@ -18,15 +18,17 @@ private[dynamickafka] object Resolution {
    * @param streams the answer of the service, by stream id; streams that are not subscribed are ignored
    * @param active called once for each cluster of the subscribed streams that is not removed; inactive clusters are
    *               treated as removed, so that a topology without clusters is possible
+   * @param others ids of streams that the service has, called only if one is missing, to suggest another one
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
   def resolve(
       subscription: Subscription,
       allowMissingStreams: Boolean,
       streams: Map[String, KafkaStream],
-      active: String => Boolean
+      active: String => Boolean,
+      others: () => Iterable[String] = () => Nil
   ): Topology = {
-    val subscribed = select(subscription, allowMissingStreams, streams)
+    val subscribed = select(subscription, allowMissingStreams, streams, others)
     val entries = subscribed.flatMap(AnswerCheck.entries)
     val byCluster = entries.groupBy(_.cluster).to(TreeMap)
     val clusters = byCluster.map { case (id, ofCluster) =>
@@ -61,7 +63,8 @@ private[dynamickafka] object Resolution {
   private def select(
       subscription: Subscription,
       allowMissingStreams: Boolean,
-      streams: Map[String, KafkaStream]
+      streams: Map[String, KafkaStream],
+      others: () => Iterable[String]
   ): Seq[KafkaStream] = {
     val wanted = subscription match {
       case Subscription.Ids(ids) => ids.distinct
@@ -71,9 +74,9 @@ private[dynamickafka] object Resolution {
     val (filled, empty) = found.partition(!_.getClusterMetadataMap.isEmpty)
     if (!allowMissingStreams) {
       wanted.sorted.find(!streams.contains(_)).foreach(id =>
-        throw missing(id, "the answer does not contain it")
+        throw missing(id, s"the answer does not contain it.${StreamNames.suggestion(id, others())}")
       )
-      empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster"))
+      empty.headOption.foreach(stream => throw missing(stream.streamId, "it has no cluster."))
       if (found.isEmpty) throw nothing(subscription, streams.isEmpty)
     }
     filled
@@ -97,7 +100,7 @@ private[dynamickafka] object Resolution {
   private def missing(stream: String, reason: String) =
     Errors.metadataInvalid(
       s"stream '$stream'",
-      s"$reason. This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
+      s"$reason This counts as a failure of the service, not as a removal, unless 'allowMissingStreams' is 'true'"
     )
 
   private def nothing(subscription: Subscription, emptyAnswer: Boolean) = {

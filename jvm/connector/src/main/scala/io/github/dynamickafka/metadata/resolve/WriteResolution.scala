@@ -15,14 +15,16 @@ private[metadata] object WriteResolution {
   /**
    * @param streams the answer of the service, by stream id
    * @param active called once for each cluster; an inactive cluster takes no writes
+   * @param others ids of streams that the service has, called only if one is missing, to suggest another one
    * @throws io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException METADATA_INVALID
    */
   def resolve(
       subscription: Subscription,
       streams: Map[String, KafkaStream],
-      active: String => Boolean
+      active: String => Boolean,
+      others: () => Iterable[String] = () => Nil
   ): WriteTopology = {
-    val found = selected(subscription, streams).map { case (id, stream) =>
+    val found = selected(subscription, streams, others).map { case (id, stream) =>
       id -> AnswerCheck.entries(AnswerCheck.stream(id, stream))
     }
     val byCluster = found.flatMap(_._2).groupBy(_.cluster)
@@ -38,25 +40,29 @@ private[metadata] object WriteResolution {
     )
   }
 
-  private def selected(subscription: Subscription, streams: Map[String, KafkaStream]) =
-    subscription match {
-      case Subscription.Ids(ids) =>
-        ids.foreach { id =>
-          val there = streams.get(id).exists(s => s != null && !s.getClusterMetadataMap.isEmpty)
-          if (!there) throw Errors.metadataInvalid(
-            s"stream '$id'",
-            "the answer does not contain it, or contains no cluster of it. This counts as a failure of the service"
-          )
-        }
-        ids.map(id => id -> streams(id))
-      case Subscription.Pattern(regex) =>
-        if (streams.isEmpty)
-          throw Errors.metadataInvalid(
-            "the return value of getAllStreams",
-            "the service returned no stream"
-          )
-        streams.toSeq.filter { case (id, _) => regex.matches(id) }
-    }
+  private def selected(
+      subscription: Subscription,
+      streams: Map[String, KafkaStream],
+      others: () => Iterable[String]
+  ) = subscription match {
+    case Subscription.Ids(ids) =>
+      ids.foreach { id =>
+        val there = streams.get(id).exists(s => s != null && !s.getClusterMetadataMap.isEmpty)
+        if (!there) throw Errors.metadataInvalid(
+          s"stream '$id'",
+          "the answer does not contain it, or contains no cluster of it." +
+            s"${StreamNames.suggestion(id, others())} This counts as a failure of the service"
+        )
+      }
+      ids.map(id => id -> streams(id))
+    case Subscription.Pattern(regex) =>
+      if (streams.isEmpty)
+        throw Errors.metadataInvalid(
+          "the return value of getAllStreams",
+          "the service returned no stream"
+        )
+      streams.toSeq.filter { case (id, _) => regex.matches(id) }
+  }
 
   private def entry(e: AnswerCheck.Entry, isActive: Map[String, Boolean]) = {
     val closed =

@@ -7,6 +7,7 @@ import scala.util.Using
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
+import io.github.dynamickafka.topology.Topology
 
 /** The streams of a subscription as a metadata service describes them, which a topology does not contain whole. */
 private[dynamickafka] object DescribedStreams {
@@ -36,6 +37,24 @@ private[dynamickafka] object DescribedStreams {
       case pattern => found.toSeq.sortBy(_._1).collect { case (id, stream) if pattern.includes(id) => stream }
     }
   }
+
+  /**
+   * The topology by one call of the service, which is closed then; None if it fails.
+   *
+   * @param name the name of the service, for logs
+   */
+  def now(
+      service: KafkaMetadataService,
+      name: String,
+      subscription: Subscription,
+      discovery: DiscoveryOptions
+  ): Option[Topology] =
+    Using.resource(MetadataWatcher(service, subscription, discovery.copy(intervalMs = OnceMs), name))(
+      _.awaitFirstAttempt()
+    )
+
+  /** Longer than anyone waits for another call. */
+  private val OnceMs = 24L * 3600 * 1000
 
   /** Keeps the last answer, by stream id. */
   private final class Recording(service: KafkaMetadataService) extends KafkaMetadataService {

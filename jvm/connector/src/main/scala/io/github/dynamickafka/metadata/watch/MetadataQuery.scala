@@ -4,6 +4,7 @@ import java.{util => ju}
 
 import scala.collection.immutable.VectorMap
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import io.github.dynamickafka.config.Subscription
 import io.github.dynamickafka.error.Errors
@@ -14,6 +15,9 @@ import io.github.dynamickafka.topology.{Topology, WriteTopology}
 /** One poll of the metadata service: makes all calls that are required for a topology, one after the other. */
 private[metadata] final class MetadataQuery(service: KafkaMetadataService, subscription: Subscription) {
 
+  /** Whether there was a valid topology: then a stream that is missing is no typing error. */
+  private var hasSucceeded = false
+
   /**
    * Returns the topology for reading.
    *
@@ -21,11 +25,30 @@ private[metadata] final class MetadataQuery(service: KafkaMetadataService, subsc
    * @throws Throwable the exception of the service, or METADATA_INVALID if its answer is invalid
    */
   def topology(allowMissingStreams: Boolean, next: () => Unit): Topology =
-    Resolution.resolve(subscription, allowMissingStreams, streams(), isActive(next))
+    succeeded(Resolution.resolve(
+      subscription,
+      allowMissingStreams,
+      streams(),
+      isActive(next),
+      () => others(next)
+    ))
 
   /** Like [[topology]], for writing. */
   def writeTopology(next: () => Unit): WriteTopology =
-    WriteResolution.resolve(subscription, streams(), isActive(next))
+    succeeded(WriteResolution.resolve(subscription, streams(), isActive(next), () => others(next)))
+
+  private def succeeded[A](topology: A): A = {
+    hasSucceeded = true
+    topology
+  }
+
+  /** The ids of all streams, to suggest one of them; none if the service does not say. */
+  private def others(next: () => Unit): Iterable[String] =
+    if (hasSucceeded) Nil
+    else {
+      next()
+      Try(service.getAllStreams().asScala.toSeq.map(_.streamId)).getOrElse(Nil)
+    }
 
   private def isActive(next: () => Unit)(cluster: String): Boolean = {
     next()

@@ -8,7 +8,7 @@ import scala.util.{Failure, Success, Try}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
-import io.github.dynamickafka.error.{DynamicKafkaError, Errors, FailureText}
+import io.github.dynamickafka.error.{Errors, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, WriteTopologyText}
 
@@ -21,6 +21,7 @@ import io.github.dynamickafka.topology.{Topology, TopologyText, WriteTopology, W
  * [[MetadataServices.create]] does.
  *
  * @param name the name of the service, for threads, logs and errors
+ * @param isNew whether nothing is known of an earlier run, so that at a first start a mistake fails at once
  */
 private[dynamickafka] final class MetadataWatcher[T] private (
     service: KafkaMetadataService,
@@ -29,7 +30,8 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     change: (Long, Option[T], T) => String,
     discovery: DiscoveryOptions,
     name: String,
-    timing: WatcherTiming
+    timing: WatcherTiming,
+    isNew: Boolean
 ) extends AutoCloseable {
   import MetadataWatcher._
 
@@ -61,7 +63,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
    * For the first start of a query: waits for the first valid topology.
    *
    * @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException METADATA_UNAVAILABLE after more consecutive
-   *         failures than are tolerated
+   *         failures than are tolerated, or at once if another attempt would probably have the same result
    * @throws InterruptedException immediately when the waiting thread is interrupted
    */
   def awaitFirst(): T = {
@@ -177,7 +179,7 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     val before = known.get
     val reason = FailureText.of(cause)
     // One record that is invalid is one failure, however often it is looked at.
-    val invalid = Option.when(notices.isDefined && isInvalid(cause))(reason)
+    val invalid = Option.when(notices.isDefined && FirstStartMistake.isInvalid(cause))(reason)
     val repeated = pollsOn && invalid.isDefined && before.invalid == invalid &&
       (before.topology.isDefined || !firstStart)
     val failures = if (repeated) before.failures else before.failures + 1
@@ -191,14 +193,11 @@ private[dynamickafka] final class MetadataWatcher[T] private (
     // checkpoint.
     val fatal = if (pollsOn) unavailable else None
     known.set(before.copy(failures = failures, fatal = fatal, invalid = invalid))
-    unavailable.foreach(firstAnswer.completeExceptionally)
+    unavailable.orElse(Option.when(isNew && firstStart && FirstStartMistake.is(cause))(
+      Errors.metadataUnavailable(s"'$name'", failures, reason, cause)
+    )).foreach(firstAnswer.completeExceptionally)
     if (pollsOn || last) firstAttempt.complete(())
     ()
-  }
-
-  private def isInvalid(cause: Throwable) = cause match {
-    case error: DynamicKafkaError => error.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID"
-    case _ => false
   }
 
   private def tolerated(failures: Int) =
@@ -243,7 +242,8 @@ private[dynamickafka] object MetadataWatcher {
       TopologyText.change(name, _, _, _),
       discovery,
       name,
-      timing
+      timing,
+      isNew = true
     )
   }
 
@@ -271,7 +271,8 @@ private[dynamickafka] object MetadataWatcher {
       (version, _, now) => WriteTopologyText.change(name, version, now),
       discovery,
       name,
-      WatcherTiming.Default
+      WatcherTiming.Default,
+      isNew = before.isEmpty && earlier.isEmpty
     )
   }
 

@@ -172,9 +172,15 @@ private[source] final class ClusterStream(
     config.properties.client
   )
 
-  /** The error that fails the query, for an exception of a client of this cluster. */
+  /** The error that fails the query, for an exception of a client of this cluster. Waits for the addresses that do not answer. */
   def failure(error: Throwable): Errors.Runtime =
-    ClusterFailure(id, config.bootstrapServers, error, explain(error), safe(error))
+    ClusterFailure(
+      id,
+      config.bootstrapServers,
+      error,
+      ClusterFailure.located(explain(error), error, config.properties.admin),
+      safe(error)
+    )
 
   /** The exception of a client without secrets, as the cause of another error: it may contain properties. */
   def safe(error: Throwable): Throwable = Redaction.scrub(error, config.properties.client)

@@ -1,8 +1,14 @@
 package io.github.dynamickafka.metadata.watch
 
-import scala.collection.immutable.SortedMap
+import java.io.FileNotFoundException
 
+import scala.collection.immutable.SortedMap
+import scala.util.Using
+
+import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
+import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.ScriptedService
+import io.github.dynamickafka.metadata.Streams._
 import io.github.dynamickafka.topology.{Topology, TopologyCluster, TopologyTopic}
 
 /** The first answer of a run: at a first start, and at a restart with the topology of the checkpoint. */
@@ -32,6 +38,66 @@ class MetadataWatcherStartSuite extends WatcherTest {
     watching(service, intervalMs = Never) { watcher =>
       assert(ids(watcher.awaitFirst()) == Seq("blue"))
       assert(watcher.current.consecutiveFailures == 0)
+    }
+  }
+
+  for {
+    intervalMs <- Seq(Never, -1L)
+    (mistake, answer) <- Seq[(String, ScriptedService => Unit)](
+      "a stream that is missing" -> (_.answers(stream("order", "blue" -> cluster("a")))),
+      "a document that is invalid" ->
+        (_.throws(Errors.metadataInvalid("file streams.yaml, line 3", "a tab is not allowed"))),
+      "a path that does not exist" ->
+        (_.throws(new RuntimeException(new FileNotFoundException("nowhere.yaml does not exist"))))
+    )
+  } test(s"interval $intervalMs: $mistake fails a first start at once") {
+    val service = new ScriptedService(() => Seq.empty)
+    answer(service)
+    watching(service, intervalMs, threshold = 100) { watcher =>
+      val text = unavailable(watcher.awaitFirst()).getMessage
+      assert(text.contains("failed 1 consecutive times"), text)
+      assert(Seq("Did you mean 'order'?", "line 3", "nowhere.yaml").count(text.contains(_)) == 1, text)
+    }
+  }
+
+  test("a stream that a running query misses is an outage, and no other stream is suggested") {
+    val service = new ScriptedService(() => Seq(one))
+    watching(service, threshold = 1000) { watcher =>
+      watcher.awaitFirst()
+      service.answers(stream("order", "blue" -> cluster("a")))
+      eventually(assert(watcher.current.consecutiveFailures > 2))
+      assert(watcher.current.fatal.isEmpty && current(watcher) == Seq("blue"))
+    }
+  }
+
+  test("a query that writes fails at once too, unless an earlier run has written") {
+    for ((earlier, failures) <- Seq(Set.empty[String] -> 1, Set("blue") -> 4)) {
+      val service = new ScriptedService(() => Seq.empty)
+      service.answers(stream("order", "blue" -> cluster("a")))
+      val discovery = DiscoveryOptions(Soon, 3, Never, allowMissingStreams = false)
+      Using.resource(MetadataWatcher.forWriting(
+        service,
+        Subscription.Ids(Seq("orders")),
+        discovery,
+        "scripted",
+        earlier = earlier
+      )) { watcher =>
+        val text = unavailable(watcher.awaitFirst()).getMessage
+        assert(
+          text.contains(s"failed $failures consecutive times") && text.contains("Did you mean 'order'?"),
+          text
+        )
+      }
+    }
+  }
+
+  test("a restart tolerates what fails a first start") {
+    val service = new ScriptedService(() => Seq.empty)
+    service.throws(new FileNotFoundException("nowhere.yaml does not exist"))
+    watching(service) { watcher =>
+      assert(watcher.awaitFirstAttempt().isEmpty)
+      service.answers(one)
+      eventually(assert(current(watcher) == Seq("blue")))
     }
   }
 

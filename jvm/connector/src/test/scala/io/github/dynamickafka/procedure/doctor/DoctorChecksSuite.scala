@@ -2,6 +2,8 @@ package io.github.dynamickafka.procedure.doctor
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.kafka.address.BrokerSocket
+
 /** The order of the checks, and what the checks of several clusters mean together. */
 class DoctorChecksSuite extends AnyFunSuite {
 
@@ -25,9 +27,9 @@ class DoctorChecksSuite extends AnyFunSuite {
   }
 
   test("addresses") {
-    assert(Network.addresses("a:1, SSL://b:2,[::1]:3") == Some(Seq("a" -> 1, "b" -> 2, "::1" -> 3)))
+    assert(BrokerSocket.addresses("a:1, SSL://b:2,[::1]:3") == Some(Seq("a" -> 1, "b" -> 2, "::1" -> 3)))
     Seq("", "a", "a:", ":1", "a:x", "a:70000", "a:1,b").foreach(text =>
-      assert(Network.addresses(text).isEmpty, text)
+      assert(BrokerSocket.addresses(text).isEmpty, text)
     )
   }
 }

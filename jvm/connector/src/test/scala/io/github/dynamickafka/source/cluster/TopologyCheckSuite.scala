@@ -81,6 +81,33 @@ class TopologyCheckSuite extends AnyFunSuite with TimeLimit {
     assert(Logs.during(classOf[TopologyCheck])(check(topology("blu", "eu.gren", "blue", "off"))).isEmpty)
   }
 
+  test(
+    "unknownClusterOptions=fail: an id with a typing error is refused, a cluster that may be added is not"
+  ) {
+    def check(options: (String, String)*) = TopologyCheck.refuseMisspelled(
+      parse(options :+ ("unknownClusterOptions" -> "fail"): _*),
+      topology("blue", "eu.green").copy(removals = SortedMap("off" -> Removal.OfCluster))
+    )
+    for (
+      (option, id, meant) <- Seq(
+        ("cluster.bleu.kafka.client.id", "bleu", "blue"),
+        ("cluster.eu.gren.startingOffsets", "eu.gren", "eu.green")
+      )
+    ) {
+      val e = intercept[DynamicKafkaIllegalArgumentException](check(option -> "latest"))
+      assert(e.getCondition == "DYNAMIC_KAFKA.UNKNOWN_CLUSTER")
+      Seq(s"'$option'", s"'$id'", s"Did you mean '$meant'?", "blue, eu.green, off").foreach(s =>
+        assert(e.getMessage.contains(s), e.getMessage)
+      )
+    }
+    check(
+      "cluster.blue.kafka.client.id" -> "x",
+      "cluster.blue2.kafka.client.id" -> "x",
+      "cluster.red.kafka.client.id" -> "x",
+      "cluster.off.kafka.client.id" -> "x"
+    )
+  }
+
   test("the configuration of a cluster is resolved once for each change of its properties") {
     val configs = ClusterConfigs(parse(), Set("blue"))
     val one = configs("blue", Map("bootstrap.servers" -> "b:1"))
