@@ -57,8 +57,7 @@ def checkpoint(tmp_path: Path) -> Path:
         (checkpoint / file).with_name(f".{Path(file).name}.crc").write_bytes(b"crc\0\1\2")
     (checkpoint / HOME / "latest.json").write_text('{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}')
     last = '{"version":2,"clusters":{"blue":{"golden-orders":{"0":9}}}}'
-    identities = '"identities":{"blue":{"topics":{"golden-orders":"kzv3cVVQTzOYvwPHjhCJ3A"}}}'
-    (checkpoint / HOME / "entries.json").write_text(f"{last[:-1]},{identities}}}")
+    (checkpoint / HOME / "entries.json").write_text(last)
     for topology in (checkpoint / HOME / "topology").glob("*.json"):
         options = {"cluster.blue.maxOffsetsPerTrigger": "5", "streamIds": "golden"}
         topology.write_text(compact({**json.loads(topology.read_text()), "options": options}))

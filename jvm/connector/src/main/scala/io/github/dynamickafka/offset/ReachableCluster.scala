@@ -8,8 +8,7 @@ import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy}
  * What a trigger reads of a cluster that has responded. Pure.
  *
  * A position is about the topic with the id that is stored with it. If Kafka has another id now, the topic was recreated
- * and its positions are void; an id that is not known is not compared. The same applies to positions that are decided for a topic
- * that enters.
+ * and its positions are void; an id that is not known is not compared.
  *
  * @param continued topics that continue at the positions of a former cluster id
  * @param ifReplaced where to continue if this is another Kafka cluster than before
@@ -28,7 +27,7 @@ private[offset] final class ReachableCluster(
     inNewCluster: Option[Continuation] = None
 ) {
   import NextOffset.Part
-  import ReachableCluster._
+  import ReachableCluster.Found
 
   private val identity = start.identity(id)
   private val kept = start.retained.get(id)
@@ -51,16 +50,9 @@ private[offset] final class ReachableCluster(
       .orElse(kept.flatMap(_.topics.get(topic)).flatMap(_.id))
       .orElse(continued.get(topic).flatMap(_.id))
 
-  /** What is decided about a topic that enters. */
-  private def decided(topic: String): Option[OffsetsPolicy.Decided] =
-    work.entering.get(topic).collect { case d: OffsetsPolicy.Decided if !positions.topics(topic) => d }
-
-  /** The id of the topic that the known positions, or those that are decided, are about. */
-  private def readId(topic: String): Option[String] =
-    if (positions.topics(topic)) knownId(topic) else decided(topic).flatMap(_.topicId)
-
   private def isRecreated(topic: String): Boolean =
-    replaced.isEmpty && ClusterIdentity.differ(readId(topic), view.topicIds.get(topic))
+    replaced.isEmpty && positions.topics(topic) &&
+      ClusterIdentity.differ(knownId(topic), view.topicIds.get(topic))
 
   /** Topics where Kafka has another one than that which the known positions are about. */
   private val isNew: Set[String] = work.topics.filter(topic => replaced.isDefined || isRecreated(topic))
@@ -162,9 +154,8 @@ private[offset] final class ReachableCluster(
     if (replaced.isDefined) Found(spans, Nil)
     else {
       val known = positions.of(topic)
-      val unread = known ++ decided(topic).fold(Map.empty[Int, Long])(_.offsets)
-      val ids = (readId(topic).getOrElse(""), view.topicIds.getOrElse(topic, ""))
-      val loss = Loss.TopicRecreated(id, topic, ids._1, ids._2, unread, ends)
+      val ids = (knownId(topic).getOrElse(""), view.topicIds.getOrElse(topic, ""))
+      val loss = Loss.TopicRecreated(id, topic, ids._1, ids._2, known, ends)
       Found(spans, Seq(loss), known -- ends.keySet)
     }
   }
@@ -176,11 +167,11 @@ private[offset] final class ReachableCluster(
       case Some(asked) if asked < first || asked > end =>
         (
           span(topic, partition, first, enters = true),
-          Some(
-            if (work.entering.get(topic).exists(isHistory(_, partition)))
+          Some(work.entering.get(topic) match {
+            case Some(after: OffsetsPolicy.After) if after.offsets.contains(partition) =>
               Loss.AfterHistory(id, topic, partition, asked, first, end)
-            else Loss.OutOfRange(id, topic, partition, asked, first, end)
-          )
+            case _ => Loss.OutOfRange(id, topic, partition, asked, first, end)
+          })
         )
       case asked => (span(topic, partition, asked.getOrElse(first), enters = true), None)
     }
@@ -239,14 +230,6 @@ private[offset] object ReachableCluster {
       losses: Seq[Loss],
       vanished: SortedMap[Int, Long] = SortedMap.empty
   )
-
-  /** Whether a partition starts after the last record of its history. */
-  @annotation.tailrec
-  private def isHistory(policy: OffsetsPolicy, partition: Int): Boolean = policy match {
-    case after: OffsetsPolicy.After => after.offsets.contains(partition)
-    case OffsetsPolicy.Decided(_, offsets, rest) => !offsets.contains(partition) && isHistory(rest, partition)
-    case _ => false
-  }
 }
 
 /** Topics that enter under a new cluster id of a Kafka cluster whose former id has left. Pure. */

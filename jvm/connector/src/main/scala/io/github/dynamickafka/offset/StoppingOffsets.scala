@@ -68,7 +68,6 @@ private[dynamickafka] object StoppingOffsets {
       case OffsetsPolicy.TimestampByPartition(all) => of(all).map("timestamp:" + _)
       case OffsetsPolicy.Exact(all) => of(all)
       case OffsetsPolicy.After(_, _, _, rest) => wording(cluster, topic, rest)
-      case OffsetsPolicy.Decided(_, _, rest) => wording(cluster, topic, rest)
       case OffsetsPolicy.Computed(by, _) => Some(by)
     }
   }

@@ -42,16 +42,6 @@ private[dynamickafka] object OffsetsPolicy {
   ) extends OffsetsPolicy
 
   /**
-   * Where a topic enters again whose batch Spark may not have logged.
-   *
-   * @param topicId the topic id of Kafka that the offsets are about, if it is known
-   * @param offsets by partition
-   * @param rest for partitions without offset
-   */
-  final case class Decided(topicId: Option[String], offsets: Map[Int, Long], rest: OffsetsPolicy)
-      extends OffsetsPolicy
-
-  /**
    * What a function of the user returns. Never part of the metadata.
    *
    * @param by identifies stopping offsets that were resolved by it, also after a restart

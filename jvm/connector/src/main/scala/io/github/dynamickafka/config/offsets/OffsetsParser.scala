@@ -69,7 +69,6 @@ private[dynamickafka] object OffsetsParser {
     case Exact(byCluster) => byTopic(byCluster)
     case TimestampByPartition(byCluster) => "timestamp:" + byTopic(byCluster)
     case After(_, _, _, rest) => render(rest)
-    case Decided(_, _, rest) => render(rest)
     case Computed(by, _) => by
   }
 

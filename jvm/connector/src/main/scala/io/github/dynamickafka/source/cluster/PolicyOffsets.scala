@@ -86,9 +86,6 @@ private[source] final class PolicyOffsets(cluster: String, config: ClusterConfig
           (for (tp <- tps -- exact.keySet; ms <- times.get(tp.partition).orElse(time)) yield tp -> ms).toMap
         resolve(rest, tps -- exact.keySet -- timed.keySet, functions, askedBy)
           .thenCombine[Offsets, Offsets](byTime(timed), (others, later) => exact ++ later ++ others)
-      case OffsetsPolicy.Decided(_, offsets, rest) =>
-        val exact: Offsets = (for (tp <- tps; o <- offsets.get(tp.partition)) yield tp -> o).toMap
-        resolve(rest, tps -- exact.keySet, functions, askedBy).thenApply[Offsets](exact ++ _)
     }
   }
 
@@ -130,7 +127,6 @@ private[source] object PolicyOffsets {
 
   def isComputed(policy: OffsetsPolicy): Boolean = policy match {
     case OffsetsPolicy.After(_, _, _, rest) => isComputed(rest)
-    case OffsetsPolicy.Decided(_, _, rest) => isComputed(rest)
     case other => other.isInstanceOf[OffsetsPolicy.Computed]
   }
 

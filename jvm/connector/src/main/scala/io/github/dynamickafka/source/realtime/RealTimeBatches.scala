@@ -78,7 +78,7 @@ private[source] final class RealTimeBatches(
     options.realTime.refused.foreach { case (name, value) => throw refused(name, value) }
     // Spark deletes these batches before it plans the first one.
     checkpoint.ofQuery.uncommitted.foreach(text =>
-      checkpoint.entries.add(CompositeOffsetJson.read(text))
+      checkpoint.entries.add(CompositeOffsetJson.read(text).entries)
     )
     isPrepared = true
     query().foreach(RealTimeQueries.add(_, this))
@@ -201,7 +201,7 @@ private[source] final class RealTimeBatches(
       lost.add(s.trigger.start, s.next, latestOffsets.update(s))
       reporter.triggered(reached, s, latestOffsets.current)
     }
-    if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end)
+    if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end.entries)
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
     if (end ne batch.start) OffsetChangeText.describe(batch.start, end).foreach(log.info(_))

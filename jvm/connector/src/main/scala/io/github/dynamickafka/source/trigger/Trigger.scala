@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.trigger
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.history.HandOver
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, DecidedEntries, Reconcile, Transition}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Reconcile, Transition}
 import io.github.dynamickafka.source.checkpoint.InitialOffset
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
@@ -77,8 +77,7 @@ private[dynamickafka] object Trigger {
    * @param initial how the start offset of batch 0 was determined, if the checkpoint has it
    * @param decided where topics enter, as an earlier run has decided
    */
-  final case class Started(initial: Option[InitialOffset], decided: DecidedEntries = DecidedEntries.empty)
-      extends Origin
+  final case class Started(initial: Option[InitialOffset], decided: HandOver = HandOver.none) extends Origin
 
   def begin(
       start: CompositeOffset,

@@ -7,7 +7,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Positions, Retained}
+import io.github.dynamickafka.offset.{CompositeOffset, Entries, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.topology.OffsetsPolicy
 
@@ -18,52 +18,26 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
   private def checkpoint() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
   private def at(offsets: (String, Int, Long)*) = Positions.from(offsets)
   private def starts(at: SourceCheckpoint, cluster: String) =
-    at.entries.current.start(cluster, "t", OffsetsPolicy.Latest)
-  private def entering(clusters: (String, Positions)*)(topicId: Option[String]) = CompositeOffset(
-    SortedMap.from(clusters),
-    entered = SortedMap.from(clusters),
-    identities = SortedMap.from(topicId.toSeq.flatMap(id =>
-      clusters.map(_._1 -> ClusterIdentity(topics = SortedMap("t" -> id)))
-    ))
-  )
-  private val file = folder.resolve("dynamic-kafka").resolve("entries.json")
+    at.entries.handOver.start(cluster, "t", OffsetsPolicy.Latest)
 
   test("a decision outlives the run, is decided once, and is forgotten when a committed offset has it") {
     val first = checkpoint()
-    first.entries.add(entering("blue" -> at(("t", 0, 7)), "green" -> at(("t", 0, 1)))(Some("T")))
-    first.entries.add(entering("blue" -> at(("t", 0, 9), ("t", 1, 3)))(Some("T")))
+    first.entries.add(Entries(SortedMap("blue" -> at(("t", 0, 7)), "green" -> at(("t", 0, 1)))))
+    first.entries.add(Entries(SortedMap("blue" -> at(("t", 0, 9), ("t", 1, 3)))))
     val second = checkpoint()
-    assert(starts(second, "blue") ==
-      OffsetsPolicy.Decided(Some("T"), Map(0 -> 7L, 1 -> 3L), OffsetsPolicy.Latest))
+    starts(second, "blue") match {
+      case after: OffsetsPolicy.After =>
+        assert(after.offsets == SortedMap(0 -> 7L, 1 -> 3L))
+        assert(after.rest == OffsetsPolicy.Latest)
+      case other => fail(s"$other")
+    }
     second.entries.committed(CompositeOffset(SortedMap("blue" -> at(("t", 0, 20), ("t", 1, 3)))))
     assert(starts(second, "blue") == OffsetsPolicy.Latest)
     assert(starts(checkpoint(), "green") != OffsetsPolicy.Latest)
     val gone = SortedMap("green" -> Retained.at(1L, at(("t", 0, 1))))
     second.entries.committed(CompositeOffset(SortedMap.empty[String, Positions], retained = gone))
     assert(starts(checkpoint(), "green") == OffsetsPolicy.Latest)
-    assert(!Files.exists(file))
-  }
-
-  test(
-    "a decision about a topic that was recreated is replaced; one without an id takes the first that is known"
-  ) {
-    def decided(offset: Long, topicId: Option[String]) = {
-      val run = checkpoint()
-      run.entries.add(entering("blue" -> at(("t", 0, offset)))(topicId))
-      starts(checkpoint(), "blue") match {
-        case OffsetsPolicy.Decided(id, offsets, _) => (offsets(0), id)
-        case other => fail(s"$other")
-      }
-    }
-    Files.createDirectories(file.getParent)
-    // As without topic ids.
-    Files.writeString(file, """{"version":2,"clusters":{"blue":{"t":{"0":7}}}}""")
-    assert(decided(8, None) == (7L, None))
-    assert(decided(8, Some("T")) == (7L, Some("T")))
-    assert(decided(9, None) == (7L, Some("T")))
-    assert(decided(0, Some("T2")) == (0L, Some("T2")))
-    checkpoint().entries.committed(entering("blue" -> at(("t", 0, 0)))(None))
-    assert(!Files.exists(file))
+    assert(!Files.exists(folder.resolve("dynamic-kafka").resolve("entries.json")))
   }
 
   test("the offsets of logged batches that are not committed, in both versions of Spark's log") {
