@@ -9,12 +9,12 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Position
  *
  * @param epochs the leader epochs of the records right below these positions, as far as they are known
  */
-private[realtime] final case class TaskPositions(
+private[source] final case class TaskPositions(
     clusters: SortedMap[String, Positions],
     epochs: SortedMap[String, Positions]
 )
 
-private[realtime] object TaskPositions {
+private[source] object TaskPositions {
 
   /**
    * The start offset of a batch, moved to the positions that tasks have reported, in whatever order. What no task has reported stays
