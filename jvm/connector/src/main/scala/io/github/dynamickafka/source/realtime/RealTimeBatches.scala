@@ -53,7 +53,8 @@ private[source] final class RealTimeBatches(
   import RealTimeBatches._
 
   private val log = LoggerFactory.getLogger(classOf[RealTimeBatches])
-  private val watch = new BatchWatch(options.realTime.minBatchMs, clock, () => fits())
+  private val latencies = new BatchLatencies
+  private val watch = new BatchWatch(options.realTime.minBatchMs, clock, latencies, () => fits())
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
@@ -72,6 +73,7 @@ private[source] final class RealTimeBatches(
     // Spark deletes these batches before it plans the first one.
     checkpoint.ofQuery.uncommitted.foreach(text => checkpoint.entries.add(CompositeOffsetJson.read(text)))
     isPrepared = true
+    reporter.showLatencies(latencies.of)
     query().foreach(RealTimeQueries.add(_, this))
   }
 
@@ -130,6 +132,7 @@ private[source] final class RealTimeBatches(
       ranges,
       options.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
     )
+    latencies.begin()
     val address = watch.begin(parts.size)
     if (!isSettled) watch.endNow()
     if (isStopping) watch.request()
@@ -157,6 +160,7 @@ private[source] final class RealTimeBatches(
   /** The end of the running batch, of which tasks have reported this. It fits the newest topology. */
   def end(reported: Seq[TaskPositions]): CompositeOffset = synchronized {
     watch.end()
+    reported.foreach(task => latencies.add(task.latencies))
     val batch = running.getOrElse(throw new IllegalStateException("no batch is running"))
     running = None
     val reached = TaskPositions.reached(batch.from, reported)

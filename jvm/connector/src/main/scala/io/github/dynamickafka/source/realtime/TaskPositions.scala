@@ -8,10 +8,12 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Position
  * The positions that a task has reached, by cluster.
  *
  * @param epochs the leader epochs of the records right below these positions, as far as they are known
+ * @param latencies of the records that the task has not reported before, as [[LatencyRecorder.take]]
  */
 private[source] final case class TaskPositions(
     clusters: SortedMap[String, Positions],
-    epochs: SortedMap[String, Positions]
+    epochs: SortedMap[String, Positions],
+    latencies: Seq[(String, Array[Long])] = Nil
 )
 
 private[source] object TaskPositions {
