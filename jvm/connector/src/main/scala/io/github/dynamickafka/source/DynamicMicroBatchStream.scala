@@ -222,7 +222,8 @@ private[source] final class DynamicMicroBatchStream(
       countsAt,
       streams.times.ages,
       reporter.lagAndDriftMs,
-      Try(histories.pending(at)).getOrElse(0L)
+      Try(histories.pending(at)).getOrElse(0L),
+      reporter.latenciesMs
     )
   }
 

@@ -1,5 +1,7 @@
 package org.apache.spark.rpc
 
+import java.{util => ju}
+
 import scala.concurrent.Future
 import scala.concurrent.duration.FiniteDuration
 
@@ -17,18 +19,30 @@ object DynamicKafkaEndpoint {
   /**
    * Opens an endpoint in the driver.
    *
+   * @param told called with what is sent by [[teller]]
    * @param answer called by threads of Spark, which it must not block, with the question and what sends the reply
    */
-  def open(name: String)(answer: (Long, Boolean => Unit) => Unit): AutoCloseable = {
+  def open(name: String, told: ju.Map[String, Array[Long]] => Unit)(
+      answer: (Long, Boolean => Unit) => Unit
+  ): AutoCloseable = {
     val env = SparkEnv.get.rpcEnv
     val endpoint = new RpcEndpoint {
       override val rpcEnv: RpcEnv = env
+      override def receive: PartialFunction[Any, Unit] = {
+        case counts: ju.Map[_, _] => told(counts.asInstanceOf[ju.Map[String, Array[Long]]])
+      }
       override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
         case question: java.lang.Long => answer(question, reply => context.reply(Boolean.box(reply)))
       }
     }
     val ref = env.setupEndpoint(name, endpoint)
     () => env.stop(ref)
+  }
+
+  /** What sends counts to the endpoint of this name in the driver, without a reply. Looks the endpoint up once. */
+  def teller(name: String): ju.Map[String, Array[Long]] => Unit = {
+    val env = SparkEnv.get
+    RpcUtils.makeDriverRef(name, env.conf, env.rpcEnv).send(_)
   }
 
   /** Asks the endpoint of this name in the driver. The result fails if there is none, or no reply in time. */

@@ -1,11 +1,8 @@
 package io.github.dynamickafka.source.checkpoint
 
-import scala.collection.immutable.SortedMap
-
 import org.apache.hadoop.fs.Path
 
-import io.github.dynamickafka.offset.history.HandOver
-import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Entries, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.storage.AtomicFiles
 
 /**
@@ -16,37 +13,28 @@ import io.github.dynamickafka.storage.AtomicFiles
  */
 private[source] final class EntryDecisions(home: Path, files: => AtomicFiles) {
   private val file = new Path(home, "entries.json")
-  private var read: Option[SortedMap[String, Positions]] = None
+  private var read: Option[DecidedEntries] = None
 
-  private def current: SortedMap[String, Positions] = read.getOrElse {
+  /** Where topics enter, as far as it is decided. */
+  def current: DecidedEntries = read.getOrElse {
     val found =
-      files.read(file).fold(SortedMap.empty[String, Positions])(text =>
-        CompositeOffsetJson.read(text).clusters
-      )
+      files.read(file).fold(DecidedEntries.none)(text => DecidedEntries.of(CompositeOffsetJson.read(text)))
     read = Some(found)
     found
   }
 
-  /** Where topics enter that have no position, as far as it is decided. */
-  def handOver: HandOver = HandOver(offsets = current)
-
-  /** Returns when these are durable. The first decision about a partition stays. */
-  def add(entries: Entries): Unit = {
-    val next = entries.positions.foldLeft(current) { case (all, (id, positions)) =>
-      all.updated(id, positions ++ all.getOrElse(id, Positions.empty))
-    }
-    write(next)
-  }
+  /**
+   * Returns when it is durable where partitions enter at this offset.
+   *
+   * @param end of a batch that may be missing in Spark's logs
+   */
+  def add(end: CompositeOffset): Unit = write(current.add(end))
 
   /** @param end an offset that Spark has committed */
-  def committed(end: CompositeOffset): Unit = if (current.nonEmpty) write(
-    current.map { case (id, positions) =>
-      id -> (positions -- end.position(id) -- end.retained.get(id).fold(Positions.empty)(_.positions))
-    }.filter(_._2.nonEmpty)
-  )
+  def committed(end: CompositeOffset): Unit = write(current.committed(end))
 
-  private def write(next: SortedMap[String, Positions]): Unit = if (next != current) {
-    if (next.isEmpty) files.delete(file) else files.replace(file, CompositeOffset(next).json)
+  private def write(next: DecidedEntries): Unit = if (next != current) {
+    if (next.isEmpty) files.delete(file) else files.replace(file, next.offset.json)
     read = Some(next)
   }
 }

@@ -1,9 +1,11 @@
 package io.github.dynamickafka.source.realtime
 
 import java.util.UUID
+import java.{util => ju}
 
 import scala.concurrent.Future
 import scala.concurrent.duration.DurationInt
+import scala.jdk.CollectionConverters._
 
 import org.apache.spark.rpc.DynamicKafkaEndpoint
 
@@ -13,13 +15,15 @@ import org.apache.spark.rpc.DynamicKafkaEndpoint
  * A question is the number of a batch; the reply, that it has ended. The negative number asks that it ends.
  *
  * @param requested called when a task asks that the batch ends
+ * @param latencies gets what tasks report while the batch runs
  */
-private[realtime] final class BatchEnds(requested: () => Unit) extends AutoCloseable {
+private[realtime] final class BatchEnds(requested: () => Unit, latencies: BatchLatencies)
+    extends AutoCloseable {
   private val name = s"dynamic-kafka-${UUID.randomUUID()}"
   private var batch = 0L
   private var isRunning = false
   private var waiting = List.empty[Boolean => Unit]
-  private val endpoint = DynamicKafkaEndpoint.open(name)(answer)
+  private val endpoint = DynamicKafkaEndpoint.open(name, told => latencies.add(told.asScala))(answer)
 
   /** A batch begins, whose tasks get this. */
   def begin(): BatchAddress = synchronized {
@@ -62,6 +66,12 @@ private[realtime] object BatchEnds {
 
   /** Longer than batches are, because a question has no cost while it waits. */
   private val Within = 24.hours
+
+  /** Reports latencies of a batch to the driver. */
+  def reporter(batch: BatchAddress): Iterable[(String, Array[Long])] => Unit = {
+    val tell = DynamicKafkaEndpoint.teller(batch.endpoint)
+    counts => tell(new ju.HashMap(counts.toMap.asJava))
+  }
 
   /** Completed when the batch has ended. */
   def await(batch: BatchAddress): Future[Boolean] =

@@ -12,14 +12,19 @@ import io.github.dynamickafka.time.Clock
  * Decides on a thread of its own when a running batch ends before its duration is over, and tells its tasks. Thread-safe.
  *
  * @param minBatchMs how long a batch lasts at least
+ * @param latencies gets what tasks report
  * @param fits whether the start of the batch still fits; called every [[BatchWatch.TickMs]], never while the batch does not run
  */
-private[realtime] final class BatchWatch(minBatchMs: Long, clock: Clock, fits: () => Boolean)
-    extends AutoCloseable {
+private[realtime] final class BatchWatch(
+    minBatchMs: Long,
+    clock: Clock,
+    latencies: BatchLatencies,
+    fits: () => Boolean
+) extends AutoCloseable {
   import BatchWatch._
 
   private val log = LoggerFactory.getLogger(classOf[BatchWatch])
-  private lazy val ends = new BatchEnds(() => isRequested = true)
+  private lazy val ends = new BatchEnds(() => isRequested = true, latencies)
   private lazy val threads: ScheduledExecutorService = {
     isOpen = true
     Executors.newSingleThreadScheduledExecutor { task =>

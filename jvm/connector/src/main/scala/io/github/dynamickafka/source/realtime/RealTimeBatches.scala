@@ -10,14 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.offset.{
-  ClusterView,
-  CompositeOffset,
-  CompositeOffsetJson,
-  LogIdentity,
-  OffsetRange,
-  Positions
-}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, OffsetRange}
 import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.source.loss.LostRecords
@@ -60,7 +53,8 @@ private[source] final class RealTimeBatches(
   import RealTimeBatches._
 
   private val log = LoggerFactory.getLogger(classOf[RealTimeBatches])
-  private val watch = new BatchWatch(options.realTime.minBatchMs, clock, () => fits())
+  private val latencies = new BatchLatencies
+  private val watch = new BatchWatch(options.realTime.minBatchMs, clock, latencies, () => fits())
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
@@ -77,10 +71,9 @@ private[source] final class RealTimeBatches(
   def prepare(): Unit = {
     options.realTime.refused.foreach { case (name, value) => throw refused(name, value) }
     // Spark deletes these batches before it plans the first one.
-    checkpoint.ofQuery.uncommitted.foreach(text =>
-      checkpoint.entries.add(CompositeOffsetJson.read(text).entries)
-    )
+    checkpoint.ofQuery.uncommitted.foreach(text => checkpoint.entries.add(CompositeOffsetJson.read(text)))
     isPrepared = true
+    reporter.showLatencies(latencies.of)
     query().foreach(RealTimeQueries.add(_, this))
   }
 
@@ -139,6 +132,7 @@ private[source] final class RealTimeBatches(
       ranges,
       options.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
     )
+    latencies.begin()
     val address = watch.begin(parts.size)
     if (!isSettled) watch.endNow()
     if (isStopping) watch.request()
@@ -157,27 +151,16 @@ private[source] final class RealTimeBatches(
   }
 
   private def rangesOf(start: CompositeOffset, snapshot: TriggerSnapshot): Seq[(String, StreamRange)] =
-    for {
-      (id, positions) <- start.clusters.toSeq
-      identity = start.identity(id)
-      targets = start.draining.getOrElse(id, Positions.empty)
-      newest = snapshot.views.get(id).collect { case view: ClusterView.Reachable => view.epochs }
-      (topic, p, from) <- positions.iterator.toSeq
-      stop = start.endsOf(id).get(topic).flatMap(_.offsets.get(p))
-      until = (targets.get(topic, p) ++ stop).minOption.getOrElse(OffsetRange.NoEnd) if from < until
-    } yield {
-      val known = identity.epochs.get(topic, p)
-      // A leader does not truncate its own log.
-      val compared = known.filterNot(epoch => newest.flatMap(_.get(topic, p)).contains(epoch))
-      val log = LogIdentity(identity.topics.get(topic))
-      val stream = snapshot.topology.clusters.get(id).flatMap(_.topics.get(topic))
-        .fold(checkpoint.streamOf(id, topic))(_.stream)
-      id -> StreamRange(stream, OffsetRange(topic, p, from, until, compared, log))
+    RealTimeRanges(start).map { case (id, range) =>
+      val stream = snapshot.topology.clusters.get(id).flatMap(_.topics.get(range.topic))
+        .fold(checkpoint.streamOf(id, range.topic))(_.stream)
+      id -> StreamRange(stream, range)
     }
 
   /** The end of the running batch, of which tasks have reported this. It fits the newest topology. */
   def end(reported: Seq[TaskPositions]): CompositeOffset = synchronized {
     watch.end()
+    reported.foreach(task => latencies.add(task.latencies))
     val batch = running.getOrElse(throw new IllegalStateException("no batch is running"))
     running = None
     val reached = TaskPositions.reached(batch.from, reported)
@@ -201,7 +184,7 @@ private[source] final class RealTimeBatches(
       lost.add(s.trigger.start, s.next, latestOffsets.update(s))
       reporter.triggered(reached, s, latestOffsets.current)
     }
-    if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end.entries)
+    if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end)
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
     if (end ne batch.start) OffsetChangeText.describe(batch.start, end).foreach(log.info(_))

@@ -46,6 +46,8 @@ private[source] final class RealTimeReader(
   private val lanes = task.bundles.map(new Lane(_)).toIndexedSeq
   private var turn = 0
   private var taken = 0
+  private var reportedAt = System.nanoTime()
+  private lazy val report = BatchEnds.reporter(task.batch)
   private var row: InternalRow = _
   private var rows: RecordRows = _
 
@@ -63,6 +65,11 @@ private[source] final class RealTimeReader(
   def next(timeoutMs: Long): Boolean = (several && more()) || {
     if (!started) start()
     val begun = System.nanoTime()
+    if (begun - reportedAt > ReportNanos) {
+      reportedAt = begun
+      val counts = takeLatencies()
+      if (counts.nonEmpty) report(counts)
+    }
     // A deadline in the middle of a record would repeat the rows before it.
     val limit = TimeUnit.MILLISECONDS.toNanos(if (several) math.max(0L, timeoutMs - MarginMs) else timeoutMs)
     await(begun, limit)
@@ -104,8 +111,12 @@ private[source] final class RealTimeReader(
     def of(positions: Reached => Positions) = SortedMap.from(reached.map { case (id, r) =>
       id -> positions(r)
     })
-    TaskPositions(of(_.positions), of(_.epochs))
+    TaskPositions(of(_.positions), of(_.epochs), takeLatencies())
   }
+
+  /** What was not reported before, by cluster. */
+  private def takeLatencies(): Seq[(String, Array[Long])] =
+    lanes.map(lane => lane.cluster -> lane.latencies.take()).filter(_._2.nonEmpty)
 
   def close(): Unit = {
     closed = true
@@ -167,6 +178,7 @@ private[source] final class RealTimeReader(
     private var slice: Slice = _
     private var index = 0
     private var isStarted = false
+    val latencies = new LatencyRecorder
     var rows: RecordRows = _
 
     def cluster: String = bundle.cluster
@@ -189,6 +201,7 @@ private[source] final class RealTimeReader(
     def next(): ConsumerRecord[Array[Byte], Array[Byte]] = {
       val record = slice.records.get(index)
       index += 1
+      latencies.add(record.timestamp)
       record
     }
 
@@ -238,6 +251,9 @@ private[realtime] object RealTimeReader {
   val Turn = 64
 
   private val MarginMs = 100L
+
+  /** The interval in which the driver learns the latencies. */
+  private val ReportNanos = TimeUnit.SECONDS.toNanos(1)
 
   /** How long the end of a task waits for its polling threads. */
   private val StopMs = 5000L

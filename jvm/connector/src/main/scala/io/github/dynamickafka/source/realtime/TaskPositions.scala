@@ -8,13 +8,15 @@ import io.github.dynamickafka.offset.{ClusterIdentity, CompositeOffset, Position
  * The positions that a task has reached, by cluster.
  *
  * @param epochs the leader epochs of the records right below these positions, as far as they are known
+ * @param latencies of the records that the task has not reported before, as [[LatencyRecorder.take]]
  */
-private[realtime] final case class TaskPositions(
+private[source] final case class TaskPositions(
     clusters: SortedMap[String, Positions],
-    epochs: SortedMap[String, Positions]
+    epochs: SortedMap[String, Positions],
+    latencies: Seq[(String, Array[Long])] = Nil
 )
 
-private[realtime] object TaskPositions {
+private[source] object TaskPositions {
 
   /**
    * The start offset of a batch, moved to the positions that tasks have reported, in whatever order. What no task has reported stays

@@ -42,7 +42,8 @@ private[source] final class QueryGauges(
     gauges: GaugeSet,
     feed: TopologyFeed,
     commitCounter: CommitCounter,
-    clock: Clock
+    clock: Clock,
+    latencies: Option[QueryGauges.Latencies] = None
 ) {
   @volatile private var values = GaugeValues()
   private var ids = Option.empty[Set[String]]
@@ -77,7 +78,7 @@ private[source] final class QueryGauges(
 
   private def ofCluster(id: String, name: String): Map[String, () => Long] = {
     def of(value: ClusterGauges => Long) = () => values.clusters.get(id).fold(0L)(value)
-    Map(
+    val all = Map(
       "pendingRecords" -> of(_.pendingRecords),
       "recordsRead" -> of(_.recordsRead),
       "answerAgeMs" -> of(cluster => math.max(0L, clock.monotonicMs() - cluster.answeredAt)),
@@ -86,11 +87,22 @@ private[source] final class QueryGauges(
       "eventTimeDriftMs" -> of(_.eventTimeDriftMs),
       "commitsSucceeded" -> (() => commitCounter.of(id).succeeded),
       "commitsFailed" -> (() => commitCounter.of(id).failed)
-    ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
+    ) ++ latencies.toSeq.flatMap(of =>
+      QueryGauges.Percentiles.map { case (percentile, part) =>
+        s"latencyMs.$percentile" -> (() => of(id, part))
+      }
+    )
+    all.map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
   }
 }
 
 private[source] object QueryGauges {
+
+  /** The latency that this part of the records of a cluster does not exceed, in milliseconds; -1 if it is not known. */
+  type Latencies = (String, Double) => Long
+
+  val Percentiles: Seq[(String, Double)] = Seq("p50" -> 0.5, "p99" -> 0.99)
+
   val Reading = 0L
   val Draining = 1L
   val Unreachable = 2L

@@ -39,11 +39,13 @@ private[source] final class QueryReporter(
   private val log = LoggerFactory.getLogger(classOf[QueryReporter])
   private val commitCounter = new CommitCounter
   private val startedAt = clock.monotonicMs()
+  private var latencies = Option.empty[QueryGauges.Latencies]
   private lazy val gauges = new QueryGauges(
     new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry()),
     feed,
     commitCounter,
-    clock
+    clock,
+    latencies
   )
 
   private var beginning: Option[CompositeOffset] = None
@@ -62,6 +64,17 @@ private[source] final class QueryReporter(
   private var readable
       : Option[(TriggerSnapshot, SortedMap[String, Positions], SortedMap[String, Positions])] =
     None
+
+  /** The query runs in real-time mode, in which it knows its latencies. */
+  def showLatencies(of: QueryGauges.Latencies): Unit = latencies = Some(of)
+
+  /** The latencies of each cluster of the topology, of each part of the records, in milliseconds. Empty in micro-batches. */
+  def latenciesMs: Map[(String, String), Long] = (for {
+    of <- latencies.toSeq
+    snapshot <- last.toSeq
+    id <- snapshot.topology.clusters.keys
+    (name, part) <- QueryGauges.Percentiles
+  } yield (id, name) -> of(id, part)).toMap
 
   def commitCounts: CommitCounts = commitCounter.total
 

@@ -21,6 +21,7 @@ private[source] object SourceMetrics {
    * @param responseAgesMs how old the offsets of the clusters were that the last trigger used
    * @param lagAndDriftMs the event-time lag and drift of the clusters
    * @param pendingHistoryFiles files of histories that are not read
+   * @param latenciesMs in real-time mode, by cluster and percentile
    */
   def apply(
       consumed: CompositeOffset,
@@ -33,7 +34,8 @@ private[source] object SourceMetrics {
       counts: RecordCounts,
       responseAgesMs: Map[String, Long] = Map.empty,
       lagAndDriftMs: Map[String, (Long, Long)] = Map.empty,
-      pendingHistoryFiles: Long = 0L
+      pendingHistoryFiles: Long = 0L,
+      latenciesMs: Map[(String, String), Long] = Map.empty
   ): ju.Map[String, String] = {
     val all = lags.valuesIterator.flatten.toSeq
     val general = Map(
@@ -63,6 +65,9 @@ private[source] object SourceMetrics {
       val (lag, drift) = lagAndDriftMs.getOrElse(id, (ClusterTimes.Unknown, ClusterTimes.Unknown))
       Seq(s"eventTimeLagMs.$id" -> lag.toString, s"eventTimeDriftMs.$id" -> drift.toString)
     }
-    (general ++ byCluster ++ ages ++ timeLags).asJava
+    val latencies = latenciesMs.map { case ((id, percentile), ms) =>
+      s"latencyMs.$id.$percentile" -> ms.toString
+    }
+    (general ++ byCluster ++ ages ++ timeLags ++ latencies).asJava
   }
 }

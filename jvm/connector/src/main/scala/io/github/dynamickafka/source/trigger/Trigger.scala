@@ -3,7 +3,7 @@ package io.github.dynamickafka.source.trigger
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Reconcile, Transition}
-import io.github.dynamickafka.source.checkpoint.InitialOffset
+import io.github.dynamickafka.source.checkpoint.{DecidedEntries, InitialOffset}
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.topology.{OffsetsPolicy, Topology, TopologyTopic}
 
@@ -31,6 +31,12 @@ private[dynamickafka] final case class Trigger(
     pinned: Option[Map[String, ClusterView]]
 ) {
 
+  /** Where topics enter, as an earlier run has decided. */
+  def decided: DecidedEntries = origin match {
+    case Trigger.FirstStart(_) => DecidedEntries.none
+    case Trigger.Started(_, decided) => decided
+  }
+
   /** @param expanded the topology with the topics that match patterns */
   def transition(options: SourceOptions, expanded: Topology): Transition = {
     val rules = Reconcile.Rules(
@@ -50,7 +56,7 @@ private[dynamickafka] final case class Trigger(
       clusterIsKnown: Boolean
   ): OffsetsPolicy = origin match {
     case Trigger.FirstStart(handOver) => handOver.start(id, name, topologyConfigs.starting(id, topic))
-    case Trigger.Started(initial, decided) =>
+    case Trigger.Started(initial, _) =>
       val isUnresolved = initial.exists(_.isUnresolved(id, name))
       val policy = topologyConfigs.entering(
         id,
@@ -59,7 +65,7 @@ private[dynamickafka] final case class Trigger(
         isUnresolved || initial.exists(_.unresolved(id))
       )
       // Also a topic that enters long after the first start follows on its history.
-      decided.start(id, name, initial.fold(policy)(_.handOver.start(id, name, policy)))
+      initial.fold(policy)(_.handOver.start(id, name, policy))
   }
 }
 
@@ -77,7 +83,8 @@ private[dynamickafka] object Trigger {
    * @param initial how the start offset of batch 0 was determined, if the checkpoint has it
    * @param decided where topics enter, as an earlier run has decided
    */
-  final case class Started(initial: Option[InitialOffset], decided: HandOver = HandOver.none) extends Origin
+  final case class Started(initial: Option[InitialOffset], decided: DecidedEntries = DecidedEntries.none)
+      extends Origin
 
   def begin(
       start: CompositeOffset,

@@ -202,10 +202,10 @@ private[source] final class TriggerPlanner(
     NextOffset(
       trigger.start,
       transition,
-      views,
+      trigger.decided.in(views),
       options.replacedClusters,
       losses.isLost(_, trigger.now),
-      continued
+      continued ++ trigger.decided.continued(views)
     )
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {

@@ -30,7 +30,7 @@ private[source] final class TriggerSnapshots(
   private var pinned: Option[Map[String, ClusterView]] = None
   private var isPrepared = false
 
-  private def started = Trigger.Started(initial, checkpoint.entries.handOver)
+  private def started = Trigger.Started(initial, checkpoint.entries.current)
 
   /** Whether the query runs with `Trigger.AvailableNow`. */
   def isAvailableNow: Boolean = isPrepared

@@ -7,9 +7,8 @@ import scala.collection.immutable.SortedMap
 import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.offset.{CompositeOffset, Entries, Positions, Retained}
+import io.github.dynamickafka.offset.{ClusterIdentity, ClusterView, CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.testkit.TimeLimit
-import io.github.dynamickafka.topology.OffsetsPolicy
 
 class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
 
@@ -17,27 +16,57 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
   private val folder = query.resolve("sources").resolve("1")
   private def checkpoint() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
   private def at(offsets: (String, Int, Long)*) = Positions.from(offsets)
-  private def starts(at: SourceCheckpoint, cluster: String) =
-    at.entries.handOver.start(cluster, "t", OffsetsPolicy.Latest)
+  private def entering(
+      cluster: String,
+      positions: Positions,
+      identity: ClusterIdentity = ClusterIdentity.unknown
+  ) = CompositeOffset(
+    SortedMap(cluster -> positions),
+    SortedMap(cluster -> positions),
+    identities = if (identity.isEmpty) SortedMap.empty else SortedMap(cluster -> identity)
+  )
+  private val latest = at(("t", 0, 100), ("t", 1, 100))
+  private def starts(
+      at: SourceCheckpoint,
+      cluster: String,
+      topicIds: Map[String, String] = Map.empty,
+      kafkaId: Option[String] = None
+  ) = {
+    val view =
+      ClusterView.Reachable(latest, Positions.empty, latest, topicIds = topicIds, kafkaId = kafkaId)
+    at.entries.current.in(Map(cluster -> view))(cluster) match {
+      case found: ClusterView.Reachable => found.entering
+      case other => fail(s"$other")
+    }
+  }
 
   test("a decision outlives the run, is decided once, and is forgotten when a committed offset has it") {
     val first = checkpoint()
-    first.entries.add(Entries(SortedMap("blue" -> at(("t", 0, 7)), "green" -> at(("t", 0, 1)))))
-    first.entries.add(Entries(SortedMap("blue" -> at(("t", 0, 9), ("t", 1, 3)))))
+    first.entries.add(entering("blue", at(("t", 0, 7))))
+    first.entries.add(entering("green", at(("t", 0, 1))))
+    first.entries.add(entering("blue", at(("t", 0, 9), ("t", 1, 3))))
     val second = checkpoint()
-    starts(second, "blue") match {
-      case after: OffsetsPolicy.After =>
-        assert(after.offsets == SortedMap(0 -> 7L, 1 -> 3L))
-        assert(after.rest == OffsetsPolicy.Latest)
-      case other => fail(s"$other")
-    }
+    assert(starts(second, "blue") == at(("t", 0, 7), ("t", 1, 3)))
     second.entries.committed(CompositeOffset(SortedMap("blue" -> at(("t", 0, 20), ("t", 1, 3)))))
-    assert(starts(second, "blue") == OffsetsPolicy.Latest)
-    assert(starts(checkpoint(), "green") != OffsetsPolicy.Latest)
+    assert(starts(second, "blue") == latest)
+    assert(starts(checkpoint(), "green") == at(("t", 0, 1), ("t", 1, 100)))
     val gone = SortedMap("green" -> Retained.at(1L, at(("t", 0, 1))))
     second.entries.committed(CompositeOffset(SortedMap.empty[String, Positions], retained = gone))
-    assert(starts(checkpoint(), "green") == OffsetsPolicy.Latest)
+    assert(starts(checkpoint(), "green") == latest)
     assert(!Files.exists(folder.resolve("dynamic-kafka").resolve("entries.json")))
+  }
+
+  test("a decision is about one log: not about a recreated topic, or another Kafka cluster") {
+    def known(topic: String, cluster: String) =
+      ClusterIdentity(Some(cluster), SortedMap("t" -> topic))
+    checkpoint().entries.add(entering("red", at(("t", 0, 7)), known("t-1", "kafka-1")))
+    val second = checkpoint()
+    assert(starts(second, "red", Map("t" -> "t-1"), Some("kafka-1")).get("t", 0).contains(7L))
+    assert(starts(second, "red", Map("t" -> "t-2"), Some("kafka-1")) == latest)
+    assert(starts(second, "red", Map("t" -> "t-1"), Some("kafka-2")) == latest)
+    second.entries.add(entering("red", at(("t", 0, 4)), known("t-2", "kafka-1")))
+    assert(starts(checkpoint(), "red", Map("t" -> "t-2"), Some("kafka-1")).get("t", 0).contains(4L))
+    second.entries.committed(CompositeOffset(SortedMap("red" -> at(("t", 0, 4)))))
   }
 
   test("the offsets of logged batches that are not committed, in both versions of Spark's log") {

@@ -79,7 +79,7 @@ private object History {
     val rests = restsFirst && comesToRest(world, query)
     val records = query.delivered
     val there = world.logs.flatMap(_._5.records).toSet
-    val lost = there -- records -- query.excused
+    val lost = there -- records -- query.truth.excused
     val twice = records.diff(records.distinct).filterNot(query.repeated)
     world.settle(draining = true)
     val drains = comesToRest(world, query) && query.reached.draining.isEmpty && query.reached.clusters.isEmpty
@@ -88,7 +88,7 @@ private object History {
       Option.when(restsFirst && !serves)("limits starve a partition"),
       Option.when(lost.nonEmpty)(s"lost: ${lost.toSeq.sorted.take(10)}"),
       Option.when(twice.nonEmpty)(s"duplicate: ${twice.take(10)}"),
-      query.falseLosses.headOption.map(first => s"not true: $first"),
+      query.truth.falseLosses.headOption.map(first => s"not true: $first"),
       query.excessive.headOption.map(first => s"above the limit: $first"),
       query.tooLarge.headOption.map(first => s"above the limit: $first"),
       query.tooNew.headOption.map(first => s"not aligned: $first"),

@@ -22,6 +22,9 @@ private[source] final case class ModelLog(
   /** The epoch of the leader. */
   def epoch: Long = epochs.last._1
 
+  /** The epoch of the leader that has written this offset. */
+  def epochOf(offset: Long): Long = epochs.filter(_._2 <= offset).last._1
+
   /** Clean leader election. */
   def elect: ModelLog = copy(epochs = epochs.filter(_._2 < end) :+ (epoch + 1 -> end))
 

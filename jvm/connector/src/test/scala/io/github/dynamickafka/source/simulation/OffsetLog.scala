@@ -12,8 +12,14 @@ private[simulation] final case class ModelBatch(number: Int, start: CompositeOff
  * With `logsSome` as in `AsyncProgressTrackingMicroBatchExecution`: the first batch of a run is logged, and some of those that
  * follow; another thread writes the logs, in order, and some writes are lost with the driver. A restart reads from the last logged offset but one to the last one, unless the commit log has the latter. Spark tells
  * the source which offset is logged by a commit, some time after a later one is logged.
+ *
+ * @param onCommit called with the offsets that Spark tells the source
  */
-private[simulation] final class OffsetLog(world: World, logsSome: Boolean) {
+private[simulation] final class OffsetLog(
+    world: World,
+    logsSome: Boolean,
+    onCommit: CompositeOffset => Unit = _ => ()
+) {
   private var logged = SortedMap.empty[Int, CompositeOffset]
   private var committed = -1
 
@@ -59,6 +65,7 @@ private[simulation] final class OffsetLog(world: World, logsSome: Boolean) {
     if (told.isEmpty) told = Some(reached)
     while (untold.nonEmpty && (!logsSome || world.chance(50))) {
       told = untold.headOption
+      told.foreach(onCommit)
       untold = untold.tail
     }
     reached
@@ -101,6 +108,13 @@ private[simulation] final class OffsetLog(world: World, logsSome: Boolean) {
     hasLogged = false
     untold = Vector.empty
     told = None
+  }
+
+  /** What Spark does when a query starts in real-time mode. Returns the ends of the batches that it deletes. */
+  def purge(): Seq[CompositeOffset] = {
+    val (kept, purged) = logged.partition(_._1 <= committed)
+    logged = kept
+    purged.values.toSeq
   }
 
   private def before(batch: Int): CompositeOffset =

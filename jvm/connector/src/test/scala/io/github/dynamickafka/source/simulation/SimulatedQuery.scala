@@ -61,16 +61,10 @@ private[simulation] final class SimulatedQuery(
   /** Records that a sink may get again. */
   def repeated: Set[Long] = sink.repeated
 
-  /** Records that the query need not deliver. */
-  var excused = Set.empty[Long]
-
-  /** Losses that were declared for topics that had lost nothing. */
-  var falseLosses = Vector.empty[String]
-  private var entered = Set.empty[LogId]
-
-  /** Drains whose records have been deleted: the query has to declare the loss before it retires them. */
-  private var owed = OwedDrains.none
-  world.onDelete = (id, name, topic) => owed = owed.deleted(id, name, topic, reached)
+  /** What the query has declared, and need not deliver. */
+  val truth: ModelTruth =
+    new ModelTruth(world, drainRemoved, ifReplaced, entry, ownStart, () => log.reached)
+  private val tasks = new ModelTasks(world, truth, defect)
 
   /** Batches with more records of cluster a than its limit. */
   var excessive = Vector.empty[String]
@@ -102,7 +96,7 @@ private[simulation] final class SimulatedQuery(
     alignment.foreach(_.restart())
     log.restart()
     if (logsSome) {
-      owed = owed.restored(reached)
+      truth.restored(reached)
       sink.getsAgainFrom(log.firstRead)
     }
   }
@@ -125,7 +119,7 @@ private[simulation] final class SimulatedQuery(
         if ((end eq start) || end.json == start.json) false
         else {
           if (crash != Crash.BeforeLogging) {
-            note(end)
+            truth.note(end)
             run(log.add(start, end), crash, replay = false)
           } else restart()
           true
@@ -144,7 +138,9 @@ private[simulation] final class SimulatedQuery(
     val transition = trigger.transition(options, trigger.topology)
     val questions = transition.clusters.map { case (id, work) => id -> question(id, work, trigger.topology) }
     former = Some(trigger.topology)
-    val now = transition.clusters.map { case (id, work) => id -> (() => defect.view(view(id, work))) }
+    val now = transition.clusters.map { case (id, work) =>
+      id -> (() => defect.view(ModelViews(world, id, work)))
+    }
     val found = questions.map { case (id, q) => id -> ahead.ask(id, q, now(id)) }
     def isLost(loss: Loss) = !defect.waitsForMissing || grace.isLost(loss, world.now)
     val first = NextOffset(reached, transition, found, ifReplaced, isLost)
@@ -156,8 +152,7 @@ private[simulation] final class SimulatedQuery(
       if (unconfirmed.isEmpty) first else NextOffset(reached, transition, views, ifReplaced, isLost)
     val advance = defect.next(Planned(transition, views, certain))
     val losses = grace.observe(advance.losses, world.now)
-    losses.foreach(judge(reached, _))
-    owed = owed.declared(losses, advance.replaced).stillDraining(trigger.topology, drainRemoved)
+    truth.declared(reached, losses, advance.replaced, trigger.topology)
     def ofCluster(id: String) = trigger.configs.maxOffsetsPerTrigger(id)
     val spans = alignment.fold(advance.spans)(_.align(advance.spans, views))
     val granted =
@@ -198,63 +193,6 @@ private[simulation] final class SimulatedQuery(
       complete = false,
       afterwards = former.exists(_.clusters.get(id) != topology.clusters.get(id))
     )
-
-  private def view(id: String, work: ClusterTransition): ClusterView =
-    if (world.down(id)) ClusterView.Unreachable
-    else {
-      val topics = work.topics.toSeq.filterNot(name => world.unknown((id, name)))
-        .flatMap(name => world.topic(id, name).map(name -> _))
-      def of(f: ModelLog => Long) = Positions.from(for {
-        (name, topic) <- topics
-        (log, p) <- topic.logs.zipWithIndex
-        if work.only.get(name).forall(_(p)) && world.hasLeader(id, name, p)
-      } yield (name, p, f(log)))
-      val ends = of(_.end)
-      ClusterView.Reachable(
-        ends,
-        earliest = of(_.first),
-        entering = work.entering.toSeq.map {
-          case (name, OffsetsPolicy.Latest) => ends.filterTopics(_ == name)
-          case _ => Positions.empty
-        }.foldLeft(Positions.empty)(_ ++ _),
-        missing = work.topics -- topics.map(_._1),
-        unanswered = (for {
-          (name, topic) <- topics
-          p <- topic.logs.indices if work.only.get(name).forall(_(p)) && !world.hasLeader(id, name, p)
-        } yield (name, p) -> "no leader").toMap,
-        topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
-        kafkaId = Some(world.clusters(id).id),
-        epochs = of(_.epoch)
-      )
-    }
-
-  /** A loss is true if the log has lost records, or is another one than before. */
-  private def judge(start: CompositeOffset, loss: Loss): Unit = {
-    val known = start.identity(loss.cluster).topics.get(loss.topic)
-      .orElse(start.retained.get(loss.cluster).flatMap(_.topics.get(loss.topic)).flatMap(_.id))
-    val now = world.topic(loss.cluster, loss.topic).map(_.id)
-    if (known.isEmpty || (known == now && !now.exists(world.isDamaged)))
-      falseLosses :+= loss.toString
-  }
-
-  /** Records below the position at which a log is entered at its end, or at the end of the cluster that replaces another. */
-  private def note(end: CompositeOffset): Unit = {
-    owed = owed.planned(end)
-    falseLosses ++= owed.retired(end).map(what => s"retired without a word: $what")
-    for (
-      (id, positions) <- end.entered; (name, p, at) <- positions.iterator; topic <- world.topic(id, name)
-      // The topic may have been recreated while the cluster did not respond: the position is one in the former topic.
-      if !ClusterIdentity.differ(end.identity(id).topics.get(name), Some(topic.id))
-    ) {
-      val log = LogId(topic.id, p)
-      if (!entered(log)) {
-        entered += log
-        val starting = ownStart.filter(_ => id == "c").getOrElse(entry)
-        if (starting == OffsetsPolicy.Latest || ifReplaced == ReplacedClusterPolicy.Latest)
-          excused ++= topic.logs(p).read(0L, at)
-      } else if (world.isDamaged(topic.id)) excused ++= topic.logs(p).read(0L, at)
-    }
-  }
 
   private def run(batch: ModelBatch, crash: Crash.Value, replay: Boolean): Unit = {
     import batch.{end, start}
@@ -302,7 +240,7 @@ private[simulation] final class SimulatedQuery(
   ): Unit = {
     val (rows, replaced) = ranges.toVector.flatMap { case (id, of) =>
       of.map { range =>
-        val found = read(id, end.identity(id), range, replay)
+        val found = tasks.read(id, end.identity(id), range, replay)
         sizes.read(id, range, found._1.size)
         found
       }
@@ -310,43 +248,9 @@ private[simulation] final class SimulatedQuery(
       (all ++ more, others ++ replaced)
     }
     sink.add(batch, rows).foreach { first =>
-      val foreign = rows.filterNot(first.toSet).filterNot(excused).filterNot(replaced)
-      if (foreign.nonEmpty) falseLosses :+= s"batch $batch had $first and then $rows"
+      val foreign = rows.filterNot(first.toSet).filterNot(truth.excused).filterNot(replaced)
+      if (foreign.nonEmpty) truth.falseLosses :+= s"batch $batch had $first and then $rows"
     }
-  }
-
-  /**
-   * What a task returns: as `Replay` and `RangeConsumer` do, it looks whether the log is that of the range.
-   *
-   * @return the records, and those of them that a leader has written who was elected after the range was logged: the next
-   *         batch finds them
-   */
-  private def read(
-      id: String,
-      logged: ClusterIdentity,
-      range: OffsetRange,
-      replay: Boolean
-  ): (Vector[Long], Vector[Long]) =
-    world.topic(id, range.topic).filter { topic =>
-      val isOther = ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
-      val isOtherCluster = ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id))
-      !(replay && defect.comparesReplays && (isOther || isOtherCluster)) &&
-      !(defect.comparesInTasks && isOther)
-    }.filter(_.logs.size > range.partition)
-      .fold((Vector.empty[Long], Vector.empty[Long])) { topic =>
-        val log = topic.logs(range.partition)
-        range.epoch.map(log.endOf).filter(_ < range.from).foreach(truncated(topic, log, range, _))
-        val later = logged.epochs.get(range.topic, range.partition).map(log.endOf)
-        (
-          log.read(range.from, range.until),
-          later.fold(Vector.empty[Long])(at => log.read(math.max(at, range.from), range.until))
-        )
-      }
-
-  /** The log diverges below the range: this is declared as a loss, and the range is read. */
-  private def truncated(topic: ModelTopic, log: ModelLog, range: OffsetRange, diverges: Long): Unit = {
-    if (!world.isDamaged(topic.id)) falseLosses :+= s"$range diverges at $diverges: $log"
-    excused ++= log.read(diverges, range.from)
   }
 }
 
@@ -354,7 +258,7 @@ private[simulation] object SimulatedQuery {
   private val parsed =
     TrieMap.empty[(Boolean, OffsetsPolicy, Option[OffsetsPolicy], Option[Long]), SourceOptions]
 
-  private def options(
+  def options(
       drainRemoved: Boolean,
       entry: OffsetsPolicy,
       ownStart: Option[OffsetsPolicy],

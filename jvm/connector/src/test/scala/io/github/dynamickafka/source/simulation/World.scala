@@ -20,7 +20,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
 
   /** How far the records of each cluster are behind. */
   private val lagMs = ids.map(id => id -> timeRandom.nextInt(4) * 7000L).toMap
-  private var isSettled = false
+  var isSettled = false
   var clusters: Map[String, ModelCluster] = ids.map(id => id -> newCluster()).toMap
   var topology: Topology = anyTopology()
   var down = Set.empty[String]
@@ -60,6 +60,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   }
 
   def chance(percent: Int): Boolean = random.nextInt(100) < percent
+
+  def upTo(most: Int): Int = random.nextInt(most + 1)
 
   def isDamaged(topicId: String): Boolean = damaged(topicId)
 

@@ -32,7 +32,10 @@ final class HandedRows(checkpoint: Path) extends AutoCloseable {
   private val id = UUID.randomUUID().toString
   private val rows = new ConcurrentLinkedQueue[Seen]
   private val queries = ConcurrentHashMap.newKeySet[StreamingQuery]()
-  HandedRows.all.put(id, rows)
+
+  /** Called with each row, on the thread of its task, before it counts as handed over. */
+  @volatile var before: Seen => Unit = _ => ()
+  HandedRows.all.put(id, this)
 
   def seen: Seq[Seen] = rows.asScala.toSeq
 
@@ -71,14 +74,16 @@ final class HandedRows(checkpoint: Path) extends AutoCloseable {
 }
 
 object HandedRows {
-  private val all = new ConcurrentHashMap[String, ConcurrentLinkedQueue[Seen]]
+  private val all = new ConcurrentHashMap[String, HandedRows]
 
   private final class Writer(id: String) extends ForeachWriter[Row] {
     override def open(partition: Long, epoch: Long): Boolean = true
     override def process(r: Row): Unit = {
-      val _ = all.get(id).add(
+      val row =
         Seen(r.getString(0), r.getString(1), r.getInt(2), r.getLong(3), r.getString(4), r.getString(5))
-      )
+      val handed = all.get(id)
+      handed.before(row)
+      val _ = handed.rows.add(row)
     }
     override def close(error: Throwable): Unit = ()
   }

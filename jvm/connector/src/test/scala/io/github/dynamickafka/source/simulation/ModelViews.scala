@@ -1,0 +1,36 @@
+package io.github.dynamickafka.source.simulation
+
+import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, Positions}
+import io.github.dynamickafka.topology.OffsetsPolicy
+
+/** What the clusters of a history respond to the requests of a trigger. */
+private[simulation] object ModelViews {
+  def apply(world: World, id: String, work: ClusterTransition): ClusterView =
+    if (world.down(id)) ClusterView.Unreachable
+    else {
+      val topics = work.topics.toSeq.filterNot(name => world.unknown((id, name)))
+        .flatMap(name => world.topic(id, name).map(name -> _))
+      def of(f: ModelLog => Long) = Positions.from(for {
+        (name, topic) <- topics
+        (log, p) <- topic.logs.zipWithIndex
+        if work.only.get(name).forall(_(p)) && world.hasLeader(id, name, p)
+      } yield (name, p, f(log)))
+      val ends = of(_.end)
+      ClusterView.Reachable(
+        ends,
+        earliest = of(_.first),
+        entering = work.entering.toSeq.map {
+          case (name, OffsetsPolicy.Latest) => ends.filterTopics(_ == name)
+          case _ => Positions.empty
+        }.foldLeft(Positions.empty)(_ ++ _),
+        missing = work.topics -- topics.map(_._1),
+        unanswered = (for {
+          (name, topic) <- topics
+          p <- topic.logs.indices if work.only.get(name).forall(_(p)) && !world.hasLeader(id, name, p)
+        } yield (name, p) -> "no leader").toMap,
+        topicIds = topics.map { case (name, topic) => name -> topic.id }.toMap,
+        kafkaId = Some(world.clusters(id).id),
+        epochs = of(_.epoch)
+      )
+    }
+}

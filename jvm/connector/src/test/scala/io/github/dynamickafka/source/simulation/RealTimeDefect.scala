@@ -1,0 +1,65 @@
+package io.github.dynamickafka.source.simulation
+
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
+import io.github.dynamickafka.source.checkpoint.DecidedEntries
+import io.github.dynamickafka.source.realtime.TaskPositions
+
+/** A rule of real-time mode that is not the product's, to see whether the simulation finds it. */
+private[simulation] sealed abstract class RealTimeDefect(val name: String) {
+
+  /** What a restart knows of the start positions of batches that are not logged. */
+  def restored(decided: DecidedEntries): DecidedEntries = decided
+  def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.add(end)
+  def range(range: OffsetRange): OffsetRange = range
+
+  /** Where a batch starts that does not fit the topology; None: it ends before a record is read. */
+  def readsFrom(@annotation.unused position: CompositeOffset): Option[CompositeOffset] =
+    Option.empty
+
+  def reached(start: CompositeOffset, reported: Seq[TaskPositions]): CompositeOffset =
+    TaskPositions.reached(start, reported)
+}
+
+private[simulation] object RealTimeDefect {
+  case object None extends RealTimeDefect("nothing")
+
+  case object DecisionsAreForgotten
+      extends RealTimeDefect("a start position is lost with the batch that was not logged") {
+    override def restored(decided: DecidedEntries): DecidedEntries = DecidedEntries.none
+  }
+
+  case object PurgedAreForgotten
+      extends RealTimeDefect("a start position is lost with the batch that Spark deletes") {
+    override def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided
+  }
+
+  case object EpochsAreIgnored extends RealTimeDefect("readers do not compare the log with their position") {
+    override def range(range: OffsetRange): OffsetRange = range.copy(epoch = Option.empty)
+  }
+
+  case object DrainsHaveNoEnd extends RealTimeDefect("a batch reads beyond the targets of a drain") {
+    override def range(range: OffsetRange): OffsetRange = range.copy(until = OffsetRange.NoEnd)
+  }
+
+  case object UnloggedIsRead extends RealTimeDefect("a batch reads from positions that are not in its start") {
+    override def readsFrom(position: CompositeOffset): Option[CompositeOffset] = Some(position)
+  }
+
+  /** Those of clusters without a task, and of partitions that are retained, are lost. */
+  case object OnlyReported extends RealTimeDefect("the end of a batch has only the clusters that tasks report") {
+    override def reached(start: CompositeOffset, reported: Seq[TaskPositions]): CompositeOffset = {
+      val found = TaskPositions.reached(start, reported)
+      val ids = reported.flatMap(_.clusters.keySet).toSet
+      found.copy(clusters = found.clusters.filter { case (id, _) => ids(id) })
+    }
+  }
+
+  val all: Seq[RealTimeDefect] = Seq(
+    DecisionsAreForgotten,
+    PurgedAreForgotten,
+    EpochsAreIgnored,
+    DrainsHaveNoEnd,
+    UnloggedIsRead,
+    OnlyReported
+  )
+}
