@@ -113,7 +113,8 @@ class IcebergHistorySuite extends IcebergTest {
       a.append("offset >= 6")
     } { a =>
       val before = a.parent
-      a.scene.results.inBatch = id => if (id == 0) { a.call("rollback_to_snapshot", s"snapshot_id => $before"); () }
+      a.scene.results.inBatch =
+        id => if (id == 0) { a.call("rollback_to_snapshot", s"snapshot_id => $before"); () }
       a.scene.catchUp(oneFile)
       assert(a.snapshot == before)
       assertSame(a.scene.seen, a.all)

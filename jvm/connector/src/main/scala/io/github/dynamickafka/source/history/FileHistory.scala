@@ -26,7 +26,11 @@ import io.github.dynamickafka.topology.TopologyHistory
 private[history] final class FileHistory(provider: TableProvider) extends HistoryFormat {
   import FileHistory._
 
-  override def options(where: String, history: TopologyHistory, session: SparkSession): Map[String, String] = {
+  override def options(
+      where: String,
+      history: TopologyHistory,
+      session: SparkSession
+  ): Map[String, String] = {
     val path = new Path(history.path)
     val status =
       try path.getFileSystem(SessionConfiguration.of(session)).getFileStatus(path)

@@ -65,7 +65,8 @@ private[history] final class IcebergHistory(provider: TableProvider) extends His
     val selector = if (table.path.contains("/")) "#" else "."
     val settings = options + (Path -> s"${table.path}${selector}snapshot_id_$snapshot")
     try {
-      val builder = FileHistory.scanBuilder(this.table(settings), new CaseInsensitiveStringMap(settings.asJava))
+      val builder =
+        FileHistory.scanBuilder(this.table(settings), new CaseInsensitiveStringMap(settings.asJava))
       time.filter(schema(_).dataType == TimestampType).foreach(restrict(builder, _, files))
       FileHistory.prune(builder, wanted)
       PlannedFiles(builder.build(), rows => Some(RowsOfFiles(rows.fieldIndex(File), files.map(_.path))))
