@@ -19,7 +19,12 @@ class VariantSuite extends SinkTest {
   private val texts =
     Seq("""{"id": 1, "payload": {"a": [1, "x"]}}""", """{"id": 2, "payload": null}""", """[3]""")
   private val paths =
-    Seq("v:id::INT AS id", "to_json(v:payload) AS payload", "v:payload.a[1]::STRING AS x", "cluster")
+    Seq(
+      "variant_get(v, '$.id', 'INT') AS id",
+      "to_json(variant_get(v, '$.payload')) AS payload",
+      "variant_get(v, '$.payload.a[1]', 'STRING') AS x",
+      "cluster"
+    )
   private val expected = Set(
     row(1, """{"a":[1,"x"]}""", "x", "blue"),
     row(2, "null", null, "blue"),
@@ -57,7 +62,7 @@ class VariantSuite extends SinkTest {
       spark.conf.set(s"spark.sql.catalog.$k", classOf[DynamicKafkaCatalog].getName)
       val options = t.options("format" -> "json", "schema" -> "id INT, payload VARIANT") - "streamId"
       options.foreach { case (name, value) => spark.conf.set(s"spark.sql.catalog.$k.$name", value) }
-      val columns = "id, to_json(payload), payload:a[0]::INT"
+      val columns = "id, to_json(payload), variant_get(payload, '$.a[0]', 'INT')"
       val found = Set(row(1, """{"a":[1,"x"]}""", 1), row(2, "null", null))
       assert(rows(spark.sql(s"SELECT $columns FROM $k.orders")) == found)
       val ofTable = (options - "schema" + ("streamId" -> "orders")).map { case (n, v) =>

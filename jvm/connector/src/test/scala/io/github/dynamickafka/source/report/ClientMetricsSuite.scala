@@ -52,16 +52,17 @@ class ClientMetricsSuite extends SinkTest {
       target { t =>
         t.out(Entry("blue", blue, topic))
         val rows = s.frame().selectExpr("value")
-        val query = rows.writeStream.format("dynamic-kafka").queryName("written")
+        val query = rows.writeStream.format("dynamic-kafka").queryName("measured")
           .options(t.options("clientMetrics" -> "true"))
           .option("checkpointLocation", t.checkpoint.toString).start()
         try {
           settle(query)
-          val found = of("written.sink")
+          val found = of("measured.sink")
           assert(found("cluster.blue.producer.record-send-total") == 3, found)
           assert(found("cluster.blue.producer.record-error-total") == 0, found)
-          assert(!of("written.0").keys.exists(_.contains("consumer.")))
+          assert(!of("measured.0").keys.exists(_.contains("consumer.")))
         } finally query.stop()
+        eventually(assert(of("measured.sink").isEmpty))
       }
     }
   }
