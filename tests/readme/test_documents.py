@@ -169,7 +169,7 @@ def test_every_metric_is_documented() -> None:
 
 def test_the_most_important_options_exist() -> None:
     config = MAIN / "scala/io/github/dynamickafka/config"
-    specs = "\n".join((config / f"{name}OptionSpecs.scala").read_text() for name in ("Source", "Cluster"))
+    specs = "\n".join(file.read_text() for file in config.rglob("*OptionSpecs.scala"))
     known = set(re.findall(r'OptionSpec\(\s*"(\w+)"', specs))
     assert len(known) > 20
     table = (docs.ROOT / "docs" / "reading.md").read_text().partition("## The most important options")[2]

@@ -6,7 +6,12 @@ import io.github.dynamickafka.offset.{ClusterIdentity, OffsetRange, Positions}
 import io.github.dynamickafka.source.realtime.TaskPositions
 
 /** What a task of real-time mode reads of one partition, as `RangeConsumer.follow` does. */
-private[simulation] final class ModelFollower(world: World, truth: ModelTruth, id: String, range: OffsetRange) {
+private[simulation] final class ModelFollower(
+    world: World,
+    truth: ModelTruth,
+    id: String,
+    range: OffsetRange
+) {
   private var at = range.from
 
   /** The leader epoch of the position of Kafka's client: it compares the log with it as soon as there is another leader. */

@@ -41,12 +41,14 @@ private[simulation] object RealTimeDefect {
     override def range(range: OffsetRange): OffsetRange = range.copy(until = OffsetRange.NoEnd)
   }
 
-  case object UnloggedIsRead extends RealTimeDefect("a batch reads from positions that are not in its start") {
+  case object UnloggedIsRead
+      extends RealTimeDefect("a batch reads from positions that are not in its start") {
     override def readsFrom(position: CompositeOffset): Option[CompositeOffset] = Some(position)
   }
 
   /** Those of clusters without a task, and of partitions that are retained, are lost. */
-  case object OnlyReported extends RealTimeDefect("the end of a batch has only the clusters that tasks report") {
+  case object OnlyReported
+      extends RealTimeDefect("the end of a batch has only the clusters that tasks report") {
     override def reached(start: CompositeOffset, reported: Seq[TaskPositions]): CompositeOffset = {
       val found = TaskPositions.reached(start, reported)
       val ids = reported.flatMap(_.clusters.keySet).toSet
