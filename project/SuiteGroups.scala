@@ -12,7 +12,7 @@ object SuiteGroups {
    */
   private val Simulations =
     Set("CommitSimulationSuite", "TriggerLoopSimulationSuite", "ExplorationSuite") ++
-      Set("ReconcilePropertySuite", "RenamedClustersPropertySuite")
+      Set("ReconcilePropertySuite", "RenamedClustersPropertySuite", "RealTimeSimulationSuite")
 
   /** A suite that has never been measured counts as a short one. */
   private val Unknown = 5.0
