@@ -94,8 +94,6 @@ def test_plan_with_another_file(session: SparkSession, checkpoint: Path, orders:
     of_orders = document["streams"]["orders"]["clusters"]
     of_orders["green"]["state"] = "draining"
     del of_orders["blue"]
-    document["clusters"]["new"] = document["clusters"].pop("blue")
-    of_orders["new"] = {"topics": [orders.topic]}
     (tmp_path / "next.json").write_text(json.dumps(document))
     planned = command("plan", checkpoint, tmp_path / "next.json")
     found = call(session, f"plan('{checkpoint}', metadata => '{tmp_path / 'next.json'}')")
@@ -109,8 +107,22 @@ def test_plan_with_another_file(session: SparkSession, checkpoint: Path, orders:
     place = ("cluster", "topic", "partition", "position")
     assert rows("drains", *place, "target") == planned_rows("drains", *place, "target")
     assert rows("leaves", *place, "records") == planned_rows("leaves", *place, "records")
-    # The query continues under the new id of the cluster, which the command leaves to it.
-    assert [row[0] for row in rows("enters", *place)] == [row[0] for row in planned_rows("enters", *place)]
+    assert not any(row["lost"] for row in found)
+
+
+def test_a_cluster_under_a_new_id_is_planned_by_the_procedure_only(
+    session: SparkSession, checkpoint: Path, orders: Orders, tmp_path: Path
+) -> None:
+    document = json.loads(orders.streams.read_text())
+    of_orders = document["streams"]["orders"]["clusters"]
+    document["clusters"]["new"] = document["clusters"].pop("blue")
+    of_orders["new"] = of_orders.pop("blue")
+    (tmp_path / "next.json").write_text(json.dumps(document))
+    refused = CliRunner().invoke(app, ["plan", str(checkpoint), str(tmp_path / "next.json")])
+    assert refused.exit_code == 1 and "'new' is the Kafka cluster that was cluster 'blue'" in refused.stderr
+    found = call(session, f"plan('{checkpoint}', metadata => '{tmp_path / 'next.json'}')")
+    # The query continues under the new id.
+    assert {row["cluster"] for row in found if row["change"] == "enters"} == {"new"}
     assert not any(row["lost"] for row in found)
 
 

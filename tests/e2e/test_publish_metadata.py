@@ -41,7 +41,7 @@ def _create(cluster: Cluster, topic: str, partitions: int, policy: str) -> None:
 
 
 def test_publish_and_read(testkit: Testkit, tmp_path: Path) -> None:
-    with testkit.start("blue") as blue:
+    with testkit.start("with-metadata") as blue:
         address = blue.bootstrap_servers
         for topic, partitions, policy in (("streams", 1, "compact"), ("two", 2, "compact"), ("logs", 1, "delete")):
             _create(blue, topic, partitions, policy)
