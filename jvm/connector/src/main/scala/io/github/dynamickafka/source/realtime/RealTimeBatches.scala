@@ -132,6 +132,8 @@ private[source] final class RealTimeBatches(
       ranges,
       options.realTime.tasks.getOrElse(cores()).min(watch.knownSlots.getOrElse(Int.MaxValue))
     )
+    // The first batch may last for minutes, with gauges.
+    reporter.triggered(from, snapshot, latestOffsets.current)
     latencies.begin()
     val address = watch.begin(parts.size)
     if (!isSettled) watch.endNow()

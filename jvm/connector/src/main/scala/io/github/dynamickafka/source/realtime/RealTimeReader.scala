@@ -65,11 +65,7 @@ private[source] final class RealTimeReader(
   def next(timeoutMs: Long): Boolean = (several && more()) || {
     if (!started) start()
     val begun = System.nanoTime()
-    if (begun - reportedAt > ReportNanos) {
-      reportedAt = begun
-      val counts = takeLatencies()
-      if (counts.nonEmpty) report(counts)
-    }
+    reportIfDue(begun)
     // A deadline in the middle of a record would repeat the rows before it.
     val limit = TimeUnit.MILLISECONDS.toNanos(if (several) math.max(0L, timeoutMs - MarginMs) else timeoutMs)
     await(begun, limit)
@@ -85,11 +81,22 @@ private[source] final class RealTimeReader(
       (row ne null) || {
         val left = limit - (System.nanoTime() - begun)
         left > 0L && {
-          if (!isTaken) pause(left)
+          if (!isTaken) {
+            pause(left)
+            // A cluster may have no record for the rest of the batch.
+            reportIfDue(System.nanoTime())
+          }
           await(begun, limit)
         }
       }
     }
+
+  /** Tells the driver the latencies, unless it has learned others a moment ago. */
+  private def reportIfDue(now: Long): Unit = if (now - reportedAt > ReportNanos) {
+    reportedAt = now
+    val counts = takeLatencies()
+    if (counts.nonEmpty) report(counts)
+  }
 
   private def pause(nanos: Long): Unit = {
     val _ = arrived.tryAcquire(math.min(nanos, StepNanos), TimeUnit.NANOSECONDS)
