@@ -184,7 +184,7 @@ private[source] final class RealTimeBatches(
     snapshot.foreach { s =>
       checkpoint.remember(s.topology, logged.named)
       lost.add(s.trigger.start, s.next, latestOffsets.update(s))
-      reporter.triggered(reached, s, latestOffsets.current)
+      reporter.ended(reached, s, latestOffsets.current)
     }
     if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end)
     settled = snapshot.map(Settled(end, _))

@@ -98,14 +98,37 @@ private[source] final class QueryReporter(
       known: SortedMap[String, Positions]
   ): Unit =
     safely {
-      last = Some(snapshot)
-      latestOffsets = known
       if (!beginning.contains(start)) reached(start)
-      timeLags.retain(start)
-      updateTimes(start)
-      lateClusters.check(timeLags.clusters)
-      show()
+      shows(start, snapshot, known)
     }
+
+  /**
+   * The tasks of a batch have ended, in real-time mode. It is not in Spark's logs yet, so no group offset is committed.
+   *
+   * @param reached what the tasks have read
+   */
+  def ended(
+      reached: CompositeOffset,
+      snapshot: TriggerSnapshot,
+      known: SortedMap[String, Positions]
+  ): Unit =
+    safely {
+      consumed = Some(reached)
+      shows(reached, snapshot, known)
+    }
+
+  private def shows(
+      at: CompositeOffset,
+      snapshot: TriggerSnapshot,
+      known: SortedMap[String, Positions]
+  ): Unit = {
+    last = Some(snapshot)
+    latestOffsets = known
+    timeLags.retain(at)
+    updateTimes(at)
+    lateClusters.check(timeLags.clusters)
+    show()
+  }
 
   /** Sets the ranges of the batch that ends here. */
   def planned(end: CompositeOffset, ranges: SortedMap[String, Seq[OffsetRange]]): Unit = safely {
