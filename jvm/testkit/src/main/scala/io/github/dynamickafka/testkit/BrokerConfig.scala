@@ -74,7 +74,9 @@ private[testkit] final case class BrokerConfig(
     "log.retention.ms" -> "-1",
     // After a kill, the controller registers the broker again only when its previous session has expired.
     "broker.session.timeout.ms" -> "5000",
-    "broker.heartbeat.interval.ms" -> "500",
+    "broker.heartbeat.interval.ms" -> "1000",
+    // An idle broker takes 1.3 instead of 2.3 % of a core: twenty run beside the tests. Kafka's is 500 ms.
+    "metadata.max.idle.interval.ms" -> "10000",
     // On a busy machine the controllers must not elect another active one again and again.
     "controller.quorum.fetch.timeout.ms" -> "5000",
     "controller.quorum.request.timeout.ms" -> "5000",
