@@ -127,6 +127,7 @@ private[source] final class DynamicMicroBatchStream(
     () => BatchPlanner.settings(options),
     () => SparkSession.active.sparkContext.defaultParallelism,
     () => DynamicKafkaQueries.current(SparkSession.active),
+    histories.pending,
     clock
   )
 
