@@ -37,7 +37,11 @@ class HistoryTimesSuite extends HistoryTest {
     val topic = newTopicOn(1, blue, green)
     s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
     produceAt(blue, topic, 1 to 30)
-    archive(s, if (keepCluster) archived(s) else archived(s).drop("cluster"), if (keepCluster) null else "blue")
+    archive(
+      s,
+      if (keepCluster) archived(s) else archived(s).drop("cluster"),
+      if (keepCluster) null else "blue"
+    )
     expire(blue, topic, 0 -> 30L)
     produceAt(blue, topic, 31 to 40)
     produceAt(green, topic, 1 to 40)

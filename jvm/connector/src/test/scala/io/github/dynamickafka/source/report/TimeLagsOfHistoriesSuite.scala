@@ -47,9 +47,10 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
     private val records = new RecordTimes
     private val lags = new TimeLags(
       records,
-      (id, asked) => Some(CompletableFuture.completedFuture(asked.map { case (tp, _) =>
-        tp -> ListedOffset(0L, None, logs(LogKey(id, tp.topic, tp.partition)).headOption)
-      })),
+      (id, asked) =>
+        Some(CompletableFuture.completedFuture(asked.map { case (tp, _) =>
+          tp -> ListedOffset(0L, None, logs(LogKey(id, tp.topic, tp.partition)).headOption)
+        })),
       clock,
       if (lists == FilesDoNotCount) TimeLags.noFiles else plan.clusters
     )
@@ -118,10 +119,13 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
       val reached = CompositeOffset(positions(at), history = if (isOver) SortedMap.empty else read)
       val ends = positions(logs(_).size)
       // The second time with the responses of clusters to what was asked.
-      (1 to 2).foreach(_ => lags.update(reached, ends, ends.map { case (id, _) => id -> clock.monotonicMs() }))
+      (1 to 2).foreach(_ =>
+        lags.update(reached, ends, ends.map { case (id, _) => id -> clock.monotonicMs() })
+      )
       val unread = rows(left) ++ keys.flatMap(key => logs(key).lift(at(key)).map(key.cluster -> _))
-      val done = rows(for ((s, t) <- tables.toSeq; f <- t.files.slice(from(s).toInt, read(s).toInt)) yield f.path) ++
-        kafkaRead.toSeq.map(key => key.cluster -> logs(key)(at(key) - 1))
+      val done =
+        rows(for ((s, t) <- tables.toSeq; f <- t.files.slice(from(s).toInt, read(s).toInt)) yield f.path) ++
+          kafkaRead.toSeq.map(key => key.cluster -> logs(key)(at(key) - 1))
       val firsts = unread.groupMapReduce(_._1)(_._2)(math.min)
       val lasts = done.groupMapReduce(_._1)(_._2)(math.max)
       val drifts = ClusterTimes.driftMs(lags.clusters, now)
@@ -152,7 +156,9 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
 
   test("lag and drift are those of all records that are not read, in files and in Kafka")(runs(NewLists))
 
-  test("with a list of an earlier version, what is in its files is not known, and never guessed")(runs(OldLists))
+  test("with a list of an earlier version, what is in its files is not known, and never guessed")(
+    runs(OldLists)
+  )
 
   test("a defect is found: files do not count") {
     val e = intercept[AssertionError](runs(FilesDoNotCount))
@@ -164,7 +170,9 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
     val files = AlignedFiles.any(new Random(1), Seq(LogKey("blue", "t", 0)), 1000000L).unread(1)
     files.tables.values.foreach { of =>
       val plain = table.copy(files = of.files.map(_.copy(clusters = SortedMap.empty)))
-      (0 to of.files.size).foreach(read => assert(plain.clusters(0, read).toSet == of.clusters(0, read).toSet))
+      (0 to of.files.size).foreach(read =>
+        assert(plain.clusters(0, read).toSet == of.clusters(0, read).toSet)
+      )
     }
   }
 }
