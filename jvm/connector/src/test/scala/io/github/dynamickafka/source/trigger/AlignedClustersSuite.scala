@@ -44,7 +44,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a batch reads only records that are less than the drift newer than the oldest unread one") {
+  test("a batch reads only records that are less than the drift newer than the oldest unread one", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 30)
       produceSeconds(green, topic, 90)
@@ -93,7 +93,7 @@ class AlignedClustersSuite extends EventTimeTest {
       rows().join(other, expr("cluster = c AND value = v AND timestamp = t"))
     }
   ).foreach { case (what, queryOf) =>
-    test(s"one watermark over clusters of different lag drops no row of $what") {
+    test(s"one watermark over clusters of different lag drops no row of $what", TestAll) {
       withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
         produceSeconds(blue, topic, 60)
         produceSeconds(green, topic, 150)
@@ -138,7 +138,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a cluster that returns with old records is caught up with before the others continue") {
+  test("a cluster that returns with old records is caught up with before the others continue", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       val both = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
       Seq(blue, green).foreach(produceSeconds(_, topic, 10, lastS = 200))
@@ -163,7 +163,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("with 'fail', a cluster that does not respond fails the query as without alignment") {
+  test("with 'fail', a cluster that does not respond fails the query as without alignment", TestAll) {
     withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
       produceSeconds(blue, topic, 40)
       produceSeconds(red, topic, 40, lastS = 20)
