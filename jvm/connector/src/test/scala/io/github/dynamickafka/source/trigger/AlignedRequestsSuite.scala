@@ -9,7 +9,9 @@ class AlignedRequestsSuite extends SourceTest {
   private val Triggers = 30
   private val Partitions = 8
 
-  test("aligned clusters that are level are asked in one request for all partitions, and not in each trigger") {
+  test(
+    "aligned clusters that are level are asked in one request for all partitions, and not in each trigger"
+  ) {
     spark.version
     Using.resource(new ScriptedRun("alignment" -> "timestamp", "alignmentMaxDrift" -> "1h")) { r =>
       val partitions = (0 until Partitions).map("t" -> _)
