@@ -192,7 +192,10 @@ def test_the_hand_over_of_a_history_is_renamed(checkpoint: Path) -> None:
     initial = json.loads(file.read_text())
     table = {"format": "json", "path": "/p", "options": {}, "schema": "{}", "files": []}
     initial["history"] = {
-        "streams": {"a": {**table, "cluster": "blue"}, "b": {**table, "ends": {"blue": {"t": {"0": 6}}}}},
+        "streams": {
+            "a": {**table, "cluster": "blue", "files": [["/p/0", 1, 2]]},
+            "b": {**table, "ends": {"blue": {"t": {"0": 6}}}, "files": [["/p/1", 1, 2, {"blue": [1, 2]}]]},
+        },
         "offsets": {"blue": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
         "times": {"blue": {"u": {"0": 9}}},
         "topicTimes": {"blue": {"v": 10}},
@@ -200,7 +203,10 @@ def test_the_hand_over_of_a_history_is_renamed(checkpoint: Path) -> None:
     file.write_text(compact(initial))
     run("rename-cluster", checkpoint, "blue", "azure")
     assert json.loads(file.read_text())["history"] == {
-        "streams": {"a": {**table, "cluster": "azure"}, "b": {**table, "ends": {"azure": {"t": {"0": 6}}}}},
+        "streams": {
+            "a": {**table, "cluster": "azure", "files": [["/p/0", 1, 2]]},
+            "b": {**table, "ends": {"azure": {"t": {"0": 6}}}, "files": [["/p/1", 1, 2, {"azure": [1, 2]}]]},
+        },
         "offsets": {"azure": {"t": {"0": 7}}, "green": {"t": {"0": 8}}},
         "times": {"azure": {"u": {"0": 9}}},
         "topicTimes": {"azure": {"v": 10}},

@@ -1,10 +1,12 @@
 package io.github.dynamickafka
 
 import java.util.UUID
+import java.{util => ju}
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.metadata.StreamHistory
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.Entry
 
@@ -82,6 +84,29 @@ class CatalogSuite extends SinkTest {
       finally query.stop()
       assert(query.recentProgress.last.sources.head.description.contains("in"))
       assert(values(blue, out) == Seq("x", "y") && values(green, out) == Seq("z"))
+    }
+  }
+
+  test("a typed table with a history has the same columns before and after the hand-over") {
+    val topic = newTopicOn(1, blue)
+    def records(ids: Int*) = ids.map(id => s"{\"id\": $id, \"name\": \"n$id\"}")
+    produce(blue, topic, 1, records(1, 2))
+    target { t =>
+      t.streams("orders" -> Seq(Entry("blue", blue, topic)))
+      val archive = t.checkpoint.resolveSibling("archive").toString
+      spark.table(s"${catalog(t)}.orders").write.parquet(archive)
+      blue.deleteRecords(topic, 0, 2L)
+      produce(blue, topic, 1, records(3))
+      t.service.histories = Map("orders" -> new StreamHistory("parquet", archive, ju.Map.of(), null))
+      val k = catalog(t, json: _*)
+      val query = spark.readStream.table(s"$k.orders").writeStream.format("memory").queryName(k)
+        .option("checkpointLocation", t.checkpoint.toString).trigger(Trigger.AvailableNow()).start()
+      try assert(query.awaitTermination(300000))
+      finally query.stop()
+      assert(query.recentProgress.count(_.numInputRows > 0) == 2)
+      assert(spark.table(k).columns.toSeq == spark.table(s"$k.orders").columns.toSeq)
+      val found = rows(s"SELECT id, name, cluster, offset FROM $k ORDER BY id")
+      assert(found == (1 to 3).map(id => row(id, s"n$id", "blue", id - 1L)))
     }
   }
 

@@ -62,7 +62,12 @@ private[source] final class DynamicKafkaScan(
       streams,
       feed,
       clock,
-      TimeLags(times, streams, clock),
+      TimeLags(
+        times,
+        streams,
+        clock,
+        (since, at) => checkpoint.history.fold(TimeLags.noFiles)(_.clusters)(since, at)
+      ),
       () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
     )
     val prefix = GaugeNames.prefix(Thread.currentThread.getName, checkpointLocation)

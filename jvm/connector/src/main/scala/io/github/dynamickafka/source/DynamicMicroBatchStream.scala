@@ -127,6 +127,7 @@ private[source] final class DynamicMicroBatchStream(
     () => BatchPlanner.settings(options),
     () => SparkSession.active.sparkContext.defaultParallelism,
     () => DynamicKafkaQueries.current(SparkSession.active),
+    histories.pending,
     clock
   )
 
@@ -151,8 +152,18 @@ private[source] final class DynamicMicroBatchStream(
     else {
       logged.starts(start)
       val files = if (aligner.isAligned(limit)) None else histories.next(start)
-      files.fold(ofKafka(start, limit))(logged.next(start, _))
+      files.fold(ofKafka(start, limit))(ofFiles(start, _))
     }
+  }
+
+  private def ofFiles(start: CompositeOffset, end: CompositeOffset): CompositeOffset = {
+    snapshots.whileFilesAreRead(start) match {
+      case Some(snapshot) =>
+        val _ = latestOffsets.update(snapshot)
+        reporter.triggered(start, snapshot, latestOffsets.current)
+      case None => reporter.readsFiles(start)
+    }
+    logged.next(start, end)
   }
 
   private def ofKafka(start: CompositeOffset, limit: ReadLimit): CompositeOffset = {
@@ -174,8 +185,10 @@ private[source] final class DynamicMicroBatchStream(
   /** Every progress has it; the ids are in the start and end offsets. */
   override def reportLatestOffset(): Offset = snapshots.last.map(_.next.latest).orNull
 
-  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
+  override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] = {
+    reporter.reads(start.asInstanceOf[CompositeOffset])
     partitions.of(start.asInstanceOf[CompositeOffset], end.asInstanceOf[CompositeOffset])
+  }
 
   override def createReaderFactory(): PartitionReaderFactory = {
     val stored = checkpoint.topology.toSeq.flatMap(t => Seq(t.former, t.current))
@@ -214,7 +227,7 @@ private[source] final class DynamicMicroBatchStream(
     SourceMetrics(
       reached,
       lags.of(reached, latestOffsets.current),
-      snapshots.last.fold(Set.empty[String])(_.topology.clusters.keySet.toSet),
+      snapshots.last.fold(reached.clusters.keySet.toSet)(_.topology.clusters.keySet.toSet),
       streams.unreachable,
       feed.ageMs,
       feed.failures,

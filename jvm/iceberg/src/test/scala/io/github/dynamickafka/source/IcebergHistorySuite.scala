@@ -20,6 +20,22 @@ class IcebergHistorySuite extends IcebergTest {
     }
   }
 
+  test("files that are not read count in the lag in time of their clusters") {
+    archived(_.fourFiles()) { a =>
+      val begun = System.currentTimeMillis()
+      val query = a.scene.start(Trigger.AvailableNow(), oneFile)
+      assert(query.awaitTermination(300000))
+      val took = System.currentTimeMillis() - begun
+      val all = query.recentProgress.toSeq.filter(_.numInputRows > 0).map(_.sources.head.metrics)
+      // The minutes of the first unread records, of which the last ones are in Kafka.
+      for ((m, minute) <- all.zip(Seq(4, 6, 9)); id <- Seq("blue", "green")) {
+        val lag = m.get(s"eventTimeLagMs.$id").toLong - (begun - Noon - minute * 60000L)
+        assert(lag >= 0 && lag <= took && m.get(s"eventTimeDriftMs.$id") == "0", m)
+      }
+      assert(all.size == 5 && all.last.get("eventTimeLagMs.blue") == "0", all)
+    }
+  }
+
   test("files that have rows of the same times are each read once") {
     archived { a =>
       a.create()

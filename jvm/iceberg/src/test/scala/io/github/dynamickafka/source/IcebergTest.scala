@@ -89,7 +89,7 @@ trait IcebergTest extends SourceTest {
     ()
   }
 
-  private val Noon = 1767268800000L
+  protected val Noon = 1767268800000L
 }
 
 private object IcebergTest {

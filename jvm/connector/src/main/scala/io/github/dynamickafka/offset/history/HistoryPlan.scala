@@ -55,6 +55,18 @@ private[dynamickafka] final case class HistoryPlan(
     }
   }
 
+  /**
+   * The rows of each cluster that is in the files.
+   *
+   * @param since rows of files before this offset do not count
+   * @param at up to where files are read
+   */
+  def clusters(since: CompositeOffset, at: CompositeOffset): Map[String, ClusterFiles] = {
+    val (from, until) = (reached(since), reached(at))
+    tables.toSeq.flatMap { case (stream, table) => table.clusters(from(stream).toInt, until(stream).toInt) }
+      .groupMapReduce(_._1)(_._2)(_.and(_))
+  }
+
   /** @throws DynamicKafkaRuntimeException `INVALID_OFFSET` */
   private def reached(at: CompositeOffset): Read =
     if (at.history.isEmpty) everything
@@ -101,6 +113,31 @@ private[dynamickafka] final case class HistoryTable(
   /** The least timestamp of the files after this number of them, if there are more. */
   def least(read: Long): Option[Long] = Option.when(read < files.size)(leastFrom(read.toInt))
 
+  /**
+   * The rows of each cluster; some clusters are listed several times.
+   *
+   * @param from rows of this number of files at the beginning do not count
+   * @param read the number of files that are read
+   */
+  def clusters(from: Int, read: Int): Seq[(String, ClusterFiles)] = {
+    def of(some: Vector[HistoryFile]) = some.iterator.flatMap(rowsOf).toSeq
+      .groupMapReduce(_._1)(_._2)((a, b) => RowTimes(a.least.min(b.least), a.greatest.max(b.greatest)))
+    val left = files.drop(read)
+    of(files.slice(from, read)).toSeq.map { case (id, rows) =>
+      id -> ClusterFiles(read = Some(rows.greatest))
+    } ++
+      of(left).map { case (id, rows) => id -> ClusterFiles(unread = Some(rows.least)) } ++
+      left.find(rowsOf(_).isEmpty).toSeq.flatMap(file =>
+        ends.collect {
+          case (id, last) if last.iterator.exists(_._3 >= file.greatest) =>
+            id -> ClusterFiles(isKnown = false)
+        }
+      )
+  }
+
+  private def rowsOf(file: HistoryFile): SortedMap[String, RowTimes] =
+    cluster.fold(file.clusters)(id => SortedMap(id -> RowTimes(file.least, file.greatest)))
+
   /** Whether Kafka's records of a partition follow on a file after this number of them. */
   def precedes(cluster: String, topic: String, partition: Int, read: Long): Boolean =
     files.lift(read.toInt).exists { next =>
@@ -114,5 +151,14 @@ private[dynamickafka] object HistoryTable {
   val AnyPartition: Int = -1
 }
 
-/** @param least the least timestamp of its rows, and `greatest` the greatest one, in milliseconds */
-private[dynamickafka] final case class HistoryFile(path: String, least: Long, greatest: Long)
+/**
+ * @param least the least timestamp of its rows, and `greatest` the greatest one, in milliseconds
+ * @param clusters the times of the rows of each cluster. Empty if all rows of the table are of one cluster, and in lists of earlier
+ *                 versions
+ */
+private[dynamickafka] final case class HistoryFile(
+    path: String,
+    least: Long,
+    greatest: Long,
+    clusters: SortedMap[String, RowTimes] = SortedMap.empty
+)

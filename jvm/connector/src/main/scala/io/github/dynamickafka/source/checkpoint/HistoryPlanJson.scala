@@ -7,7 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 
 /** The histories of a query in the file with its initial offset. */
 private[checkpoint] object HistoryPlanJson {
@@ -32,7 +32,13 @@ private[checkpoint] object HistoryPlanJson {
     table.cluster.foreach(node.put("cluster", _))
     table.topic.foreach(node.put("topic", _))
     val files = node.putArray("files")
-    table.files.foreach(file => files.addArray().add(file.path).add(file.least).add(file.greatest))
+    table.files.foreach { file =>
+      val values = files.addArray().add(file.path).add(file.least).add(file.greatest)
+      if (file.clusters.nonEmpty) {
+        val clusters = values.addObject()
+        file.clusters.foreach { case (id, rows) => clusters.putArray(id).add(rows.least).add(rows.greatest) }
+      }
+    }
     write(node.putObject("ends"), table.ends)
   }
 
@@ -63,9 +69,18 @@ private[checkpoint] object HistoryPlanJson {
     text(node.get("schema")),
     Option(node.get("cluster")).map(text),
     Option(node.get("topic")).map(text),
-    node.get("files").elements.asScala
-      .map(file => HistoryFile(text(file.get(0)), number(file.get(1)), number(file.get(2)))).toVector,
+    node.get("files").elements.asScala.map(readFile).toVector,
     positions(node.get("ends"))
+  )
+
+  private def readFile(node: JsonNode) = HistoryFile(
+    text(node.get(0)),
+    number(node.get(1)),
+    number(node.get(2)),
+    // Earlier versions did not write it.
+    SortedMap.from(Option(node.get(3)).iterator.flatMap(fields).map { case (id, rows) =>
+      id -> RowTimes(number(rows.get(0)), number(rows.get(1)))
+    })
   )
 
   private def positions(node: JsonNode): SortedMap[String, Positions] =

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, Path}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.error.{DynamicKafkaRuntimeException, Errors}
+import io.github.dynamickafka.offset.history.HistoryPlan
 import io.github.dynamickafka.offset.replacement.RecordsRead
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
 import io.github.dynamickafka.query.PlannedDeferrals
@@ -71,6 +72,9 @@ private[dynamickafka] final class SourceCheckpoint(
 
   def initial: Option[InitialOffset] =
     files.read(initialFile).map(SourceCheckpointJson.readInitial(_, initialFile.toString))
+
+  /** What is read before Kafka. Used only after the start offset is stored, which never changes. */
+  lazy val history: Option[HistoryPlan] = initial.flatMap(_.history)
 
   def writeInitial(initial: InitialOffset): Unit = write(initialFile, SourceCheckpointJson.write(initial))
 

@@ -22,7 +22,6 @@ private[source] final class HistoryBatches(
     checkpoint: SourceCheckpoint
 ) {
   private val log = LoggerFactory.getLogger(classOf[HistoryBatches])
-  private lazy val stored = checkpoint.initial.flatMap(_.history)
   private var ignored = Set.empty[String]
 
   /** The end of the batch after `start` if all files come before Kafka; None if the batch is one of Kafka. */
@@ -69,7 +68,7 @@ private[source] final class HistoryBatches(
     val more = topology.histories.keySet.toSet -- ignored
     if (more.nonEmpty) {
       ignored ++= more
-      val known = stored.fold(Set.empty[(String, String, String)])(
+      val known = checkpoint.history.fold(Set.empty[(String, String, String)])(
         _.tables.map { case (stream, t) => (stream, t.format, t.path) }.toSet
       )
       topology.histories.filter { case (stream, h) => more(stream) && !known((stream, h.format, h.path)) }
@@ -83,7 +82,7 @@ private[source] final class HistoryBatches(
     }
   }
 
-  private def plan: HistoryPlan = stored.getOrElse(
+  private def plan: HistoryPlan = checkpoint.history.getOrElse(
     throw Errors.invalidOffset("the offset is one of a history, but the checkpoint does not list its files")
   )
 }

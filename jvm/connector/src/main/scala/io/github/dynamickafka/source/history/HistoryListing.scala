@@ -13,7 +13,14 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
 import io.github.dynamickafka.format.{Layout, MetadataColumn}
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.offset.history.{HandOver, HistoryEnd, HistoryFile, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{
+  HandOver,
+  HistoryEnd,
+  HistoryFile,
+  HistoryPlan,
+  HistoryTable,
+  RowTimes
+}
 import io.github.dynamickafka.topology.{Topology, TopologyHistory}
 
 /**
@@ -144,13 +151,25 @@ private[source] final class HistoryListing(layout: Option[Layout]) {
     }
 
     /** In the order of their greatest times, so that event time advances. */
-    def files(frame: DataFrame): Vector[HistoryFile] =
-      frame.groupBy(fileOf(frame)).agg(min(time).as("least"), max(time).as("greatest")).collect().toVector
-        .map { row =>
-          val path = format.path(row.getAs[String]("file"))
-          (row.getAs[Long]("greatest"), HistoryFile(path, millis(row.getAs[Long]("least")), 0L))
-        }.sortBy { case (greatest, file) => (greatest, file.path) }
-        .map { case (greatest, file) => file.copy(greatest = millis(greatest)) }
+    def files(frame: DataFrame): Vector[HistoryFile] = {
+      val cluster = named(Cluster).map(_.cast("string").as("cluster"))
+      val rows = frame.groupBy(fileOf(frame) +: cluster.toSeq: _*)
+        .agg(min(time).as("least"), max(time).as("greatest")).collect().toVector
+      rows.groupBy(_.getAs[String]("file")).toVector.map { case (file, of) =>
+        val times = of.map(row => row -> RowTimes(row.getAs[Long]("least"), row.getAs[Long]("greatest")))
+        val greatest = times.map(_._2.greatest).max
+        greatest -> HistoryFile(
+          format.path(file),
+          millis(times.map(_._2.least).min),
+          millis(greatest),
+          SortedMap.from(cluster.toSeq.flatMap(_ =>
+            times.map { case (row, RowTimes(least, greatest)) =>
+              row.getAs[String]("cluster") -> RowTimes(millis(least), millis(greatest))
+            }
+          ))
+        )
+      }.sortBy { case (greatest, file) => (greatest, file.path) }.map(_._2)
+    }
 
     private def fileOf(frame: DataFrame) = format.file(frame).as("file")
   }

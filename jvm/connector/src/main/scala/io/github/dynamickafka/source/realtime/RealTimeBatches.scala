@@ -33,6 +33,7 @@ import io.github.dynamickafka.topology.Topology
  * @param settings of all tasks
  * @param cores the current number of cores of the session
  * @param query the id of the query on whose thread this is called
+ * @param pendingFiles the number of files of histories that are not read at an offset
  */
 private[source] final class RealTimeBatches(
     options: SourceOptions,
@@ -48,6 +49,7 @@ private[source] final class RealTimeBatches(
     settings: () => ReadSettings,
     cores: () => Int,
     query: () => Option[UUID],
+    pendingFiles: CompositeOffset => Long,
     clock: Clock
 ) extends AutoCloseable {
   import RealTimeBatches._
@@ -101,7 +103,7 @@ private[source] final class RealTimeBatches(
    * @return the same offset: a batch of this mode has no end before it has ended
    */
   def begin(start: CompositeOffset): CompositeOffset = {
-    start.history.keys.headOption.foreach(stream =>
+    start.history.keys.headOption.filter(_ => pendingFiles(start) > 0).foreach(stream =>
       throw Errors.invalidOption(
         "history",
         stream,

@@ -20,9 +20,8 @@ private[report] final class LateClusters(watermark: () => Option[Long], clock: C
   def check(clusters: Map[String, ClusterTimes]): Unit = {
     late = late.filter(clusters.get(_).exists(!_.isLevel))
     if (clusters.size > 1 && clusters.valuesIterator.exists(_.certain.isDefined)) watermark().foreach { at =>
-      val (behind, others) = clusters.iterator.collect { case (id, ClusterTimes(_, _, _, Some(time))) =>
-        (id, time)
-      }.partition(_._2 < at)
+      val (behind, others) =
+        (for ((id, times) <- clusters.iterator; time <- times.certain) yield (id, time)).partition(_._2 < at)
       val now = behind.toMap
       late --= others.map(_._1)
       (now -- late).foreach { case (id, time) => log.warn(LateClusters.text(id, time, at, clusters, clock)) }
@@ -42,7 +41,10 @@ private object LateClusters {
       clock: Clock
   ): String = {
     val now = clock.currentTimeMillis()
-    val ahead = ClusterTimes.driftMs(clusters - id + (id -> clusters(id).copy(unread = Some(first))), now)
+    val known = clusters.updated(id, clusters(id).copy(unread = Some(first))).map { case (of, times) =>
+      of -> times.copy(filesAreKnown = true)
+    }
+    val ahead = ClusterTimes.driftMs(known, now)
       .maxBy { case (other, drift) => (drift, other) }
     s"Kafka cluster '$id' lags behind the watermark of the query: its first unread record is of " +
       s"${Instant.ofEpochMilli(first)} (lag ${math.max(0L, now - first)} ms) and the watermark is at " +

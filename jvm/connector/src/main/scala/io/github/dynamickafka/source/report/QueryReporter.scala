@@ -79,10 +79,11 @@ private[source] final class QueryReporter(
   def commitCounts: CommitCounts = commitCounter.total
 
   /** The event-time lag and drift of each cluster of the topology, in milliseconds. */
-  def lagAndDriftMs: Map[String, (Long, Long)] = last.fold(Map.empty[String, (Long, Long)]) { snapshot =>
-    val (now, times) = (clock.currentTimeMillis(), timesOf(snapshot.topology.clusters.keySet.toSet))
+  def lagAndDriftMs: Map[String, (Long, Long)] = {
+    val ids = last.fold(position.clusters.keySet.toSet)(_.topology.clusters.keySet.toSet)
+    val (now, times) = (clock.currentTimeMillis(), timesOf(ids))
     val drifts = ClusterTimes.driftMs(times, now)
-    snapshot.topology.clusters.map { case (id, _) => id -> (times(id).lagMs(now), drifts(id)) }
+    ids.map(id => id -> (times(id).lagMs(now), drifts(id))).toMap
   }
 
   /** Sets the start offset of batch 0, which no batch has reached. */
@@ -101,6 +102,19 @@ private[source] final class QueryReporter(
       if (!beginning.contains(start)) reached(start)
       shows(start, snapshot, known)
     }
+
+  /** The tasks of a batch that begins here are planned, also if an earlier run has logged it. */
+  def reads(start: CompositeOffset): Unit = timeLags.reads(start)
+
+  /**
+   * The next batch is one of files, and what Kafka has is not known.
+   *
+   * @param start the start offset of the batch
+   */
+  def readsFiles(start: CompositeOffset): Unit = safely {
+    if (!beginning.contains(start)) reached(start)
+    updateTimes(start)
+  }
 
   /**
    * The tasks of a batch have ended, in real-time mode. It is not in Spark's logs yet, so no group offset is committed.
@@ -166,7 +180,7 @@ private[source] final class QueryReporter(
 
   private def updateTimes(at: CompositeOffset): Unit = {
     position = at
-    last.foreach(snapshot => timeLags.update(at, ends(snapshot), streams.times.requestedAt))
+    timeLags.update(at, last.fold(SortedMap.empty[String, Positions])(ends), streams.times.requestedAt)
   }
 
   private def ends(snapshot: TriggerSnapshot): SortedMap[String, Positions] =

@@ -7,6 +7,7 @@ import scala.collection.immutable.SortedMap
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.offset.alignment.LogKey
+import io.github.dynamickafka.offset.history.ClusterFiles
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
 import io.github.dynamickafka.source.cluster.{ClusterStreams, Futures}
@@ -19,12 +20,14 @@ import io.github.dynamickafka.time.Clock
  * cluster. Nothing is computed while nothing changes. Used by the thread of the query only.
  *
  * @param records what the tasks report
+ * @param files the rows of each cluster in files of histories: those read between two offsets, and those not read at the second one
  * @param ask requests the first record of each partition that has this time or a later one; None: it cannot be asked now
  */
 private[source] final class TimeLags(
     records: RecordTimes,
     ask: (String, Map[TopicPartition, Long]) => Option[TimeLags.Response],
-    clock: Clock
+    clock: Clock,
+    files: TimeLags.Files = TimeLags.noFiles
 ) {
   import TimeLags._
 
@@ -32,6 +35,9 @@ private[source] final class TimeLags(
   private var found = Map.empty[String, ClusterTimes]
   // By cluster, of the reports that it is computed from.
   private var lastRead = (last.read, Map.empty[String, Long])
+  // The first position of this run within a history, and what its files are since then.
+  private var historyFrom: Option[CompositeOffset] = None
+  private var ofFiles = Map.empty[String, ClusterFiles]
   // Of partitions with unread records.
   private var unread = Map.empty[LogKey, Unread]
   private var requests = Map.empty[String, Request]
@@ -66,11 +72,16 @@ private[source] final class TimeLags(
           // A position that goes back is one of another log.
           .getOrElse(Unread(at, levelAt(key, at), before.filter(_.position < at).flatMap(_.answer)))
       }).toMap
+      if (reached ne last.reached) ofFiles = filesAt(reached)
       found = timesOf(now)
       send()
     } else if (isOpen && clock.monotonicMs() - triedAt >= RetryMs) send()
     last = now
   }
+
+  /** A batch begins at this position: the files of the first one of a run, and later ones, count as read. */
+  def reads(from: CompositeOffset): Unit =
+    if (from.history.nonEmpty && historyFrom.isEmpty) historyFrom = Some(from)
 
   /** No task runs: forgets what is about other logs. */
   def retain(reached: CompositeOffset): Unit =
@@ -89,15 +100,26 @@ private[source] final class TimeLags(
   private def timesOf(now: Seen): Map[String, ClusterTimes] = {
     val firsts = unread.groupMap(_._1.cluster) { case (key, u) => first(key, u) }
     if (now.read ne lastRead._1) lastRead = now.read -> TimeLags.lastRead(now.read)
-    now.reached.clusters.map { case (id, _) =>
+    (now.reached.clusters.keySet ++ ofFiles.keySet).iterator.map { id =>
       val ofCluster = firsts.getOrElse(id, Nil)
+      val rows = ofFiles.getOrElse(id, ClusterFiles.none)
+      val hasResponded =
+        if (now.reached.clusters.contains(id)) now.ends.contains(id) else now.answeredAt.contains(id)
       id -> ClusterTimes(
-        lastRead._2.get(id),
-        isLevel = ofCluster.isEmpty && now.ends.contains(id),
-        ofCluster.flatten.map(_.time).minOption,
-        ofCluster.flatten.filter(_.isCertain).map(_.time).minOption
+        (lastRead._2.get(id) ++ rows.read).maxOption,
+        isLevel = ofCluster.isEmpty && rows.areRead && hasResponded,
+        (ofCluster.flatten.map(_.time) ++ rows.unread).minOption,
+        (ofCluster.flatten.filter(_.isCertain).map(_.time) ++ rows.unread).minOption,
+        rows.isKnown
       )
-    }
+    }.toMap
+  }
+
+  private def filesAt(reached: CompositeOffset): Map[String, ClusterFiles] = {
+    reads(reached)
+    // Kafka has begun: all files are read, and stay so.
+    val isOver = reached.history.isEmpty && last.reached.history.isEmpty
+    historyFrom.filterNot(_ => isOver).fold(ofFiles)(files(_, reached))
   }
 
   private def first(key: LogKey, u: Unread): Option[FirstUnread] =
@@ -144,11 +166,20 @@ private[source] final class TimeLags(
 private[source] object TimeLags {
   type Response = CompletableFuture[Map[TopicPartition, ListedOffset]]
 
-  def apply(records: RecordTimes, streams: ClusterStreams, clock: Clock): TimeLags = new TimeLags(
+  type Files = (CompositeOffset, CompositeOffset) => Map[String, ClusterFiles]
+  val noFiles: Files = (_, _) => Map.empty
+
+  def apply(
+      records: RecordTimes,
+      streams: ClusterStreams,
+      clock: Clock,
+      files: Files = noFiles
+  ): TimeLags = new TimeLags(
     records,
     (id, times) =>
       Option.when(streams.ids(id) && !streams.unreachable(id))(streams.timesAhead(id, times)),
-    clock
+    clock,
+    files
   )
 
   /** Between two requests to a cluster. */

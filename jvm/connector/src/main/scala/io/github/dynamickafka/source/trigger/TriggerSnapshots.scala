@@ -1,5 +1,9 @@
 package io.github.dynamickafka.source.trigger
 
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.offset.history.HandOver
 import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, Loss}
@@ -23,12 +27,14 @@ private[source] final class TriggerSnapshots(
 ) {
   import TriggerSnapshots._
 
+  private val log = LoggerFactory.getLogger(classOf[TriggerSnapshots])
   private val unanswered = UnansweredPartitions(options.clusters, clock)
   private lazy val initial = checkpoint.initial
   private var first: Option[TriggerSnapshot] = None
   private var newest: Option[TriggerSnapshot] = None
   private var pinned: Option[Map[String, ClusterView]] = None
   private var isPrepared = false
+  private var filesOnlyUntil: Option[Long] = None
 
   private def started = Trigger.Started(initial, checkpoint.entries.current)
 
@@ -78,6 +84,23 @@ private[source] final class TriggerSnapshots(
     snapshot
   }
 
+  /**
+   * What Kafka has while files are read, for metrics. Decides nothing: what is wrong with Kafka ends the query only when it reads
+   * Kafka. None if it is not known, and for a while afterwards, because each attempt may wait for a cluster.
+   */
+  def whileFilesAreRead(reached: CompositeOffset): Option[TriggerSnapshot] =
+    if (filesOnlyUntil.exists(clock.monotonicMs() < _)) None
+    else
+      try {
+        newest = Some(planner.next(reached, started, complete = false, pinned = None))
+        newest
+      } catch {
+        case NonFatal(e) =>
+          log.info("What Kafka has is not known while files of a history are read: {}", e.getMessage)
+          filesOnlyUntil = Some(clock.monotonicMs() + FilesOnlyMs)
+          None
+      }
+
   /** With `AvailableNow`, a topic that is missing for a moment is waited for, because the run would end without it. */
   @annotation.tailrec
   private def withoutMissingTopics(reached: CompositeOffset): TriggerSnapshot = {
@@ -116,6 +139,7 @@ private[source] final class TriggerSnapshots(
 
 private[source] object TriggerSnapshots {
   private val MissingTopicPauseMs = 200L
+  private val FilesOnlyMs = 60000L
 
   /** Whether another trigger would find the same as that of the start offset, but for records that were added since. */
   private def isUnchanged(first: TriggerSnapshot, topology: Topology, reached: CompositeOffset): Boolean =

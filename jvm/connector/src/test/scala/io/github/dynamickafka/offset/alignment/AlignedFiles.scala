@@ -4,7 +4,7 @@ import scala.collection.immutable.SortedMap
 import scala.util.Random
 
 import io.github.dynamickafka.offset.Positions
-import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable, UnreadFiles}
+import io.github.dynamickafka.offset.history.{HistoryFile, HistoryTable, RowTimes, UnreadFiles}
 
 /**
  * The files of histories of some partitions, with what their rows are.
@@ -18,6 +18,9 @@ final class AlignedFiles private (
 
   private def least(file: String) = rows(file).map(_._2).min
   private def greatest(file: String) = rows(file).map(_._2).max
+  private def clusters(file: String) = SortedMap.from(rows(file).groupMapReduce(_._1.cluster)(of =>
+    RowTimes(of._2, of._2)
+  )((a, b) => RowTimes(a.least.min(b.least), a.greatest.max(b.greatest))))
 
   def unread(most: Int): UnreadFiles = {
     val tables = SortedMap.from(streams.map { case (stream, names) =>
@@ -33,7 +36,7 @@ final class AlignedFiles private (
         "{}",
         None,
         None,
-        files.map(name => HistoryFile(name, least(name), greatest(name))).toVector,
+        files.map(name => HistoryFile(name, least(name), greatest(name), clusters(name))).toVector,
         SortedMap.from(ends)
       )
     })

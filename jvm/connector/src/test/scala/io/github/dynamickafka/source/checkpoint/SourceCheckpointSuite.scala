@@ -8,7 +8,7 @@ import org.apache.hadoop.conf.Configuration
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable}
+import io.github.dynamickafka.offset.history.{HandOver, HistoryFile, HistoryPlan, HistoryTable, RowTimes}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Retained}
 import io.github.dynamickafka.schemaregistry.RegistryOptionSpecs
 import io.github.dynamickafka.testkit.TimeLimit
@@ -128,7 +128,24 @@ class SourceCheckpointSuite extends AnyFunSuite with TimeLimit {
             ),
             SortedMap("blue" -> positions(("t", HistoryTable.AnyPartition, 1763700000003L)))
           ),
-          "payments" -> HistoryTable("orc", "/p", Map.empty, "{}", None, Some("t"), Vector.empty)
+          "payments" -> HistoryTable(
+            "orc",
+            "/p",
+            Map.empty,
+            "{}",
+            None,
+            Some("t"),
+            Vector(
+              HistoryFile(
+                "/p/new",
+                1L,
+                9L,
+                SortedMap("blue" -> RowTimes(1L, 4L), "green" -> RowTimes(3L, 9L))
+              ),
+              // As earlier versions have written it.
+              HistoryFile("/p/old", 2L, 9L)
+            )
+          )
         ),
         HandOver(
           SortedMap("blue" -> positions(("t", 0, 4L))),

@@ -63,6 +63,9 @@ final class ScriptedCluster {
   /** All requests for the earliest offset of a partition. */
   val earliestListings = new AtomicInteger
 
+  /** All requests for offsets by time, of any number of partitions. */
+  val timeRequests = new AtomicInteger
+
   def connect(): ClusterClient = new Client(opened.incrementAndGet())
 
   private final class Client(number: Int) extends ClusterClient {
@@ -92,7 +95,17 @@ final class ScriptedCluster {
     override def offsets(
         specs: Map[TopicPartition, OffsetSpec],
         isolation: IsolationLevel
-    ): Map[TopicPartition, CompletableFuture[ListedOffset]] = specs.map { case (tp, spec) =>
+    ): Map[TopicPartition, CompletableFuture[ListedOffset]] = {
+      if (specs.valuesIterator.exists(_.isInstanceOf[OffsetSpec.TimestampSpec]))
+        timeRequests.incrementAndGet()
+      specs.map { case (tp, spec) => tp -> offset(tp, spec, isolation) }
+    }
+
+    private def offset(
+        tp: TopicPartition,
+        spec: OffsetSpec,
+        isolation: IsolationLevel
+    ): CompletableFuture[ListedOffset] = {
       val key = (tp.topic, tp.partition)
       if (spec.isInstanceOf[OffsetSpec.LatestSpec]) listings.incrementAndGet()
       if (spec.isInstanceOf[OffsetSpec.EarliestSpec]) earliestListings.incrementAndGet()
@@ -107,8 +120,8 @@ final class ScriptedCluster {
       }
       def time = times.get(key).filter(_ => spec.isInstanceOf[OffsetSpec.TimestampSpec])
       def listed = ListedOffset(value, epochs.get(key), time)
-      tp -> (if (leader.exists(!silent(_))) CompletableFuture.completedFuture(listed)
-             else pending(new CompletableFuture[ListedOffset]))
+      if (leader.exists(!silent(_))) CompletableFuture.completedFuture(listed)
+      else pending(new CompletableFuture[ListedOffset])
     }
 
     override def committed(group: String): CompletableFuture[Map[TopicPartition, Long]] = {

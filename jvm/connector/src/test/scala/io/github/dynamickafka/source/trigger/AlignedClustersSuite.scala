@@ -1,5 +1,9 @@
 package io.github.dynamickafka.source.trigger
 
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.{col, expr}
+import org.apache.spark.sql.streaming.Trigger
+
 import io.github.dynamickafka.source.{Entry, Scene}
 import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
@@ -73,6 +77,34 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
+  /** What Spark counts as dropped by a query that appends rows. */
+  private def dropped(s: Scene, rows: DataFrame): Long = {
+    val query = rows.writeStream.format("noop").trigger(Trigger.AvailableNow())
+      .option("checkpointLocation", s.folder.resolve(newTopic("rows")).toString).start()
+    try assert(query.awaitTermination(540000))
+    finally query.stop()
+    query.recentProgress.flatMap(_.stateOperators).map(_.numRowsDroppedByWatermark).sum
+  }
+
+  Seq[(String, (() => DataFrame) => DataFrame)](
+    "dropDuplicatesWithinWatermark" -> (rows => rows().dropDuplicatesWithinWatermark("cluster", "value")),
+    "a stream-stream join" -> { rows =>
+      val other = rows().select(col("cluster").as("c"), col("value").as("v"), col("timestamp").as("t"))
+      rows().join(other, expr("cluster = c AND value = v AND timestamp = t"))
+    }
+  ).foreach { case (what, queryOf) =>
+    test(s"one watermark over clusters of different lag drops no row of $what", TestAll) {
+      withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+        produceSeconds(blue, topic, 60)
+        produceSeconds(green, topic, 150)
+        val limit = "maxOffsetsPerTrigger" -> "60"
+        def of(options: (String, String)*) = dropped(s, queryOf(() => watermarked(s.frame(options: _*))))
+        assert(of(limit) > 0, "the test shows nothing")
+        assert(of(aligned("10s", limit): _*) == 0L)
+      }
+    }
+  }
+
   test("a cluster that enters late with old records is caught up with before the others continue") {
     withClusters("blue" -> blue) { (s, topic) =>
       green.createTopic(topic, 2)
@@ -86,6 +118,65 @@ class AlignedClustersSuite extends EventTimeTest {
       assertSame(s.seen, all(topic))
       assert(!(0L to 5L).exists(s.results.batch(_).exists(_.cluster == "green")))
       assertAligned(s, from = 6)
+    }
+  }
+
+  test("partitions of one cluster are bound like clusters") {
+    withClusters("blue" -> blue) { (s, topic) =>
+      for ((partition, lastS) <- Seq(0 -> 0, 1 -> 45))
+        blue.produce(
+          topic,
+          (1 to 30).map { i =>
+            val time = End - (30 - i + lastS) * 1000L
+            Record(partition, None, time.toString, timestamp = Some(time))
+          }
+        )
+      s.catchUp(aligned("10s"): _*)
+      assertSame(s.seen, stored("blue", blue, topic))
+      assertAligned(s)
+      assert(s.results.sizes == Seq.fill(6)(10))
+    }
+  }
+
+  test("a cluster that returns with old records is caught up with before the others continue", TestAll) {
+    withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
+      val both = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
+      Seq(blue, green).foreach(produceSeconds(_, topic, 10, lastS = 200))
+      val query = s.start(aligned("10s", "maxOffsetsPerTrigger" -> "4"): _*)
+      waitFor("all records")(s.seen.size == 20)
+      s.change(both.head)
+      eventually(assert(s.metrics(query)("retainedClusters") == "1"))
+      produceSeconds(green, topic, 30, lastS = 80)
+      val before = s.results.batchCount
+      @volatile var left = before
+      s.results.inBatch = id =>
+        if (id >= before && left == before) {
+          s.change(both: _*)
+          left = id.toInt + 1
+        }
+      produceSeconds(blue, topic, 60)
+      waitFor("all records")(s.seen.size == 110)
+      query.stop()
+      assertSame(s.seen, all(topic))
+      assert(!(before until left).exists(id => s.results.batch(id.toLong).exists(_.cluster == "green")))
+      assertAligned(s, from = left)
+    }
+  }
+
+  test("with 'fail', a cluster that does not respond fails the query as without alignment", TestAll) {
+    withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
+      produceSeconds(blue, topic, 40)
+      produceSeconds(red, topic, 40, lastS = 20)
+      s.results.inBatch = id => if (id == 0) red.kill()
+      val options = aligned("10s", "maxOffsetsPerTrigger" -> "5", "clusterRequestTimeoutMs" -> "5000")
+      try {
+        val e = refused(s.start(options: _*))
+        assert(condition(e) == "CLUSTER_UNREACHABLE" && text(e).contains("'red'"), text(e))
+      } finally red.restart()
+      s.results.inBatch = _ => ()
+      s.catchUp(options: _*)
+      assertSame(s.seen, stored("blue", blue, topic) ++ stored("red", red, topic))
+      assertAligned(s)
     }
   }
 

@@ -19,10 +19,13 @@ trait RealTimeTest extends SourceTest {
   def values(prefix: String, from: Int, until: Int): Seq[String] = (from until until).map(i => s"$prefix$i")
 
   /** Runs the body with a query that has its own folder and metadata, and rows that are handed over one by one. */
-  def realTime[A](body: (Scene, HandedRows) => A): A = scene { s =>
+  def realTime[A](body: (Scene, HandedRows) => A): A = scene(s => handedRows(s)(body(s, _)))
+
+  /** Same, with the checkpoint of the scene. */
+  def handedRows[A](s: Scene)(body: HandedRows => A): A = {
     spark.conf.set("spark.sql.streaming.realTimeMode.minBatchDuration", "1s")
     val rows = new HandedRows(s.results.checkpoint)
-    try body(s, rows)
+    try body(rows)
     finally rows.close()
   }
 }
