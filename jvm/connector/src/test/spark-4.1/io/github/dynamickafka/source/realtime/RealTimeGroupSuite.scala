@@ -1,11 +1,7 @@
 package io.github.dynamickafka.source.realtime
 
-import java.io.IOException
-import java.util.concurrent.CountDownLatch
-
 import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.storage.RawInProcessFiles
 
 /** Offsets that are committed to a consumer group. */
 class RealTimeGroupSuite extends RealTimeTest {
@@ -27,24 +23,10 @@ class RealTimeGroupSuite extends RealTimeTest {
       val crashing = start()
       produce(blue, topic, 1, values("open", 0, 4))
       waitFor("rows of the open batch")(rows.seen.size == 7)
-      val (isWriting, dies) = (new CountDownLatch(1), new CountDownLatch(1))
-      RawInProcessFiles.renaming = path =>
-        if (path.toString.contains(s"${s.results.checkpoint}/offsets/")) {
-          isWriting.countDown()
-          dies.await()
-          throw new IOException("the driver dies before the batch is logged")
-        }
-      try {
-        s.change(a, b)
-        isWriting.await()
+      dyingBeforeTheLog(s, crashing)(s.change(a, b)) {
         // Time in which the driver would commit what it has been told.
         s.service.awaitAnswers()
         assert(committed.contains(3L))
-        dies.countDown()
-        waitFor("the end of the query")(!crashing.isActive)
-      } finally {
-        dies.countDown()
-        RawInProcessFiles.renaming = _ => ()
       }
       assert(committed.contains(3L))
       assert(rows.logged(rows.log("offsets").last).position("blue").get(topic, 0).contains(3L))
