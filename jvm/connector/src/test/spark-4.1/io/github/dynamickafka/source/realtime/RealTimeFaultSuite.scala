@@ -41,7 +41,9 @@ class RealTimeFaultSuite extends RealTimeTest {
     }
   }
 
-  test("a topic that is recreated before a batch with its start is committed is read from its beginning, as a loss") {
+  test(
+    "a topic that is recreated before a batch with its start is committed is read from its beginning, as a loss"
+  ) {
     realTime { (s, rows) =>
       val topic = newTopicOn(1, blue, green)
       produce(blue, topic, 1, values("b", 0, 1))

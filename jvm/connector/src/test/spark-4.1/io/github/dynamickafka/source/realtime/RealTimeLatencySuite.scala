@@ -26,7 +26,9 @@ class RealTimeLatencySuite extends RealTimeTest {
       assert(query.lastProgress == null, "the batch runs")
       val exported = new SparkUi(spark).exported().keySet
       assert(onDashboard.size == 2)
-      onDashboard.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
+      onDashboard.foreach(name =>
+        assert(exported.exists(_.matches(name)), s"$name is not exported: $exported")
+      )
       produce(blue, topic, 1, values("b", 0, 1))
       waitFor("blue")(rows.seen.size == 4)
       DynamicKafka.stop(query)
