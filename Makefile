@@ -41,7 +41,7 @@ LINE_RUN := $(LINE_VENV)/bin/python
 ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
-LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py)
+LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
   test-stores test-registry test-recipe test-iceberg test-lineage test-flink soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \

@@ -244,6 +244,7 @@ lazy val benchmark = (project in file("jvm/benchmark"))
   .settings(
     name := "dynamic-kafka-benchmark",
     publish / skip := true,
+    ownSources,
     dependencyOverrides += scalaLibrary,
     libraryDependencies += sparkSql % Provided
   )

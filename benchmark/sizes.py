@@ -35,6 +35,20 @@ class Sizes:
     """Numbers of cluster ids, the first one for comparison; 64 consumers are kept by default."""
     latency_clusters: int = 16
     latency_records: int = 200
+    real_time_rates: tuple[int, ...] = (1_000, 20_000)
+    """Records per second of all clusters together, multiples of 1,000."""
+    real_time_clusters: tuple[int, ...] = (1, 4)
+    """At most as many as there are brokers."""
+    real_time_rounds: int = 3
+    """After a cold one, which is shorter."""
+    real_time_cold_s: float = 2
+    real_time_warm_s: float = 1
+    real_time_s: float = 4
+    real_time_changes: int = 3
+    real_time_window_s: float = 5
+    """How long clusters that stay are observed after a change."""
+    real_time_idle_s: float = 10
+    real_time_idle_periods: int = 4
     idle_clusters: int = 64
     idle_partitions: int = 16
     idle_s: float = 30
@@ -93,6 +107,15 @@ SMOKE = Sizes(
     ids=(1, 2),
     latency_clusters=2,
     latency_records=4,
+    real_time_clusters=(1, 2),
+    real_time_rounds=1,
+    real_time_cold_s=0.1,
+    real_time_warm_s=0.1,
+    real_time_s=0.2,
+    real_time_changes=1,
+    real_time_window_s=3,
+    real_time_idle_s=0.5,
+    real_time_idle_periods=2,
     idle_clusters=2,
     idle_partitions=2,
     idle_s=0.5,

@@ -32,6 +32,32 @@ def _most(text: str, bound: float, unit: str) -> Target:
     return Target(text, bound, "most", unit)
 
 
+_SINKS = {"foreach": "a Scala foreach", "kafka": "a consumer of a topic"}
+_RATES = {1_000: {"p50": 1.0, "p99": 5.0}, 20_000: {"p50": 1.5, "p99": 15.0}}
+
+_REAL_TIME = {
+    **{
+        f"latency.{sink}.{rate}.{clusters}.{share}": _most(
+            f"real-time mode, {rate:,}/s, {clusters} cluster(s) to {text}: {share}", bound, "ms"
+        )
+        for sink, text in _SINKS.items()
+        for rate, bounds in _RATES.items()
+        for clusters in (1, 4)
+        for share, bound in bounds.items()
+    },
+    **{
+        f"latency.{sink}.{rate}.builtin.{share}": _most(
+            f"real-time mode, {rate:,}/s, 1 cluster to {text}: {share}", 1.0, "x built-in"
+        )
+        for sink, text in _SINKS.items()
+        for rate, bounds in _RATES.items()
+        for share in bounds
+    },
+    "latency.added": _most("real-time mode: p99 of clusters that stay while one is added", 100.0, "ms"),
+    "latency.removed": _most("real-time mode: p99 of clusters that stay while one is removed", 100.0, "ms"),
+    "latency.idle": _most("real-time mode, 16 clusters: CPU of an idle query", 10.0, "% of a core"),
+}
+
 TARGETS: dict[str, Target] = {
     "throughput.1.default": _least("1 cluster: reading, both with their defaults", 3.0, "x built-in"),
     "throughput.1.same": _least("1 cluster: reading, same client settings", 1.0, "x built-in"),
@@ -70,6 +96,7 @@ TARGETS: dict[str, Target] = {
     "ids.256": _most("256 cluster ids: time per id, compared with 64", 1.3, "x"),
     "latency.1": _most("1 cluster: record to the end of its micro-batch", 60.0, "ms"),
     "latency.16": _most("16 clusters: record to the end of its micro-batch", 80.0, "ms"),
+    **_REAL_TIME,
     "idle": _most("64 cluster ids with 16 partitions: CPU of an idle query", 5.0, "% of a core"),
     "faults.frozen": _most("another cluster has a frozen broker: longest gap between batches", 1.2, "x"),
     "faults.leaderless": _most("another cluster has a partition without leader: longest gap", 1.2, "x"),

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 SPARK_COLUMNS = ["key", "value", "topic", "partition", "offset", "timestamp", "timestampType", "headers"]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConnectServer]:
-    with ConnectServer(tmp_path_factory.mktemp("connect"), connector_jars()) as server:
-        yield server
 
 
 def test_the_whole_read_path(server: ConnectServer, orders: Orders, tmp_path: Path) -> None:

@@ -15,7 +15,12 @@ STEPS = {
     *("start", "wan", "latency", "idle", "faults", "large", "memory", "sink", "protobuf", "event-time"),
 }
 # They apply to the real sizes, like targets with 64 cluster ids.
-REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"}
+REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"} | {
+    f"latency.{sink}.{rate}.4.{share}"
+    for sink in ("foreach", "kafka")
+    for rate in (1_000, 20_000)
+    for share in ("p50", "p99")
+}
 
 
 # It takes half a minute alone, and much longer on a busy machine.

@@ -32,6 +32,7 @@ COMMANDS = {
     "docker compose up --detach --wait",
     ".venv/bin/python examples/quickstart.py",
     ".venv/bin/python examples/event_time.py",
+    ".venv/bin/python examples/real_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
 }
 

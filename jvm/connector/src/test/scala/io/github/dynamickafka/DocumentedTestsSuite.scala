@@ -28,11 +28,12 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
       val tests = Seq(
         "jvm/formats/src/test/scala",
         "jvm/connector/src/test/scala",
+        "jvm/connector/src/test/spark-4.0",
         "jvm/connector/src/test/spark-4.1",
         "jvm/iceberg/src/test/scala",
         "jvm/stores/src/test/scala"
       ).flatMap(files(_, "Suite.scala")).toMap ++
-        Seq("python/tests", "tests/e2e", "tests/lines").flatMap(files(_, ".py"))
+        Seq("python/tests", "tests/e2e", "tests/lines", "tests/connect").flatMap(files(_, ".py"))
       val text = Files.readString(root.resolve("docs/dev").resolve(document))
       val found = named.findAllMatchIn(text).toSeq
       assert(found.size > 40)

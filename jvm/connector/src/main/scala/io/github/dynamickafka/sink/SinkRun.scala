@@ -29,7 +29,7 @@ import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
-import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport}
+import io.github.dynamickafka.sink.report.{OpenTransactions, SinkGauges, TaskReport, WrittenRecords}
 import io.github.dynamickafka.sink.row.InputColumns
 import io.github.dynamickafka.sink.transaction.{
   IdSets,
@@ -145,6 +145,13 @@ private[sink] final class SinkRun(
     clock
   )
   private val loggedWarnings = mutable.Set.empty[String]
+
+  /** For the tasks of real-time mode, whose reports do not reach [[commit]]. */
+  lazy val written: WrittenRecords = {
+    val counted = new WrittenRecords(task => gauges.committed(Seq(task), 0))
+    spark.register(counted)
+    counted
+  }
 
   /** The factory for the batch that starts now, with the current topology. */
   def factory(): WriterFactory = {

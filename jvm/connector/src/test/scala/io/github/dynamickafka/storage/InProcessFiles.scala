@@ -27,6 +27,17 @@ class RawInProcessFiles extends RawLocalFileSystem {
       permission.getUserAction.SYMBOL + permission.getGroupAction.SYMBOL + permission.getOtherAction.SYMBOL
     val _ = Files.setPosixFilePermissions(pathToFile(path).toPath, PosixFilePermissions.fromString(text))
   }
+
+  override def rename(from: Path, to: Path): Boolean = {
+    RawInProcessFiles.renaming(to)
+    super.rename(from, to)
+  }
+}
+
+object RawInProcessFiles {
+
+  /** Called before a file gets this name, which is how files of a checkpoint are written: to fail, or to take time. */
+  @volatile var renaming: Path => Unit = _ => ()
 }
 
 /** The same for Hadoop's `FileContext`, which Spark's checkpoints use. */

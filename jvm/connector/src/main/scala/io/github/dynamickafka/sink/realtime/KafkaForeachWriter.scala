@@ -6,6 +6,7 @@ import org.apache.spark.sql.connector.write.DataWriter
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{DynamicKafkaQueries, ForeachWriter, Row, SparkSession}
 
+import io.github.dynamickafka.sink.report.{TaskReport, WrittenRecords}
 import io.github.dynamickafka.sink.{QuerySink, WriterFactory}
 
 /**
@@ -17,7 +18,7 @@ import io.github.dynamickafka.sink.{QuerySink, WriterFactory}
 private[realtime] final class KafkaForeachWriter(schema: StructType, open: String => QuerySink)
     extends ForeachWriter[Row] {
   @transient private var sink: Option[QuerySink] = None
-  @transient private var newest: Option[WriterFactory] = None
+  @transient private var newest: Option[(WriterFactory, WrittenRecords)] = None
 
   override def open(partition: Long, epoch: Long): Boolean = throw onlyInDriver
   override def process(row: Row): Unit = throw onlyInDriver
@@ -26,22 +27,29 @@ private[realtime] final class KafkaForeachWriter(schema: StructType, open: Strin
   private def onlyInDriver = new IllegalStateException("tasks have another writer")
 
   /** Used by Java's serialization. */
-  private def writeReplace(): AnyRef = new TaskForeachWriter(schema, factory())
+  private def writeReplace(): AnyRef = {
+    val (factory, written) = ofBatch()
+    new TaskForeachWriter(schema, factory, written)
+  }
 
   /** Spark serializes the task of a batch on the thread of the query first, and on other threads afterwards. */
-  private def factory(): WriterFactory = synchronized {
+  private def ofBatch(): (WriterFactory, WrittenRecords) = synchronized {
     for (session <- SparkSession.getActiveSession; query <- DynamicKafkaQueries.current(session)) {
       val ofQuery = sink.getOrElse(open(query.toString))
       sink = Some(ofQuery)
-      newest = Some(ofQuery.streaming().factory().forRealTime)
+      val run = ofQuery.streaming()
+      newest = Some((run.factory().forRealTime, run.written))
     }
     newest.getOrElse(throw new IllegalStateException("no batch of the query has begun"))
   }
 }
 
 /** The same in a task. A batch is reported when all of its records are acknowledged. */
-private[realtime] final class TaskForeachWriter(schema: StructType, factory: WriterFactory)
-    extends ForeachWriter[Row] {
+private[realtime] final class TaskForeachWriter(
+    schema: StructType,
+    factory: WriterFactory,
+    written: WrittenRecords
+) extends ForeachWriter[Row] {
   @transient private lazy val convert = CatalystTypeConverters.createToCatalystConverter(schema)
   @transient private var writer: Option[DataWriter[InternalRow]] = None
 
@@ -54,9 +62,12 @@ private[realtime] final class TaskForeachWriter(schema: StructType, factory: Wri
 
   override def close(error: Throwable): Unit = writer.foreach { open =>
     try
-      if (error == null) {
-        val _ = open.commit()
-      } else open.abort()
+      if (error != null) open.abort()
+      else
+        open.commit() match {
+          case report: TaskReport => written.add(report.written)
+          case _ => ()
+        }
     finally open.close()
   }
 }

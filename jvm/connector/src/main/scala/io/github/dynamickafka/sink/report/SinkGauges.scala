@@ -69,14 +69,15 @@ private[sink] final class SinkGauges(
 
   def close(): Unit = safely(gauges.close())
 
-  private def change(how: Values => Values): Unit = safely {
+  /** In real-time mode, also called by a thread of Spark when a task has finished. */
+  private def change(how: Values => Values): Unit = safely(synchronized {
     values = how(values)
     val wanted = values.clusters ++ values.pending.keySet
     if (!ids.contains(wanted)) {
       gauges.show(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
       ids = Some(wanted)
     }
-  }
+  })
 
   private def ofQuery: Map[String, () => Long] = Map(
     "kafkaClustersCount" -> (() => values.clusters.size.toLong),

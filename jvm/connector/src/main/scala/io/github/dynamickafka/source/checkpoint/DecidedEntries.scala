@@ -7,13 +7,15 @@ import io.github.dynamickafka.offset.{
   ClusterView,
   CompositeOffset,
   Continuation,
+  Loss,
+  NextOffset,
   Positions,
   RetainedTopic
 }
 
 /**
- * Where partitions have entered in batches that may be missing in Spark's logs. A position is that of one log: it does not apply to a
- * topic that was recreated, or in a cluster that was replaced. Pure.
+ * Where partitions have entered in batches that may be missing in Spark's logs. A position is that of one log: it does not apply in a
+ * cluster that was replaced, and a topic that was recreated is read from its beginning, as after a committed batch. Pure.
  *
  * @param identities of the clusters and topics in which the positions were decided
  */
@@ -61,9 +63,32 @@ private[dynamickafka] final case class DecidedEntries(
     else
       views.map {
         case (id, view: ClusterView.Reachable) if positions.contains(id) =>
-          id -> view.copy(entering = view.entering ++ of(id, view).at(view.ends))
+          val former = recreated(id, view)
+          val entering = view.entering.filterTopics(topic => !former.contains(topic))
+          id -> view.copy(entering = entering ++ of(id, view).at(view.ends))
         case other => other
       }
+
+  /** With what is lost of topics that were recreated before a batch with their positions was committed. */
+  def losses(views: Map[String, ClusterView], next: NextOffset): NextOffset = {
+    val entering = next.spans.iterator.filter(_.enters).map(span => span.cluster -> span.topic).toSet
+    val lost = for {
+      (id, of) <- positions.toSeq
+      view <- views.get(id).toSeq.collect { case found: ClusterView.Reachable => found }
+      (topic, formerId) <- recreated(id, view).toSeq if entering(id -> topic)
+    } yield Loss.TopicRecreated(id, topic, formerId, view.topicIds(topic), of.of(topic), view.ends.of(topic))
+    if (lost.isEmpty) next else next.copy(losses = next.losses ++ lost)
+  }
+
+  /** The former ids of topics that have another one in the same Kafka cluster. */
+  private def recreated(id: String, view: ClusterView.Reachable): SortedMap[String, String] = {
+    val known = identities.getOrElse(id, ClusterIdentity.unknown)
+    if (ClusterIdentity.differ(known.kafkaId, view.kafkaId)) SortedMap.empty
+    else
+      known.topics.filter { case (topic, topicId) =>
+        ClusterIdentity.differ(Some(topicId), view.topicIds.get(topic))
+      }
+  }
 
   /** Where the query continues in clusters that take the place of others. */
   def continued(views: Map[String, ClusterView]): Map[String, Continuation] = views.collect {

@@ -198,14 +198,17 @@ private[source] final class TriggerPlanner(
       trigger: Trigger,
       views: Map[String, ClusterView],
       continued: Map[String, Continuation] = Map.empty
-  ) =
-    NextOffset(
-      trigger.start,
-      transition,
-      trigger.decided.in(views),
-      options.replacedClusters,
-      losses.isLost(_, trigger.now),
-      continued ++ trigger.decided.continued(views)
+  ): NextOffset =
+    trigger.decided.losses(
+      views,
+      NextOffset(
+        trigger.start,
+        transition,
+        trigger.decided.in(views),
+        options.replacedClusters,
+        losses.isLost(_, trigger.now),
+        continued ++ trigger.decided.continued(views)
+      )
     )
 
   private def identify(views: Map[String, ClusterView], clusters: Set[String]): Map[String, ClusterView] = {

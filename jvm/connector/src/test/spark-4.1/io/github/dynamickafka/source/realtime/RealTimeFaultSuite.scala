@@ -41,6 +41,33 @@ class RealTimeFaultSuite extends RealTimeTest {
     }
   }
 
+  test(
+    "a topic that is recreated before a batch with its start is committed is read from its beginning, as a loss"
+  ) {
+    realTime { (s, rows) =>
+      val topic = newTopicOn(1, blue, green)
+      produce(blue, topic, 1, values("b", 0, 1))
+      produce(green, topic, 1, values("old", 0, 5))
+      val (a, b) = (Entry("blue", blue, topic), Entry("green", green, topic))
+      def start(fails: Boolean) =
+        rows.start(s.frame("newClusterStartingOffsets" -> "latest", "failOnDataLoss" -> fails.toString))
+      s.orders(a)
+      runUntil(rows, s.frame())(rows.seen.nonEmpty)
+      val query = start(fails = true)
+      produce(blue, topic, 1, values("b", 1, 2))
+      waitFor("blue")(rows.seen.size == 2)
+      // The decision about green is kept, and the batch is not.
+      dyingBeforeTheLog(s, query)(s.change(a, b))(())
+      green.deleteTopic(topic)
+      green.createTopic(topic, 1)
+      produce(green, topic, 1, values("new", 0, 8))
+      assert(condition(failure(start(fails = true))) == "TOPIC_RECREATED")
+      val _ = start(fails = false)
+      waitFor("green")(rows.seen.exists(_.value == "new7"))
+      assert(rows.seen.filter(_.cluster == "green").map(_.value) == values("new", 0, 8))
+    }
+  }
+
   test("markers of transactions inside a batch: each committed record once, and no aborted one") {
     realTime { (s, rows) =>
       val topic = newTopicOn(1, blue)

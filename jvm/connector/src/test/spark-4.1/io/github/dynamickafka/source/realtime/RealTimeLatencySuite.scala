@@ -1,10 +1,13 @@
 package io.github.dynamickafka.source.realtime
 
+import java.nio.file.{Files, Path}
+
 import scala.jdk.CollectionConverters._
 
 import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.source.report.SparkUi
 import io.github.dynamickafka.testkit.Record
 
 class RealTimeLatencySuite extends RealTimeTest {
@@ -21,6 +24,11 @@ class RealTimeLatencySuite extends RealTimeTest {
       // No further record has to arrive.
       waitFor("the gauge of green")(shown.exists(_ >= 3600000L))
       assert(query.lastProgress == null, "the batch runs")
+      val exported = new SparkUi(spark).exported().keySet
+      assert(onDashboard.size == 2)
+      onDashboard.foreach(name =>
+        assert(exported.exists(_.matches(name)), s"$name is not exported: $exported")
+      )
       produce(blue, topic, 1, values("b", 0, 1))
       waitFor("blue")(rows.seen.size == 4)
       DynamicKafka.stop(query)
@@ -29,6 +37,14 @@ class RealTimeLatencySuite extends RealTimeTest {
       assert(metrics("latencyMs.green.p99").toLong >= metrics("latencyMs.green.p50").toLong)
       assert(metrics("latencyMs.blue.p50").toLong < 3600000L)
     }
+  }
+
+  /** The names of the latencies in the queries of the dashboard, for any query of Spark. */
+  private def onDashboard: Seq[String] = {
+    val file = Path.of(System.getProperty("dynamickafka.root"), "docs", "grafana", "dynamic-kafka.json")
+    val query = Seq("$", "{query}").mkString
+    """__name__=~\\"([^"]+latencyMs[^"]+)\\"""".r.findAllMatchIn(Files.readString(file))
+      .map(_.group(1).replace(query, ".*")).toSeq
   }
 
   /** The values of all gauges of this name. */

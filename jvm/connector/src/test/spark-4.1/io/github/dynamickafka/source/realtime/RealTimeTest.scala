@@ -1,8 +1,9 @@
 package io.github.dynamickafka.source.realtime
 
+import java.io.IOException
 import java.nio.file.{Files, Path}
 import java.util.UUID
-import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue}
+import java.util.concurrent.{ConcurrentHashMap, ConcurrentLinkedQueue, CountDownLatch}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -12,6 +13,7 @@ import org.apache.spark.sql.{DataFrame, ForeachWriter, Row}
 
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson}
 import io.github.dynamickafka.source.{Scene, Seen, SourceTest}
+import io.github.dynamickafka.storage.RawInProcessFiles
 
 /** Queries in real-time mode. */
 trait RealTimeTest extends SourceTest {
@@ -27,6 +29,32 @@ trait RealTimeTest extends SourceTest {
     val rows = new HandedRows(s.results.checkpoint)
     try body(rows)
     finally rows.close()
+  }
+
+  /**
+   * As if the driver died after the tasks of a batch have ended, and before Spark has logged it.
+   *
+   * @param end what ends the batch
+   * @param meanwhile what is done before the driver dies
+   */
+  def dyingBeforeTheLog(s: Scene, query: StreamingQuery)(end: => Any)(meanwhile: => Any): Unit = {
+    val (isWriting, dies) = (new CountDownLatch(1), new CountDownLatch(1))
+    RawInProcessFiles.renaming = path =>
+      if (path.toString.contains(s"${s.results.checkpoint}/offsets/")) {
+        isWriting.countDown()
+        dies.await()
+        throw new IOException("the driver dies before the batch is logged")
+      }
+    try {
+      end
+      isWriting.await()
+      meanwhile
+      dies.countDown()
+      waitFor("the end of the query")(!query.isActive)
+    } finally {
+      dies.countDown()
+      RawInProcessFiles.renaming = _ => ()
+    }
   }
 }
 

@@ -1,9 +1,12 @@
 package io.github.dynamickafka.source.realtime
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.streaming.{DataStreamWriter, StreamingQuery, Trigger}
 import org.apache.spark.sql.{DataFrame, Row}
 
 import io.github.dynamickafka.DynamicKafka
+import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
 import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 
@@ -53,6 +56,29 @@ class RealTimeWriteSuite extends RealTimeTest {
       DynamicKafka.stop(query)
       assert(query.exception.isEmpty)
       assert(blue.dump(topic).size + green.dump(topic).size == 40)
+    }
+  }
+
+  test("the gauges have what finished batches have written, and add up over batches") {
+    written { (s, topic, writer) =>
+      val source = newTopicOn(2, blue, green)
+      val (a, b) = (Entry("blue", blue, source), Entry("green", green, source))
+      s.orders(a)
+      val _ = writer(rows(s)).start()
+      def gauges(name: String) = GaugeSet.registry().toSeq.flatMap(_.getGauges.asScala).collect {
+        case (full, gauge) if full.endsWith(name) => gauge.getValue.toString.toLong
+      }
+      produce(blue, source, 2, values("b", 0, 20))
+      waitFor("blue")(blue.dump(topic).size == 20)
+      s.change(a, b)
+      eventually(assert(gauges("total.recordsWritten") == Seq(20L)))
+      produce(green, source, 2, values("g", 0, 10))
+      waitFor("green")(green.dump(topic).size == 10)
+      s.change(a)
+      eventually(assert(gauges("total.recordsWritten") == Seq(30L)))
+      assert(gauges("cluster.blue.recordsWritten") == Seq(20L))
+      assert(gauges("cluster.green.recordsWritten") == Seq(10L))
+      assert(gauges("total.bytesWritten").forall(_ > 30L))
     }
   }
 
