@@ -155,7 +155,7 @@
       tile("written", Draw.bytes(t.bytesWritten ?? 0));
       tile("open transactions", Draw.number(t.openTransactions ?? 0));
       tile("pending transactions", Draw.number(t.pendingTransactions ?? 0), t.pendingTransactions ? "busy" : "");
-      tile("oldest, of its time-out", `${t.transactionAgePercent ?? 0} %`, t.transactionAgePercent > 40 ? "bad" : "");
+      tile("transaction age", `${t.transactionAgePercent ?? 0} % of limit`, t.transactionAgePercent > 40 ? "bad" : "");
       if (t.leftOutClusters) tile("clusters left out", Draw.number(t.leftOutClusters), "bad");
     } else {
       tile("lag, records", Draw.number(t.pendingRecords ?? 0));
@@ -262,7 +262,7 @@
   const SOURCE = [
     ["state", c => c.state, v => v],
     ["lag", value("pendingRecords"), Draw.number],
-    ["records per second", c => c.rate, Draw.rate],
+    ["records/s", c => c.rate, Draw.rate],
     ["records read", value("recordsRead"), Draw.number],
     ["event-time lag", value("eventTimeLagMs"), Draw.duration],
     ["event-time drift", value("eventTimeDriftMs"), Draw.duration],
@@ -274,7 +274,7 @@
     ["pending transactions", value("pendingTransactions"), Draw.number],
     ["oldest", value("transactionAgeMs"), Draw.duration],
     ["time-out", value("transactionTimeoutMs"), v => (v ? Draw.duration(v) : "\u2013")],
-    ["records per second", c => c.rate, Draw.rate],
+    ["records/s", c => c.rate, Draw.rate],
     ["records written", value("recordsWritten"), Draw.number],
     ["written", value("bytesWritten"), Draw.bytes]
   ];
@@ -335,7 +335,7 @@
       ...(e.detail ? [el("small", {}, e.detail)] : []))));
   }
 
-  addEventListener("hashchange", () => { draw(); byId("query").focus(); });
+  addEventListener("hashchange", () => { draw(); byId("query").focus({ preventScroll: innerWidth > 768 }); });
   addEventListener("resize", draw);
   dark.addEventListener("change", draw);
   poll();
