@@ -169,7 +169,7 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(LocalJars.settings)
   .settings(Coverage.ofSuites)
   .settings(Coverage.report(formats))
-  .settings(suites(groups = 6))
+  .settings(suites(groups = 4))
   .settings(OneJar(formats))
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
@@ -197,6 +197,7 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
+      kerberosServer % Test,
       mirrorClient % Test,
       protobuf % Test,
       sparkAvro % Test

@@ -3,8 +3,11 @@ import sbt._
 /** Suites in groups that take about as long as each other, by the seconds that each took when `make weights` last ran. */
 object SuiteGroups {
 
-  /** As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. */
-  val AtATime = 4
+  /**
+   * As many groups run at a time. Each has one JVM and brokers of its own, and runs one suite after the other. The connector's four start
+   * together and end together; beside them run the simulations and the suites of the small modules.
+   */
+  val AtATime = 5
 
   /**
    * Suites without brokers that compute for minutes. The optimizing compiler, which the other JVMs do without, runs three times
@@ -18,8 +21,7 @@ object SuiteGroups {
   private val Unknown = 5.0
 
   /**
-   * @param count the number of groups: if the suites take long, more than run at a time, so that a group that takes longer than its
-   *              weight delays the end less
+   * @param count the number of groups. Two or three more than run at a time would leave a core idle while the last ones run.
    */
   def apply(suites: Seq[TestDefinition], weights: File, fork: ForkOptions, count: Int): Seq[Tests.Group] = {
     val seconds = IO.readLines(weights).map(_.split("\\s+")).collect { case Array(name, s) =>

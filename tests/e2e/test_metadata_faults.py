@@ -13,6 +13,7 @@ from tests.harness.scene import PARTITIONS, Scene
 from tests.harness.waiting import until
 
 
+@pytest.mark.test_all
 def test_invalid_answers_and_outages_remove_nothing(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))

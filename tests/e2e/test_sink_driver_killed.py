@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from tests.harness.pipelines import SOURCE, TARGETS, Pipelines
 from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.waiting import until
@@ -89,6 +91,7 @@ def _await_sent(pipelines: Pipelines, query: SinkQuery, value: str) -> None:
     until(f"{value} of {query.name}", lambda: value.upper() in pipelines.uncommitted(query), PATIENCE_S)
 
 
+@pytest.mark.test_all
 def test_before_the_offset_log_and_after_it(pipelines: Pipelines) -> None:
     """Between two batches, with a batch that is not in Spark's commit log, and with offsets but no task started."""
     pipelines.orders(20)

@@ -6,6 +6,8 @@ import os
 import signal
 from typing import Any
 
+import pytest
+
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import PATIENCE_S, SinkQuery
 from tests.harness.standalone import standalone
@@ -25,6 +27,7 @@ SPECULATION = {
 }
 
 
+@pytest.mark.test_all
 def test_attempts_of_tasks(pipelines: Pipelines) -> None:
     values = pipelines.orders(20)
     hang = {"task": "hang", "at": values[-1]}

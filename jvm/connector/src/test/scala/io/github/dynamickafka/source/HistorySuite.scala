@@ -5,13 +5,15 @@ import java.nio.file.Files
 import org.apache.spark.sql.functions.lit
 import org.apache.spark.sql.streaming.Trigger
 
-import io.github.dynamickafka.testkit.Record
+import io.github.dynamickafka.testkit.{Record, TestAll}
 
 /** A new query reads the files of a history, and then Kafka from the record that follows. */
 class HistorySuite extends HistoryTest {
 
-  Seq("parquet", "orc", "avro", "json").foreach { format =>
-    test(s"the records of the history, and then those of Kafka, exactly once: $format") {
+  Seq("parquet", "avro", "json", "orc").foreach { format =>
+    // Which is planned as Parquet is.
+    val chosen = if (format == "orc") Seq(TestAll) else Nil
+    test(s"the records of the history, and then those of Kafka, exactly once: $format", chosen: _*) {
       twoClusters(format) { (s, _, all, path) =>
         s.service.histories = history(path, format)
         s.catchUp("historyFilesPerTrigger" -> "2", "includeHeaders" -> "true")
@@ -223,8 +225,10 @@ class HistorySuite extends HistoryTest {
     }
   }
 
+  // The first batch, of files, and the last one, of Kafka; those between have the same steps.
   (0L to 4L).foreach { batch =>
-    test(s"a query that fails in batch $batch reads the same again") {
+    val chosen = if (Set(0L, 4L)(batch)) Nil else Seq(TestAll)
+    test(s"a query that fails in batch $batch reads the same again", chosen: _*) {
       twoClusters() { (s, _, all, path) =>
         s.service.histories = history(path)
         s.results.inBatch = id => if (id == batch) throw new IllegalStateException("fails")

@@ -14,7 +14,7 @@ class MirrorMakerSuite extends AnyFunSuite with TimeLimit with OnBrokers with Be
 
   private def values(prefix: String, n: Int) = (1 to n).map(i => Record(0, None, s"$prefix$i"))
 
-  test("topics and the offsets of groups are copied, also after a kill; nothing is lost") {
+  test("topics and the offsets of groups are copied, also after a kill; nothing is lost", TestAll) {
     source.createTopic("orders")
     target.createTopic("orders")
     target.produce("orders", values("other ", 5))
@@ -40,7 +40,7 @@ class MirrorMakerSuite extends AnyFunSuite with TimeLimit with OnBrokers with Be
     assert(!mirror.isAlive)
   }
 
-  test("by default the alias of the source precedes the names of topics") {
+  test("by default the alias of the source precedes the names of topics", TestAll) {
     source.createTopic("payments", partitions = 2)
     source.produce("payments", Seq(Record(1, Some("k"), "v")))
     val mirror = MirrorMaker.start(source, target, "blue", Seq("payments"), Nil, targetAlias = "green")

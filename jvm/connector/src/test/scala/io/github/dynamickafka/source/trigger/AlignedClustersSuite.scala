@@ -40,7 +40,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a batch reads only records that are less than the drift newer than the oldest unread one") {
+  test("a batch reads only records that are less than the drift newer than the oldest unread one", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 30)
       produceSeconds(green, topic, 90)
