@@ -91,8 +91,9 @@ class ExportedSinkGaugesSuite extends SinkTest {
     def document(name: String) =
       Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs", "grafana", name))
     def named(text: String) = """__name__=~"([^"]+)"""".r.findAllMatchIn(text).map(_.group(1)).toSeq
-    val asked = new ObjectMapper().readTree(document("dynamic-kafka-sink.json")).findValues("expr").asScala.toSeq
-      .flatMap(e => named(e.asText)).map(_.replace(Seq("$", "{query}").mkString, "written"))
+    val asked =
+      new ObjectMapper().readTree(document("dynamic-kafka-sink.json")).findValues("expr").asScala.toSeq
+        .flatMap(e => named(e.asText)).map(_.replace(Seq("$", "{query}").mkString, "written"))
     val alerts = named(document("dynamic-kafka-sink-alerts.yaml"))
     assert(alerts.size >= 4)
     alerts.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
