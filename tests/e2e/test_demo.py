@@ -94,6 +94,9 @@ def test_demo_neither_loses_nor_duplicates_orders(tmp_path: Path) -> None:
     assert relayed, output
     assert relayed[1] == relayed[2]
     assert int(relayed[1]) > int(found[1])
+    assert re.search(
+        r"^The page of the queries, while a driver runs: http://127\.0\.0\.1:\d+/$", output, re.MULTILINE
+    ), output
     assert re.search(r"^verdict: SQL over the stream: as produced$", output, re.MULTILINE), output
     moved = re.search(
         r"^verdict: totals after a migration and a replacement: produced (\d+), read (\d+), lost 0, duplicated 0; "

@@ -88,6 +88,20 @@ class DynamicKafka:
         return DynamicKafkaWriterBuilder(df)
 
     @staticmethod
+    def ui_address(spark: SparkSession | None = None) -> str | None:
+        """Returns the address of the page of the driver, if a query with the option ``ui=true`` has opened it.
+
+        Args:
+            spark: A classic session; without it, the active one.
+
+        Raises:
+            DynamicKafkaError: if the session is one of Spark Connect, whose driver is another process.
+        """
+        api = _jvm.api(_jvm.gateway(_jvm.session(spark), "DynamicKafka.ui_address"))
+        address = api.uiAddress()
+        return None if address is None else str(address)
+
+    @staticmethod
     def stop(query: StreamingQuery) -> None:
         """Stops a query. In real-time mode its batch ends first, so that the next start repeats nothing.
 

@@ -3,6 +3,7 @@ package io.github.dynamickafka.config
 import io.github.dynamickafka.format.options.WriteOptionSpecs
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
+import io.github.dynamickafka.page.PageOptionSpecs
 
 /** The options of the sink: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SinkOptionSpecs {
@@ -181,7 +182,7 @@ private[dynamickafka] object SinkOptionSpecs {
     SourceOptionSpecs.ClusterRequestTimeoutMs,
     SourceOptionSpecs.ClientMetrics,
     SourceOptionSpecs.ClientIdPrefix
-  )
+  ) ++ PageOptionSpecs.all
 
   val table: OptionTable = new OptionTable(
     all,

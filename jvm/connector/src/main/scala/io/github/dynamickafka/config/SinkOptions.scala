@@ -2,6 +2,7 @@ package io.github.dynamickafka.config
 
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
+import io.github.dynamickafka.page.PageSettings
 
 /**
  * The parsed and checked options of a query that writes. Contains Kafka properties, so `toString` shows only the stream
@@ -10,6 +11,7 @@ import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
  * @param failover `writeFailover=next`
  * @param distribution `clusterDistribution=auto`
  * @param format how rows become keys and values
+ * @param page where the query is shown; None: it is not
  */
 private[dynamickafka] final case class SinkOptions(
     service: ServiceOptions,
@@ -24,7 +26,8 @@ private[dynamickafka] final case class SinkOptions(
     deadLetters: Option[DeadLetterOptions],
     transactions: TransactionOptions,
     format: FormatOptions = Formats.plain,
-    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SinkOptionSpecs.table)
+    clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SinkOptionSpecs.table),
+    page: Option[PageSettings] = None
 ) {
   override def toString: String = s"SinkOptions(${streamId.getOrElse("by row")}, $guarantee)"
 }

@@ -8,6 +8,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, WriteOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.RawOptions
+import io.github.dynamickafka.page.PageOptionSpecs
 import io.github.dynamickafka.topology.UnreachableReplayPolicy
 
 /** Parses the options of a query that writes into [[SinkOptions]], with the contract of [[SourceOptionsParser]]. */
@@ -63,7 +64,8 @@ private[dynamickafka] object SinkOptionsParser {
         raw.get(UnknownCommit)
       ),
       format = WriteOptionsParser.parse(raw, isCatalogTable),
-      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement)
+      clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
+      page = PageOptionSpecs.parse(raw)
     )
   }
 

@@ -9,6 +9,7 @@ import io.github.dynamickafka.config.replacement.ReplacedClusterOptionSpecs
 import io.github.dynamickafka.format.options.{FormatOptionSpecs, Formats, WriteOptionSpecs}
 import io.github.dynamickafka.kafka.KafkaProperties
 import io.github.dynamickafka.option.{OptionSpec, OptionTable, OptionType}
+import io.github.dynamickafka.page.PageOptionSpecs
 
 /** The options of the source: the only declaration for parsing, suggestions and `docs/options.md`. */
 private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
@@ -331,7 +332,7 @@ private[dynamickafka] object SourceOptionSpecs extends ClusterOptionSpecs
     GroupIdPrefix,
     CommitOffsets,
     CommitGroupId
-  ) ++ ofFormats
+  ) ++ PageOptionSpecs.all ++ ofFormats
 
   val table: OptionTable = new OptionTable(
     all,

@@ -8,11 +8,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
 import io.github.dynamickafka.option.OptionTable
+import io.github.dynamickafka.page.PageSettings
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, UnreachableReplayPolicy}
 
 /**
  * The parsed and checked options of a query. Contains Kafka properties, so `toString` shows only the subscription.
  *
+ * @param page where the query is shown; None: it is not
  * @param remembered as the user wrote them, what the checkpoint stores of them
  */
 private[dynamickafka] final case class SourceOptions(
@@ -33,6 +35,7 @@ private[dynamickafka] final case class SourceOptions(
     format: FormatOptions = Formats.plain,
     clusterFormats: ClusterFormats = ClusterFormats(Map.empty, ofMetadata = false, SourceOptionSpecs.table),
     realTime: RealTimeOptions = RealTimeOptions(),
+    page: Option[PageSettings] = None,
     remembered: SortedMap[String, String] = SortedMap.empty
 ) {
   override def toString: String = s"SourceOptions(${subscription.text})"

@@ -12,6 +12,7 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.format.options.{ClusterFormats, FormatOptionsParser}
 import io.github.dynamickafka.kafka.SecretOptions
 import io.github.dynamickafka.option.{ClusterKeys, OptionName, OptionSpec, RawOptions}
+import io.github.dynamickafka.page.PageOptionSpecs
 import io.github.dynamickafka.topology.{OffsetsPolicy, UnreachableReplayPolicy}
 
 /**
@@ -73,6 +74,7 @@ private[dynamickafka] object SourceOptionsParser {
       format = FormatOptionsParser.parse(raw, isCatalogTable),
       clusterFormats = ClusterFormats(raw, table, isCatalogTable, ofStatement),
       realTime = realTime(raw),
+      page = PageOptionSpecs.parse(raw),
       remembered = RememberedOptions(raw)
     )
   }

@@ -14,13 +14,17 @@ private[dynamickafka] object GaugeNames {
    * @param checkpoint the directory of the source in the checkpoint, which ends with the number of the source in the
    *                   query
    */
-  def prefix(thread: String, checkpoint: String): String = {
-    val query = thread match {
-      case QueryThread(name, id) => Option(name).getOrElse(id)
-      case _ => "query"
-    }
-    s"${safe(query)}.${safe(checkpoint.split('/').lastOption.getOrElse(""))}"
+  def prefix(thread: String, checkpoint: String): String =
+    s"${safe(query(thread))}.${safe(part(checkpoint))}"
+
+  /** The name of the query; its id if it has none. */
+  def query(thread: String): String = thread match {
+    case QueryThread(name, id) => Option(name).getOrElse(id)
+    case _ => "query"
   }
+
+  /** The number of the source in the query. */
+  def part(checkpoint: String): String = checkpoint.split('/').lastOption.getOrElse("")
 
   /** The prefix of the sink of a query, of which there is one. */
   def ofSink(thread: String): String = prefix(thread, "sink")

@@ -6,13 +6,36 @@ import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.metrics.source.DynamicKafkaGauges
 import org.slf4j.LoggerFactory
 
+import io.github.dynamickafka.page.PageQuery
+
 /**
- * The gauges of one source or sink in Spark's metrics system, which reports them to the configured sinks. Thread-safe.
+ * The gauges of one source or sink in Spark's metrics system, which reports them to the configured sinks, and on the page of the
+ * driver. Thread-safe.
  *
  * @param registry the registry of the application; None if it is not available
+ * @param page None: the query is not shown
  */
-private[dynamickafka] final class GaugeSet(prefix: String, registry: Option[MetricRegistry]) {
+private[dynamickafka] final class GaugeSet(
+    prefix: String,
+    registry: Option[MetricRegistry],
+    page: Option[PageQuery] = None
+) {
   private var shown = Map.empty[String, Gauge[java.lang.Long]]
+
+  /** Exactly these gauges exist from now on, of a query and of each of its clusters. */
+  def show(ofQuery: Map[String, () => Long], ofClusters: Map[String, Map[String, () => Long]]): Unit = {
+    val names = GaugeNames.clusters(ofClusters.keySet)
+    show(
+      ofQuery.map { case (gauge, value) => s"total.$gauge" -> value } ++
+        ofClusters.flatMap { case (id, gauges) =>
+          gauges.map { case (gauge, value) => s"cluster.${names(id)}.$gauge" -> value }
+        }
+    )
+    page.foreach(_.show(ofQuery, ofClusters))
+  }
+
+  /** Values of gauges have changed. */
+  def changed(): Unit = page.foreach(_.changed())
 
   /** Registers and removes gauges so that exactly these exist. Existing gauges are not replaced. */
   def show(wanted: Map[String, () => Long]): Unit = synchronized(registry.foreach(show(_, wanted)))
@@ -32,7 +55,10 @@ private[dynamickafka] final class GaugeSet(prefix: String, registry: Option[Metr
     shown = stay ++ fresh
   }
 
-  def close(): Unit = show(Map.empty)
+  def close(): Unit = {
+    page.foreach(_.close())
+    show(Map.empty)
+  }
 }
 
 private[dynamickafka] object GaugeSet {

@@ -26,6 +26,9 @@ private[dynamickafka] object SecretOptions {
   /** User and password, and the token, of a schema registry. */
   private val ofRegistries = Set("basicauth.userinfo", "bearerauth.token")
 
+  /** What visitors of the page of a driver enter. */
+  private val ofPage = "uitoken"
+
   /** The last part of the names that drivers and plug-ins give to secrets. */
   private val telling = Seq("password", "passwd", "pwd", "secret", "token", "passphrase", "userinfo")
 
@@ -69,6 +72,7 @@ private[dynamickafka] object SecretOptions {
   private def isSecret(name: String): Boolean = {
     val parts = OptionName.normalize(name).split('.').toSeq
     parts.tails.map(_.mkString(".")).exists(suffix => passwords(suffix) || ofRegistries(suffix)) ||
+    parts == Seq(ofPage) ||
     parts.size > 1 && telling.exists(parts.last.endsWith) ||
     OptionName.afterPrefix(name, OptionName.MetadataService)
       .exists(OptionName.normalize(_).startsWith("headers."))

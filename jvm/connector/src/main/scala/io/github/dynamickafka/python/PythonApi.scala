@@ -6,6 +6,7 @@ import org.apache.spark.sql.{DataFrame, Row}
 import io.github.dynamickafka.build.BuildInfo
 import io.github.dynamickafka.config.offsets.OffsetsFunctions
 import io.github.dynamickafka.metadata.registry.ServiceRegistry
+import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.sink.realtime.StreamWriter
 import io.github.dynamickafka.source.realtime.RealTimeQueries
 
@@ -41,6 +42,9 @@ private[dynamickafka] object PythonApi {
 
   /** Stops a query: `DynamicKafka.stop`. */
   def stop(query: StreamingQuery): Unit = RealTimeQueries.stop(query)
+
+  /** `DynamicKafka.uiAddress`; null if there is no page. */
+  def uiAddress(): String = LivePage.address.orNull
 
   /** Does not close the service, because Python owns it. */
   def unregister(handle: String): Unit = ServiceRegistry.unregister(handle)

@@ -26,6 +26,7 @@ import io.github.dynamickafka.lineage.TopicDataset
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.{MetadataWatcher, WrittenTopologies}
+import io.github.dynamickafka.page.{LivePage, PageQuery}
 import io.github.dynamickafka.query.PlannedDeferrals
 import io.github.dynamickafka.sink.commit.{Clusters, CommitProbe, CommitStep, Slots, TwoPhaseCommit}
 import io.github.dynamickafka.sink.journal.{Claim, FreeSlots, JobOrigin, Journal}
@@ -138,7 +139,8 @@ private[sink] final class SinkRun(
   private val gauges = new SinkGauges(
     new GaugeSet(
       GaugeNames.ofSink(Thread.currentThread.getName),
-      if (isStreaming) GaugeSet.registry() else None
+      if (isStreaming) GaugeSet.registry() else None,
+      if (isStreaming) page else None
     ),
     () => watcher.current.ageMs,
     () => watcher.current.consecutiveFailures.toLong,
@@ -279,6 +281,14 @@ private[sink] final class SinkRun(
   }
 
   private def isStreaming = job.isEmpty
+
+  private def page: Option[PageQuery] = options.page.flatMap(LivePage.show(
+    _,
+    spark,
+    GaugeNames.query(Thread.currentThread.getName),
+    "sink",
+    options.streamId.fold("streams of the rows")(id => s"stream: $id")
+  ))
 
   private def exactlyOnce = options.guarantee == DeliveryGuarantee.ExactlyOnce
 

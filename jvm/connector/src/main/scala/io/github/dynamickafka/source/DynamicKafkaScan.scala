@@ -16,6 +16,7 @@ import io.github.dynamickafka.lineage.{HasDatasets, TopicDataset}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.{KnownAnswer, MetadataServices}
 import io.github.dynamickafka.metadata.watch.MetadataWatcher
+import io.github.dynamickafka.page.LivePage
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.{AdminClusterClient, SharedClients}
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterStream, ClusterStreams, TopologyCheck}
@@ -55,7 +56,8 @@ private[source] final class DynamicKafkaScan(
       ClusterConfigs.incomplete(options, _)
     )
     val streams = open()
-    val times = RecordTimes(SparkSession.active.sparkContext, options.limits.maxBytesPerTrigger.isDefined)
+    val (thread, spark) = (Thread.currentThread.getName, SparkSession.active.sparkContext)
+    val times = RecordTimes(spark, options.limits.maxBytesPerTrigger.isDefined)
     val reporter = new QueryReporter(
       options.offsets.commit,
       checkpointLocation,
@@ -68,9 +70,16 @@ private[source] final class DynamicKafkaScan(
         clock,
         (since, at) => checkpoint.history.fold(TimeLags.noFiles)(_.clusters)(since, at)
       ),
-      () => DynamicKafkaQueries.watermarkMs(SparkSession.active)
+      () => DynamicKafkaQueries.watermarkMs(SparkSession.active),
+      options.page.flatMap(LivePage.show(
+        _,
+        spark,
+        GaugeNames.query(thread),
+        GaugeNames.part(checkpointLocation),
+        options.subscription.text
+      ))
     )
-    val prefix = GaugeNames.prefix(Thread.currentThread.getName, checkpointLocation)
+    val prefix = GaugeNames.prefix(thread, checkpointLocation)
     new DynamicMicroBatchStream(
       options.copy(clusters = options.clusters.named(prefix)),
       feed,

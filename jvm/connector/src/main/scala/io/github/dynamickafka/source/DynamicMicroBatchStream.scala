@@ -177,8 +177,12 @@ private[source] final class DynamicMicroBatchStream(
     // With `AvailableNow`, no more records will arrive, so a batch does not wait for `minOffsetsPerTrigger`.
     val end =
       batches.end(start, snapshot, knownBefore, limit, clock.monotonicMs(), wait = !snapshots.isAvailableNow)
-    if (end ne start) lastRecords.planned(end)
-    if (end ne start) OffsetChangeText.describe(start, end).foreach(log.info(_))
+    if (end ne start) {
+      lastRecords.planned(end)
+      val changes = OffsetChangeText.changes(start, end)
+      OffsetChangeText.describe(changes).foreach(log.info(_))
+      reporter.changed(changes)
+    }
     end
   }
 

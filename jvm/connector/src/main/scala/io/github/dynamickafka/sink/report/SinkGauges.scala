@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
+import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.time.Clock
 
@@ -74,9 +74,9 @@ private[sink] final class SinkGauges(
     values = how(values)
     val wanted = values.clusters ++ values.pending.keySet
     if (!ids.contains(wanted)) {
-      gauges.show(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
+      gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
       ids = Some(wanted)
-    }
+    } else gauges.changed()
   })
 
   private def ofQuery: Map[String, () => Long] = Map(
@@ -90,16 +90,16 @@ private[sink] final class SinkGauges(
     "transactionAgePercent" -> (() => values.ids.iterator.map(agePercent).maxOption.getOrElse(0L)),
     "metadataAgeMs" -> metadataAgeMs,
     "metadataFailures" -> metadataFailures
-  ).map { case (gauge, value) => s"total.$gauge" -> value }
+  )
 
-  private def ofCluster(id: String, name: String): Map[String, () => Long] = Map(
+  private def ofCluster(id: String): Map[String, () => Long] = Map(
     "recordsWritten" -> (() => values.written.get(id).fold(0L)(_.records)),
     "bytesWritten" -> (() => values.written.get(id).fold(0L)(_.bytes)),
     "openTransactions" -> (() => values.opened(id)),
     "pendingTransactions" -> (() => values.pending.getOrElse(id, 0L)),
     "transactionAgeMs" -> (() => ageMs(id)),
     "transactionTimeoutMs" -> (() => values.timeoutMs.getOrElse(id, 0L))
-  ).map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
+  )
 
   /** Of the oldest transaction of the batch. No transaction is older than its batch, whatever the clock of its executor says. */
   private def ageMs(id: String): Long = {

@@ -191,7 +191,11 @@ private[source] final class RealTimeBatches(
     if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end)
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
-    if (end ne batch.start) OffsetChangeText.describe(batch.start, end).foreach(log.info(_))
+    if (end ne batch.start) {
+      val changes = OffsetChangeText.changes(batch.start, end)
+      OffsetChangeText.describe(changes).foreach(log.info(_))
+      reporter.changed(changes)
+    }
     end
   }
 

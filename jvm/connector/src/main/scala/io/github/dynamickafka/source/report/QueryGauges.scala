@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.report
 
 import scala.collection.immutable.SortedMap
 
-import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
+import io.github.dynamickafka.gauge.GaugeSet
 import io.github.dynamickafka.source.cluster.CommitCounter
 import io.github.dynamickafka.source.trigger.TopologyFeed
 import io.github.dynamickafka.time.Clock
@@ -53,8 +53,8 @@ private[source] final class QueryGauges(
     val wanted = next.clusters.keySet.toSet
     if (!ids.contains(wanted)) {
       ids = Some(wanted)
-      gauges.show(ofQuery ++ GaugeNames.clusters(wanted).flatMap { case (id, name) => ofCluster(id, name) })
-    }
+      gauges.show(ofQuery, wanted.map(id => id -> ofCluster(id)).toMap)
+    } else gauges.changed()
   }
 
   def close(): Unit = gauges.close()
@@ -74,11 +74,11 @@ private[source] final class QueryGauges(
     "metadataFailures" -> (() => feed.failures.toLong),
     "commitsSucceeded" -> (() => commitCounter.total.succeeded),
     "commitsFailed" -> (() => commitCounter.total.failed)
-  ).map { case (gauge, value) => s"total.$gauge" -> value }
+  )
 
-  private def ofCluster(id: String, name: String): Map[String, () => Long] = {
+  private def ofCluster(id: String): Map[String, () => Long] = {
     def of(value: ClusterGauges => Long) = () => values.clusters.get(id).fold(0L)(value)
-    val all = Map(
+    Map(
       "pendingRecords" -> of(_.pendingRecords),
       "recordsRead" -> of(_.recordsRead),
       "answerAgeMs" -> of(cluster => math.max(0L, clock.monotonicMs() - cluster.answeredAt)),
@@ -92,7 +92,6 @@ private[source] final class QueryGauges(
         s"latencyMs.$percentile" -> (() => of(id, part))
       }
     )
-    all.map { case (gauge, value) => s"cluster.$name.$gauge" -> value }
   }
 }
 

@@ -7,6 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
 import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.page.PageQuery
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
 import io.github.dynamickafka.time.Clock
@@ -24,6 +25,7 @@ import io.github.dynamickafka.time.Clock
  * @param checkpoint the directory of the source in the checkpoint
  * @param timeLags the record times at the position of the query
  * @param watermark the watermark of the query, in milliseconds since the epoch, if it has one
+ * @param page the query on the page of the driver, if it is shown
  */
 private[source] final class QueryReporter(
     commits: Boolean,
@@ -32,7 +34,8 @@ private[source] final class QueryReporter(
     feed: TopologyFeed,
     clock: Clock,
     timeLags: TimeLags,
-    watermark: () => Option[Long] = () => None
+    watermark: () => Option[Long] = () => None,
+    page: Option[PageQuery] = None
 ) {
   import QueryReporter._
 
@@ -41,7 +44,7 @@ private[source] final class QueryReporter(
   private val startedAt = clock.monotonicMs()
   private var latencies = Option.empty[QueryGauges.Latencies]
   private lazy val gauges = new QueryGauges(
-    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry()),
+    new GaugeSet(GaugeNames.prefix(Thread.currentThread.getName, checkpoint), GaugeSet.registry(), page),
     feed,
     commitCounter,
     clock,
@@ -87,7 +90,10 @@ private[source] final class QueryReporter(
   }
 
   /** Sets the start offset of batch 0, which no batch has reached. */
-  def begins(at: CompositeOffset): Unit = beginning = Some(at)
+  def begins(at: CompositeOffset): Unit = {
+    beginning = Some(at)
+    changed(at.clusters.toSeq.map { case (id, positions) => OffsetChange("enters", id, positions) })
+  }
 
   /**
    * @param start the start offset of the next batch, without records that were deferred
@@ -114,6 +120,11 @@ private[source] final class QueryReporter(
   def readsFiles(start: CompositeOffset): Unit = safely {
     if (!beginning.contains(start)) reached(start)
     updateTimes(start)
+  }
+
+  /** The batch that is planned now has these changes of the topology. */
+  def changed(changes: Seq[OffsetChange]): Unit = safely {
+    for (shown <- page; change <- changes) shown.event(change.what, change.cluster, change.topics)
   }
 
   /**

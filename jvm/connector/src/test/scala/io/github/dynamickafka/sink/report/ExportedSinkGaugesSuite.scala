@@ -88,10 +88,15 @@ class ExportedSinkGaugesSuite extends SinkTest {
 
     val exported =
       ui.exported().keySet.filter(name => name.contains("_written_sink_") && name.endsWith("_Number"))
-    val dashboard = Path.of(System.getProperty("dynamickafka.root"), "docs/grafana/dynamic-kafka-sink.json")
-    val asked = new ObjectMapper().readTree(Files.readString(dashboard)).findValues("expr").asScala.toSeq
-      .flatMap(e => """__name__=~"([^"]+)"""".r.findAllMatchIn(e.asText).map(_.group(1)))
-      .map(_.replace(Seq("$", "{query}").mkString, "written"))
+    def document(name: String) =
+      Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs", "grafana", name))
+    def named(text: String) = """__name__=~"([^"]+)"""".r.findAllMatchIn(text).map(_.group(1)).toSeq
+    val asked =
+      new ObjectMapper().readTree(document("dynamic-kafka-sink.json")).findValues("expr").asScala.toSeq
+        .flatMap(e => named(e.asText)).map(_.replace(Seq("$", "{query}").mkString, "written"))
+    val alerts = named(document("dynamic-kafka-sink-alerts.yaml"))
+    assert(alerts.size >= 4)
+    alerts.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
     assert(asked.size >= 15)
     asked.foreach(name => assert(exported.exists(_.matches(name)), s"$name is not exported: $exported"))
     assert(exported.filterNot(name => asked.exists(name.matches)).isEmpty)

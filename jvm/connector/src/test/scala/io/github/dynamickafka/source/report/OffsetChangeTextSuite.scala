@@ -22,10 +22,10 @@ class OffsetChangeTextSuite extends AnyFunSuite with TimeLimit {
       ends = SortedMap("green" -> SortedMap("t" -> TopicEnds("latest", SortedMap(0 -> 9L))))
     )
     assert(
-      OffsetChangeText.describe(start, end).contains(
+      OffsetChangeText.describe(OffsetChangeText.changes(start, end)).contains(
         """Topology change: cluster 'green' enters at {"t":{"0":2}}; cluster 'blue' leaves at {"t":{"0":4}}; cluster 'red' drains up to {"t":{"0":8}}; cluster 'green' stops at {"t":{"0":9}}"""
       )
     )
-    assert(OffsetChangeText.describe(start, start).isEmpty)
+    assert(OffsetChangeText.describe(OffsetChangeText.changes(start, start)).isEmpty)
   }
 }

@@ -1,0 +1,135 @@
+package io.github.dynamickafka.page
+
+import java.util.concurrent.{Executors, ScheduledExecutorService, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.SparkContext
+import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
+import org.slf4j.LoggerFactory
+
+import io.github.dynamickafka.time.Clock
+
+/**
+ * The page of a driver, with all of its queries that are shown. It is opened with the first one, and closed with the application.
+ * Thread-safe. Whatever happens to the page, no query fails because of it.
+ */
+private[page] final class LivePage(clock: Clock) extends AutoCloseable {
+  import LivePage._
+
+  private var queries = Vector.empty[PageQuery]
+  private var open = Option.empty[Open]
+
+  def address: Option[String] = synchronized(open.map(_.server.address))
+
+  /** None: the query is not shown. The reason is logged. */
+  def show(
+      settings: PageSettings,
+      application: String,
+      name: String,
+      part: String,
+      title: String
+  ): Option[PageQuery] =
+    synchronized {
+      try {
+        // A notebook starts its queries again, perhaps with other options.
+        if (open.exists(_.settings != settings) && !queries.exists(_.isRunning)) close()
+        if (open.exists(_.settings != settings)) {
+          log.warn(
+            s"The query '$name' is not shown on the page of this driver, ${address.getOrElse("")}, because it has other values " +
+              "of 'uiHost', 'uiPort' or 'uiToken' than the queries that are shown"
+          )
+          None
+        } else {
+          val of = open.getOrElse(start(settings, application))
+          open = Some(of)
+          val query = new PageQuery(name, part, title, clock)
+          queries = newest(queries :+ query)
+          log.info(s"The page ${of.server.address} shows the query '$name'")
+          Some(query)
+        }
+      } catch {
+        // The runtime may lack the module jdk.httpserver.
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          log.warn(s"The page of this driver cannot be shown: $e")
+          None
+      }
+    }
+
+  private def start(settings: PageSettings, application: String): Open = {
+    val server = new PageServer(
+      settings,
+      since => PageJson.write(application, clock.currentTimeMillis(), shown.map(_.view), since)
+    )
+    val timer = Executors.newSingleThreadScheduledExecutor { task =>
+      val thread = new Thread(task, "dynamic-kafka-page-points")
+      thread.setDaemon(true)
+      thread
+    }
+    timer.scheduleWithFixedDelay(() => points(), PointMs, PointMs, TimeUnit.MILLISECONDS)
+    Open(settings, server, timer)
+  }
+
+  private def shown: Seq[PageQuery] = synchronized(queries)
+
+  private def points(): Unit =
+    try shown.foreach(_.point())
+    catch { case NonFatal(e) => log.warn("The page of this driver cannot read the gauges of a query", e) }
+
+  override def close(): Unit = synchronized {
+    open.foreach { of =>
+      of.timer.shutdownNow()
+      of.server.close()
+    }
+    open = None
+    queries = Vector.empty
+  }
+}
+
+private[dynamickafka] object LivePage {
+  private val log = LoggerFactory.getLogger(classOf[LivePage])
+  private val PointMs = 2000L
+
+  /** How many queries that have ended are still shown. */
+  private[page] val MostEnded = 20
+
+  private final case class Open(
+      settings: PageSettings,
+      server: PageServer,
+      timer: ScheduledExecutorService
+  )
+
+  private lazy val ofDriver = new LivePage(Clock.System)
+  private var closes = Option.empty[SparkContext]
+
+  /** Where the page of this driver is, if it is open. */
+  def address: Option[String] = ofDriver.address
+
+  /** Shows a source or the sink of a query on the page of this driver. None: it is not shown. */
+  def show(
+      settings: PageSettings,
+      spark: SparkContext,
+      name: String,
+      part: String,
+      title: String
+  ): Option[PageQuery] = {
+    closeWith(spark)
+    ofDriver.show(settings, spark.appName, name, part, title)
+  }
+
+  private def closeWith(spark: SparkContext): Unit = synchronized {
+    if (!closes.contains(spark)) {
+      closes = Some(spark)
+      spark.addSparkListener(new SparkListener {
+        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = ofDriver.close()
+      })
+    }
+  }
+
+  /** All that run, and the newest ones of the others. */
+  private def newest(queries: Vector[PageQuery]): Vector[PageQuery] = {
+    val ended = queries.filterNot(_.isRunning)
+    val gone = ended.dropRight(MostEnded).toSet
+    queries.filterNot(gone)
+  }
+}
