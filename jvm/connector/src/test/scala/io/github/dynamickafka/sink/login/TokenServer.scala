@@ -68,7 +68,9 @@ final class TokenServer(clientId: String, secret: String, lifetimeS: Long) exten
   private def published: String = {
     val key = keys.getPublic.asInstanceOf[RSAPublicKey]
     def number(n: BigInteger) = encoded(n.toByteArray.dropWhile(_ == 0))
-    s"""{"keys": [{"kty": "RSA", "kid": "first", "use": "sig", "alg": "RS256", "n": "${number(key.getModulus)}",
+    s"""{"keys": [{"kty": "RSA", "kid": "first", "use": "sig", "alg": "RS256", "n": "${number(
+        key.getModulus
+      )}",
        |  "e": "${number(key.getPublicExponent)}"}]}""".stripMargin
   }
 
