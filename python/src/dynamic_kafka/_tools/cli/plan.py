@@ -39,7 +39,7 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
         }
         if not offsets:
             raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
-        found = make(checkpoint, offsets, streams, timeout)
+        found = make(checkpoint, offsets, batch.timestamp_ms or 0, streams, timeout)
     except ImportError:
         click.echo("no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'", err=True)
         raise SystemExit(1) from None
@@ -50,7 +50,9 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
         print_json(_json(batch.number, found))
     else:
         _print(batch.number, found)
-    raise SystemExit(2 if found.lost_records else 0)
+    for text in found.unknown:
+        click.echo(text, err=True)
+    raise SystemExit(1 if found.unknown else 2 if found.lost_records else 0)
 
 
 def _json(batch: int, found: Plan) -> dict[str, Any]:
