@@ -85,7 +85,7 @@ class Failover:
 
     def planned(self) -> tuple[int, Any]:
         """Exit code, and the JSON or the reason, of the command."""
-        command = ["plan", str(self.checkpoint.folder), str(self.metadata.path), "--json", "--timeout", "60"]
+        command = ["plan", str(self.checkpoint.folder), str(self.metadata.path), "--json", "--timeout", "20"]
         done = CliRunner().invoke(app, command)
         return done.exit_code, json.loads(done.stdout) if done.stdout else done.stderr
 

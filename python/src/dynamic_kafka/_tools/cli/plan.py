@@ -10,20 +10,19 @@ import click
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import newest_batch
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
-from dynamic_kafka._tools.cli.offsets import with_timeout
+from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, streams_of, with_timeout
 from dynamic_kafka._tools.cli.output import count, print_json
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.plan import Plan, make
 
 
 @click.command()
-@click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
+@click.argument("checkpoint", type=checkpoint_folder)
 @click.argument("file", type=metadata_file)
-@with_timeout
+@with_timeout("Limit of each request, in seconds.")
 @as_json
 def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
-    """Prints what the query of CHECKPOINT, a folder on this machine, would do with FILE, its next metadata file.
+    """Prints what the query of CHECKPOINT, a folder or a URI, would do with FILE, its next metadata file.
 
     What enters where, what drains, what leaves and with how many unread records, which rights are missing, and
     what the next batch would read. Nothing is changed.
