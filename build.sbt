@@ -197,6 +197,7 @@ lazy val connector = (project in file("jvm/connector"))
       scalaTestCheck % Test,
       jacksonYaml % Test,
       kubernetesServer % Test,
+      kerberosServer % Test,
       mirrorClient % Test,
       protobuf % Test,
       sparkAvro % Test

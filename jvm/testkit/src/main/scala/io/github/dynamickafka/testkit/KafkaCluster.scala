@@ -30,7 +30,8 @@ final class KafkaCluster private (
     fixedAdvertisedPort: Option[Int],
     security: Security,
     nodeCount: Int,
-    racks: Seq[String]
+    racks: Seq[String],
+    jvmOptions: Seq[String]
 ) extends AutoCloseable {
 
   /** The brokers, by id. */
@@ -273,7 +274,8 @@ final class KafkaCluster private (
         controllerPorts = controllerPorts,
         advertisedPort = fixedAdvertisedPort.getOrElse(port),
         protocol = security.protocol,
-        properties = extraProperties
+        properties = extraProperties,
+        jvmOptions = jvmOptions
       )
       new KafkaNode(this, id, if (nodeCount == 1) name else s"$name-$id", config)
     }
@@ -363,6 +365,7 @@ object KafkaCluster {
    * @param nodes the number of brokers. By default a topic has as many replicas, at most three, and `min.insync.replicas`
    *              is one less. Several brokers have free ports and no security
    * @param racks the rack of each broker, or none. Consumers with a `client.rack` read from the replica in their rack
+   * @param jvmOptions options of the JVM of each broker, such as `-Djava.security.krb5.conf=<file>`
    */
   def start(
       name: String,
@@ -372,14 +375,17 @@ object KafkaCluster {
       advertisedPort: Option[Int] = None,
       security: Security = Security.Open,
       nodes: Int = 1,
-      racks: Seq[String] = Nil
+      racks: Seq[String] = Nil,
+      jvmOptions: Seq[String] = Nil
   ): KafkaCluster = {
     require(nodes > 0, s"$nodes nodes")
     require(racks.isEmpty || racks.size == nodes, s"$nodes nodes and ${racks.size} racks")
     require(nodes == 1 || port.orElse(advertisedPort).isEmpty, "several nodes cannot have one port")
     require(nodes == 1 || security == Security.Open, "several nodes have no security")
     def attempt(): KafkaCluster =
-      started(new KafkaCluster(name, version, properties, port, advertisedPort, security, nodes, racks))
+      started(
+        new KafkaCluster(name, version, properties, port, advertisedPort, security, nodes, racks, jvmOptions)
+      )
     try attempt()
     catch {
       // Another process took one of the ports before the broker started.

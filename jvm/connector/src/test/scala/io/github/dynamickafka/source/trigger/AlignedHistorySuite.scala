@@ -73,7 +73,10 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
     ()
   }
 
-  test("files and Kafka alternate, so that no cluster is read more than the drift ahead of the other one", TestAll) {
+  test(
+    "files and Kafka alternate, so that no cluster is read more than the drift ahead of the other one",
+    TestAll
+  ) {
     alternating { (s, all) =>
       s.catchUp(options: _*)
       assertSame(s.seen, all)
@@ -87,7 +90,10 @@ class AlignedHistorySuite extends EventTimeTest with HistoryTest {
   // The first batch, of files, and the last one, of Kafka; those between have the same steps.
   (0L to 5L).foreach { batch =>
     val chosen = if (Set(0L, 5L)(batch)) Nil else Seq(TestAll)
-    test(s"a query that fails in batch $batch reads the same again, with alignment and then without it", chosen: _*) {
+    test(
+      s"a query that fails in batch $batch reads the same again, with alignment and then without it",
+      chosen: _*
+    ) {
       alternating { (s, all) =>
         s.results.inBatch = id => if (id == batch) throw new IllegalStateException("as a crash")
         val query = s.start(Trigger.AvailableNow(), options: _*)
