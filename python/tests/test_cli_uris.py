@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import fsspec
+import fsspec  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import pytest
 from click.testing import CliRunner, Result
 from conftest import REPOSITORY
