@@ -89,7 +89,11 @@ class PlanReplacementSuite extends ProcedureTest {
   test("group-offsets: the lesser of the group and the time") {
     val group = newTopic("group")
     val options =
-      Seq("replacedClusterPolicy" -> "group-offsets", "replacedClusterOverlap" -> "2s", "commitGroupId" -> group)
+      Seq(
+        "replacedClusterPolicy" -> "group-offsets",
+        "replacedClusterOverlap" -> "2s",
+        "commitGroupId" -> group
+      )
     failedOver(from = -4, options: _*) { (s, topic) =>
       green.commitOffsets(group, topic, Map(0 -> 12L, 1 -> 4L))
       s.orders(Entry("blue", green, topic))

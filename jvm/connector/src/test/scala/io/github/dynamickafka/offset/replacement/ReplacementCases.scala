@@ -84,7 +84,10 @@ object ReplacementCases {
     val questions = SameOffsets.questions(of)
     val answers = questions.map(_.map { case (key, question) =>
       def some(offset: Long) = Option.when(chance(80)) {
-        LastRecord(offset, read.get(key).flatMap(_.last).filter(_ => chance(80)).fold(900 + number(70000))(_.time))
+        LastRecord(
+          offset,
+          read.get(key).flatMap(_.last).filter(_ => chance(80)).fold(900 + number(70000))(_.time)
+        )
       }
       val there = some(question.record)
       key -> SameOffsets.Answer(there, if (there.isEmpty) some(question.position + number(2)) else None)
