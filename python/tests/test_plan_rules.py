@@ -38,7 +38,13 @@ def test_decisions(case: dict[str, Any]) -> None:
     for id, of in case["kafka"].items():
         ends, earliest = positions(of["ends"]), positions(of["earliest"])
         entering = ends if case.get("replaced_cluster_policy") == "latest" else earliest
-        answers[id] = Answer(ends, earliest, entering if id in planned.former else {})
+        continued = case.get("continued", {}).get(id)
+        answers[id] = Answer(
+            ends,
+            earliest,
+            entering if id in planned.former else {},
+            None if continued is None else positions(continued),
+        )
     decision = decide(planned.start, planned.topology, answers, case["drain_removed"])
     for name in ("enters", "drains", "leaves"):
         found = getattr(decision, name)

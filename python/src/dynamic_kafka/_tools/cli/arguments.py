@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.cli.locations import Location, shown
 from dynamic_kafka._tools.cli.output import print_problems
 from dynamic_kafka._tools.metadata_file.document import read_file
 from dynamic_kafka.model import KafkaStream
 
-metadata_file = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+metadata_file = Location(is_folder=False)
 
-checkpoint_folder = click.Path(exists=True, file_okay=False, readable=True, path_type=Path)
+checkpoint_folder = Location(is_folder=True)
+"""Of commands that only read the newest batches."""
+
+_COPY_IT = "copy it here, run the command, and copy the result back while no query runs with it"
+whole_checkpoint = Location(is_folder=True, instead=_COPY_IT)
+"""Of commands that read all of it, or change it."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def with_timeout(help: str) -> Callable[[_Command], _Command]:
+    """The option ``--timeout``."""
+    limit = click.FloatRange(min=0, min_open=True)
+    return click.option("--timeout", type=limit, default=10, show_default=True, help=help)
+
+
+def with_metadata(help: str, required: bool = False) -> Callable[[_Command], _Command]:
+    """The option ``--metadata``."""
+    return click.option("--metadata", metavar="FILE", type=metadata_file, required=required, help=help)
+
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 
@@ -29,7 +50,7 @@ def streams_of(file: Path, exit_code: int = 1) -> dict[str, KafkaStream]:
     """
     document = read_file(file)
     if document.errors:
-        print_problems(document.errors, str(file))
+        print_problems(document.errors, shown(file))
         raise SystemExit(exit_code)
     return document.streams
 

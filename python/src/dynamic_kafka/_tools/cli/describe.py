@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import print_json, topics_json
 from dynamic_kafka._tools.cli.redaction import shown_all
 from dynamic_kafka._tools.metadata_file.schema import did_you_mean
@@ -25,12 +26,12 @@ def describe(file: Path, stream: str, as_json: bool) -> None:
     """
     known = streams_of(file)
     if stream not in known:
-        click.echo(f"{file}: there is no stream '{stream}'.{did_you_mean(stream, known)}", err=True)
+        click.echo(f"{shown(file)}: there is no stream '{stream}'.{did_you_mean(stream, known)}", err=True)
         raise SystemExit(1)
     clusters = known[stream].clusters
     if as_json:
         described = {id: _json(entry) for id, entry in clusters.items()}
-        print_json({"file": str(file), "stream": stream, "clusters": described})
+        print_json({"file": shown(file), "stream": stream, "clusters": described})
         return
     click.echo(f"stream {stream}")
     for id, entry in clusters.items():

@@ -9,7 +9,8 @@ import click
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import newest_batch
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, streams_of, with_timeout
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.doctor.check import Check
 from dynamic_kafka._tools.doctor.examine import clusters_of, examine
@@ -19,16 +20,10 @@ from dynamic_kafka._tools.doctor.examine import clusters_of, examine
 @click.argument("file", type=metadata_file)
 @click.option(
     "--checkpoint",
-    type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path),
+    type=checkpoint_folder,
     help="The checkpoint of a query: compare the cluster.id of the clusters that it has read.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="Limit of each request, in seconds.",
-)
+@with_timeout("Limit of each request, in seconds.")
 @click.option(
     "--write-test",
     metavar="TOPIC",
@@ -56,7 +51,7 @@ def doctor(file: Path, checkpoint: Path | None, timeout: float, write_test: str 
     checks = examine(clusters, known, write_test, timeout)
     ok = not any(check.status == "failed" for check in checks)
     if as_json:
-        print_json({"file": str(file), "ok": ok, "checks": [check.to_json() for check in checks]})
+        print_json({"file": shown(file), "ok": ok, "checks": [check.to_json() for check in checks]})
     else:
         print_table(("cluster", "check", "status", "message"), map(_row, checks))
     raise SystemExit(0 if ok else 1)

@@ -10,18 +10,25 @@ from pathlib import Path
 
 import click
 
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.arguments import as_json, streams_of
 from dynamic_kafka._tools.cli.diff import line
+from dynamic_kafka._tools.cli.locations import Location
 from dynamic_kafka._tools.cli.output import print_json
 from dynamic_kafka._tools.metadata_file import edits
 from dynamic_kafka._tools.metadata_file.changes import changes
 from dynamic_kafka._tools.metadata_file.document import read
 
+
+def _file(procedure: str) -> Location:
+    instead = f"CALL <catalog>.system.{procedure} changes a file where it is"
+    return Location(is_folder=False, instead=instead)
+
+
 _stream = click.option("--stream", metavar="ID", help="Only this stream.  [default: every stream of the cluster]")
 
 
 @click.command()
-@click.argument("file", type=metadata_file)
+@click.argument("file", type=_file("drain"))
 @click.argument("cluster")
 @_stream
 @as_json
@@ -35,7 +42,7 @@ def drain(file: Path, cluster: str, stream: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("file", type=metadata_file)
+@click.argument("file", type=_file("activate"))
 @click.argument("cluster")
 @_stream
 @as_json
@@ -49,7 +56,7 @@ def activate(file: Path, cluster: str, stream: str | None, as_json: bool) -> Non
 
 
 @click.command()
-@click.argument("file", type=metadata_file)
+@click.argument("file", type=_file("move"))
 @click.option("--stream", metavar="ID", required=True, help="The stream that moves.")
 @click.option("--from", "old", metavar="OLD", required=True, help="The cluster that drains.")
 @click.option("--to", "new", metavar="NEW", required=True, help="The cluster that is added, with the same topics.")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dynamic_kafka._tools.cli.arguments import metadata_file, streams_of
+from dynamic_kafka._tools.cli.arguments import streams_of, with_metadata, with_timeout
 from dynamic_kafka._tools.cli.output import print_table
 from dynamic_kafka._tools.operator import connector
 from dynamic_kafka._tools.operator.error import OperatorError
@@ -28,20 +28,11 @@ def arguments(command: _Command) -> _Command:
     for add in reversed(
         (
             click.argument("checkpoint", callback=_checkpoint),
-            click.option(
-                "--metadata",
-                metavar="FILE",
-                type=metadata_file,
+            with_metadata(
+                "The metadata file, with the addresses of the clusters and what is needed to log in.",
                 required=True,
-                help="The metadata file, with the addresses of the clusters and what is needed to log in.",
             ),
-            click.option(
-                "--timeout",
-                type=click.FloatRange(min=0, min_open=True),
-                default=10,
-                show_default=True,
-                help="Limit for a request to a cluster, in seconds.",
-            ),
+            with_timeout("Limit for a request to a cluster, in seconds."),
             click.option(
                 "--jars", help="The connector's jar and those it needs, or their folder, separated by commas."
             ),

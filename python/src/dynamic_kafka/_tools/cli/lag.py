@@ -12,14 +12,14 @@ import click
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, newest_batch
 from dynamic_kafka._tools.checkpoint.positions import Position
-from dynamic_kafka._tools.cli.arguments import as_json
+from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, with_timeout
+from dynamic_kafka._tools.cli.locations import refresh
 from dynamic_kafka._tools.cli.offsets import (
     Source,
     batch_line,
     properties_of,
     sources_of,
-    with_metadata,
-    with_timeout,
+    with_clusters,
 )
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.cli.watching import as_watch, check, repeat
@@ -37,13 +37,13 @@ class _Lag:
 
 
 @click.command()
-@click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
-@with_metadata
-@with_timeout
+@click.argument("checkpoint", type=checkpoint_folder)
+@with_clusters
+@with_timeout("Limit per cluster for its end offsets, in seconds.")
 @as_watch
 @as_json
 def lag(checkpoint: Path, metadata: Path | None, timeout: float, watch: bool, as_json: bool) -> None:
-    """Prints how far a query is behind, by cluster and topic, from CHECKPOINT, a folder on this machine.
+    """Prints how far a query is behind, by cluster and topic, from CHECKPOINT, a folder or a URI.
 
     Only what is being read counts. With --metadata, the brokers are reached with the properties in FILE, a
     metadata file, and otherwise with those in the checkpoint, which contains no credentials.
@@ -54,6 +54,7 @@ def lag(checkpoint: Path, metadata: Path | None, timeout: float, watch: bool, as
     given = properties_of(metadata)
 
     def found() -> tuple[LoggedBatch, list[Source]]:
+        refresh(checkpoint)
         batch = newest_batch(checkpoint)
         return batch, sources_of(checkpoint, batch, timeout, given, only_read=True)
 

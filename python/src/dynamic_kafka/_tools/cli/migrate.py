@@ -10,17 +10,25 @@ from dynamic_kafka._tools.checkpoint.copying import check_target, copy, snapshot
 from dynamic_kafka._tools.checkpoint.edits import check_complete
 from dynamic_kafka._tools.checkpoint.migration import Migration, from_plain, to_plain
 from dynamic_kafka._tools.checkpoint.state_schemas import moved
-from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, refusing
+from dynamic_kafka._tools.cli.arguments import as_json, refusing, whole_checkpoint
 from dynamic_kafka._tools.cli.output import print_json, print_table
 
 
+def _here(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
+    """Refuses a URI, which would become a folder of that name."""
+    if ":/" in str(value):
+        raise click.BadParameter("the new checkpoint is written to this machine: copy it to its place afterwards")
+    return value
+
+
 @click.command()
-@click.argument("checkpoint", type=checkpoint_folder)
+@click.argument("checkpoint", type=whole_checkpoint)
 @click.option(
     "--to",
     "target",
     metavar="NEW",
     type=click.Path(path_type=Path),
+    callback=_here,
     required=True,
     help="The folder of the new checkpoint: it does not exist, or is empty.",
 )

@@ -17,7 +17,14 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
 from dynamic_kafka._tools.checkpoint.positions import Position, positions_of
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.arguments import (
+    as_json,
+    checkpoint_folder,
+    streams_of,
+    with_metadata,
+    with_timeout,
+)
+from dynamic_kafka._tools.cli.locations import refresh
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.cli.watching import as_watch, check, repeat
 
@@ -35,34 +42,22 @@ class Source:
     history: dict[str, int]
 
 
-with_metadata = click.option(
-    "--metadata",
-    metavar="FILE",
-    type=metadata_file,
-    help="A metadata file, with addresses of the clusters and what is needed to log in.",
-)
-with_timeout = click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="Limit per cluster for its end offsets, in seconds.",
-)
+with_clusters = with_metadata("A metadata file, with addresses of the clusters and what is needed to log in.")
 
 
 @click.command()
-@click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
+@click.argument("checkpoint", type=checkpoint_folder)
 @click.option(
     "--lag/--no-lag", default=True, help="Ask the brokers for end offsets and print the lag.  [default: lag]"
 )
-@with_metadata
-@with_timeout
+@with_clusters
+@with_timeout("Limit per cluster for its end offsets, in seconds.")
 @as_watch
 @as_json
 def offsets(
     checkpoint: Path, lag: bool, metadata: Path | None, timeout: float, watch: bool, as_json: bool
 ) -> None:
-    """Prints the positions of a query: the newest offset in CHECKPOINT, a folder on this machine.
+    """Prints the positions of a query: the newest offset in CHECKPOINT, a folder or a URI.
 
     To compute the lag, end offsets are requested from the brokers, with the properties in FILE, a metadata file,
     and otherwise at the addresses in the checkpoint. A checkpoint does not contain credentials: without FILE, the
@@ -73,6 +68,7 @@ def offsets(
     given = properties_of(metadata)
 
     def found() -> tuple[LoggedBatch, list[Source]]:
+        refresh(checkpoint)
         batch = newest_batch(checkpoint)
         return batch, sources_of(checkpoint, batch, timeout if lag else None, given)
 

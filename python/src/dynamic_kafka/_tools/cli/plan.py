@@ -10,20 +10,19 @@ import click
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import newest_batch
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
-from dynamic_kafka._tools.cli.offsets import with_timeout
+from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, streams_of, with_timeout
 from dynamic_kafka._tools.cli.output import count, print_json
 from dynamic_kafka._tools.plan.error import PlanError
 from dynamic_kafka._tools.plan.plan import Plan, make
 
 
 @click.command()
-@click.argument("checkpoint", type=click.Path(exists=True, file_okay=False, readable=True, path_type=Path))
+@click.argument("checkpoint", type=checkpoint_folder)
 @click.argument("file", type=metadata_file)
-@with_timeout
+@with_timeout("Limit of each request, in seconds.")
 @as_json
 def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
-    """Prints what the query of CHECKPOINT, a folder on this machine, would do with FILE, its next metadata file.
+    """Prints what the query of CHECKPOINT, a folder or a URI, would do with FILE, its next metadata file.
 
     What enters where, what drains, what leaves and with how many unread records, which rights are missing, and
     what the next batch would read. Nothing is changed.
@@ -39,7 +38,7 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
         }
         if not offsets:
             raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
-        found = make(checkpoint, offsets, streams, timeout)
+        found = make(checkpoint, offsets, batch.timestamp_ms or 0, streams, timeout)
     except ImportError:
         click.echo("no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'", err=True)
         raise SystemExit(1) from None
@@ -50,7 +49,9 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
         print_json(_json(batch.number, found))
     else:
         _print(batch.number, found)
-    raise SystemExit(2 if found.lost_records else 0)
+    for text in found.unknown:
+        click.echo(text, err=True)
+    raise SystemExit(1 if found.unknown else 2 if found.lost_records else 0)
 
 
 def _json(batch: int, found: Plan) -> dict[str, Any]:

@@ -7,7 +7,8 @@ from typing import NoReturn
 
 import click
 
-from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of, with_timeout
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import count, print_json
 from dynamic_kafka._tools.kafka.error import KafkaSettingsError
 from dynamic_kafka._tools.metadata_file.records import RecordsError, records
@@ -20,13 +21,7 @@ from dynamic_kafka._tools.metadata_file.records import RecordsError, records
 @click.option("--property", "given", multiple=True, metavar="NAME=VALUE", help="A property of Kafka's clients.")
 @click.option("--stream", "only", multiple=True, metavar="ID", help="Only this stream.  [default: every stream]")
 @click.option("--remove", multiple=True, metavar="ID", help="Remove a stream that is not in FILE.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="Limit of each request, in seconds.",
-)
+@with_timeout("Limit of each request, in seconds.")
 @as_json
 def publish(
     file: Path,
@@ -51,7 +46,7 @@ def publish(
     except ImportError:
         _refuse("no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'")
     except RecordsError as e:
-        _refuse(f"{file}: {e}")
+        _refuse(f"{shown(file)}: {e}")
     try:
         write({**_properties(given), "bootstrap.servers": bootstrap_servers}, topic, values, timeout)
     except (PublishError, KafkaSettingsError) as e:

@@ -9,12 +9,12 @@ import click
 from dynamic_kafka._tools.checkpoint import edits
 from dynamic_kafka._tools.checkpoint.finished import newest_finished
 from dynamic_kafka._tools.checkpoint.rename import renamed
-from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, refusing
+from dynamic_kafka._tools.cli.arguments import as_json, refusing, whole_checkpoint
 from dynamic_kafka._tools.cli.output import print_json
 
 
 @click.command("rename-cluster")
-@click.argument("checkpoint", type=checkpoint_folder)
+@click.argument("checkpoint", type=whole_checkpoint)
 @click.argument("old")
 @click.argument("new")
 @as_json

@@ -13,12 +13,20 @@ from dynamic_kafka._tools.checkpoint.ends import Ends, Partition
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.finished import newest_finished
 from dynamic_kafka._tools.checkpoint.log import OFFSETS
-from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, refusing, streams_of
+from dynamic_kafka._tools.cli.arguments import (
+    as_json,
+    refusing,
+    streams_of,
+    with_metadata,
+    with_timeout,
+)
+from dynamic_kafka._tools.cli.locations import Location
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.kafka.error import KafkaSettingsError
 from dynamic_kafka._tools.kafka.settings import librdkafka
 from dynamic_kafka._tools.metadata_file.schema import did_you_mean
 
+_CHECKPOINT = Location(is_folder=True, instead="CALL <catalog>.system.reset changes it where it is")
 _COLUMNS = ("source", "cluster", "topic", "partition", "from", "to")
 
 
@@ -40,7 +48,7 @@ class _Form(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 @click.command()
-@click.argument("checkpoint", type=checkpoint_folder)
+@click.argument("checkpoint", type=_CHECKPOINT)
 @click.option("--cluster", metavar="ID", required=True, help="The cluster whose positions change.")
 @click.option(
     "--to",
@@ -50,20 +58,8 @@ class _Form(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     required=True,
     help="`earliest`, `latest`, `timestamp:<ms>`, or offsets as JSON: {topic: {partition: offset}}.",
 )
-@click.option(
-    "--metadata",
-    metavar="FILE",
-    type=metadata_file,
-    required=True,
-    help="The metadata file, with the address of the cluster and what is needed to log in.",
-)
-@click.option(
-    "--timeout",
-    type=click.FloatRange(min=0, min_open=True),
-    default=10,
-    show_default=True,
-    help="Limit for a request to the cluster, in seconds.",
-)
+@with_metadata("The metadata file, with the address of the cluster and what is needed to log in.", required=True)
+@with_timeout("Limit for a request to the cluster, in seconds.")
 @as_json
 def reset(
     checkpoint: Path, cluster: str, form: tuple[str, resetting.Form], metadata: Path, timeout: float, as_json: bool

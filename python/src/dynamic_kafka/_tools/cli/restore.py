@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._tools.checkpoint import edits
-from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, refusing
+from dynamic_kafka._tools.cli.arguments import as_json, refusing, whole_checkpoint
 from dynamic_kafka._tools.cli.output import print_json
 
 
 @click.command()
-@click.argument("checkpoint", type=checkpoint_folder)
+@click.argument("checkpoint", type=whole_checkpoint)
 @as_json
 def restore(checkpoint: Path, as_json: bool) -> None:
     """Undoes the newest edit of CHECKPOINT, by `rename-cluster` or `reset`: its files are again what they were.

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._tools.cli.arguments import as_json, metadata_file, streams_of
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import print_json, print_table, topics_json
 from dynamic_kafka.model import ClusterMetadata
 
@@ -31,7 +32,7 @@ def streams(file: Path, as_json: bool) -> None:
             }
             for stream in found
         ]
-        print_json({"file": str(file), "streams": entries})
+        print_json({"file": shown(file), "streams": entries})
         return
     rows: list[tuple[str, ...]] = []
     for stream in found:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dynamic_kafka._tools.cli.arguments import as_json, metadata_file
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import count, print_json, print_problems
 from dynamic_kafka._tools.metadata_file.document import read_file
 
@@ -21,7 +22,7 @@ def validate(file: Path, as_json: bool) -> None:
     a mistake. The exit code is 0 if there are no errors, even if there are warnings, and 1 otherwise.
     """
     document = read_file(file)
-    name = str(file)
+    name = shown(file)
     if as_json:
         print_json(
             {

@@ -6,9 +6,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dynamic_kafka._tools.plan.error import PlanError
+from dynamic_kafka._tools.plan.error import PROCEDURE, PlanError
+from dynamic_kafka._tools.plan.mirror import MirroredTopics
 
 _DEFAULT = "earliest"
+_MINUTE_MS = 60_000
+_REPLICATION_POLICY = "mirrorMakerReplicationPolicy"
 _BATCH_MAY_BE_SMALLER = {
     "minOffsetsPerTrigger": "waits until it has {0} records, which may delay the batch",
     "maxBytesPerTrigger": "limits the bytes of a batch ({0}), so the batch may be smaller",
@@ -35,6 +38,38 @@ class Options:
     def replaced_policy(self) -> str:
         """Where the query continues in a Kafka cluster that replaces another one."""
         return (self._get("replacedClusterPolicy") or "fail").lower()
+
+    @property
+    def replaced_overlap_ms(self) -> int:
+        """How far before the last record the policies ``timestamp`` and ``group-offsets`` continue."""
+        text = self._get("replacedClusterOverlap")
+        return _MINUTE_MS if text is None else _milliseconds("replacedClusterOverlap", text)
+
+    @property
+    def group(self) -> str:
+        """The consumer group of the query, which some policies require."""
+        group = self._get("commitGroupId")
+        if group is None:
+            raise PlanError("the checkpoint lacks the option commitGroupId, which replacedClusterPolicy requires")
+        return group
+
+    def mirror_maker_alias(self, former: str) -> str:
+        """How MirrorMaker calls the former cluster."""
+        return self._get("mirrorMakerSourceAlias") or former
+
+    @property
+    def mirrored_topics(self) -> MirroredTopics:
+        """How MirrorMaker names topics."""
+        policy = (self._get(_REPLICATION_POLICY) or "default").strip()
+        if policy not in ("default", "identity"):
+            raise PlanError(f"{_REPLICATION_POLICY} is '{policy}', a class of Java: {PROCEDURE} has an answer")
+        separator = self._get(f"{_REPLICATION_POLICY}.replication.policy.separator")
+        internal = self._get(f"{_REPLICATION_POLICY}.replication.policy.internal.topic.separator.enabled")
+        return MirroredTopics(
+            policy == "identity",
+            separator or ".",
+            separator is None or internal is None or internal.lower() == "true",
+        )
 
     @property
     def allows_missing_streams(self) -> bool:

@@ -1,7 +1,7 @@
 """What the next batch of a query does. The connector's ``Reconcile`` and ``NextOffset`` decide the same.
 
-``tests/conformance/plan`` has their decisions. What they decide about recreated topics, replaced clusters and
-stopping offsets is not here: where one of these occurs, ``plan`` cannot tell.
+``tests/conformance/plan`` has their decisions. What they decide about recreated topics and stopping offsets is not
+here: where one of these occurs, ``plan`` cannot tell.
 """
 
 from __future__ import annotations
@@ -61,11 +61,14 @@ class Answer:
         ends: End offsets.
         earliest: Earliest offsets of the same partitions.
         entering: Where partitions of new topics start; a partition that is absent starts at its beginning.
+        continued: If the cluster is another Kafka cluster than before: where partitions of all topics continue; a
+            partition that is absent is read from its beginning. None: it is the same.
     """
 
     ends: Positions
     earliest: Positions
     entering: Positions = field(default_factory=dict)
+    continued: Positions | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,11 @@ def decide(
     for id in sorted({*start.clusters, *start.retained, *topology.clusters}):
         _Cluster(id, start, topology, drain_removed).decide(answers.get(id), decision)
     return decision
+
+
+def returning(id: str, start: CompositeOffset, topology: Topology, drain_removed: bool) -> Positions:
+    """The retained positions of a cluster at which topics are read again."""
+    return _Cluster(id, start, topology, drain_removed)._returning
 
 
 class _Cluster:
@@ -157,8 +165,14 @@ class _Cluster:
             to.drains.update(self._keys(self._targets))
             return
         for topic in self._topics:
-            if topic in answer.ends:
+            if topic not in answer.ends:
+                continue
+            if answer.continued is None:
                 self._read(topic, answer, to)
+            else:
+                self._renew(topic, answer, answer.continued, to)
+        if answer.continued is not None:
+            return
         for topic, targets in self._targets.items():
             ends = self._ends(topic, answer)
             for partition, target in targets.items():
@@ -194,6 +208,20 @@ class _Cluster:
             to.reads[key] = begin, last
             if topic in self._newly_draining:
                 to.drains[key] = last
+
+    def _renew(self, topic: str, answer: Answer, continued: Positions, to: Decision) -> None:
+        """A topic of another Kafka cluster: former positions and drain targets mean nothing in it."""
+        ends = self._ends(topic, answer)
+        for partition, end in sorted(ends.items()):
+            key = self._id, topic, partition
+            first = answer.earliest.get(topic, {}).get(partition, end)
+            begin = continued.get(topic, {}).get(partition, first)
+            to.enters[key] = begin
+            to.reads[key] = begin, max(begin, end)
+            if topic in self._newly_draining or topic in self._targets:
+                to.drains[key] = max(begin, end)
+        staying = self._staying.get(topic, {})
+        to.leaves.update(self._keys({topic: {p: at for p, at in staying.items() if p not in ends}}))
 
     def _ends(self, topic: str, answer: Answer) -> dict[int, int]:
         """The end offsets of the partitions that are read."""

@@ -268,6 +268,9 @@ private object RememberedOptions {
     MaxRemovedClusters,
     AllowMissingStreams,
     ReplacedPolicy,
+    ReplacedOverlap,
+    MirrorMakerSourceAlias,
+    MirrorMakerReplicationPolicy,
     // Some policies require them.
     CommitOffsets,
     CommitGroupId,
@@ -287,6 +290,9 @@ private object RememberedOptions {
         case (id, spec) if ofCluster(spec) => s"cluster.$id.${spec.name}" -> value
       }
     }
-    SortedMap.from(declared ++ clusters)
+    val ofPolicy = raw.under(ReplicationPolicyProperty).map { case (name, value) =>
+      ReplicationPolicyProperty + name -> value
+    }
+    SortedMap.from(declared ++ clusters ++ (ofPolicy -- SecretOptions.contained(ofPolicy)))
   }
 }

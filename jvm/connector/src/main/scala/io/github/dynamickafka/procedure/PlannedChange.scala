@@ -31,13 +31,15 @@ private[procedure] object PlannedChange {
    * @param topology the metadata, with the topics that match patterns
    * @param drainRemoved whether what leaves the metadata is drained
    * @param latest returns the latest offset of a partition that leaves, if it is known
+   * @param continued clusters that are read no more because others continue where they were
    */
   def all(
       start: CompositeOffset,
       topology: Topology,
       drainRemoved: Boolean,
       next: NextOffset,
-      latest: (String, String, Int) => Option[Long]
+      latest: (String, String, Int) => Option[Long],
+      continued: Set[String] = Set.empty
   ): Seq[PlannedChange] = {
     val enters = next.spans.filter(_.enters).map(s =>
       PlannedChange("enters", s.cluster, s.topic, s.partition, s.from)
@@ -52,7 +54,8 @@ private[procedure] object PlannedChange {
       // Only what has reached its target leaves like this.
       val drained = topology.clusters.get(id).flatMap(_.topics.get(topic))
         .fold(drainRemoved && !topology.removes(id, topic))(t => t.draining && t.reads(p))
-      PlannedChange("leaves", id, topic, p, at, None, unread, unread.exists(_ > 0) && !drained)
+      val isLost = unread.exists(_ > 0) && !drained && !continued(id)
+      PlannedChange("leaves", id, topic, p, at, None, unread, isLost)
     }).sortBy(c => (Order.indexOf(c.change), c.cluster, c.topic, c.partition))
   }
 

@@ -8,11 +8,20 @@ import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
 import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.resolve.Resolution
 import io.github.dynamickafka.metadata.watch.RemovalGuard
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.offset.{ClusterTransition, ClusterView, CompositeOffset, Loss, NextOffset}
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  Continuation,
+  Loss,
+  NextOffset,
+  Transition
+}
 import io.github.dynamickafka.procedure.checkpoint.{OffsetLog, Refusal, SourceId}
 import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
 import io.github.dynamickafka.source.client.ClusterClient
@@ -23,6 +32,7 @@ import io.github.dynamickafka.source.cluster.{
   FunctionCalls,
   Patience
 }
+import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
 import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
 import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
@@ -45,6 +55,7 @@ private[procedure] final class QueryPlan(
   private val clusters = new QueryClusters(catalog, log, streams)
   private val known = clusters.remembered(source)
   private val options = catalog.readingAs(known.options, streamsRead)
+  private val checkpoint = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop)
 
   /** The changes, and the estimated bytes of records that are lost. */
   def changes: Seq[(PlannedChange, Option[Long])] = {
@@ -58,49 +69,65 @@ private[procedure] final class QueryPlan(
       topology,
       new ClusterConfigs.ByScope(options),
       Clock.System.currentTimeMillis(),
-      Trigger.Started(new SourceCheckpoint(log.folder(source).toString, catalog.hadoop).initial)
+      Trigger.Started(checkpoint.initial)
     )
     val transition = trigger.transition(options, topology)
-    val views = KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }
-    val next = NextOffset(
-      replacing.start,
-      transition,
-      views.map { case (id, view) => id -> entering(replacing, id, view) }.toMap,
-      options.replacedClusters,
-      _ => false
-    )
-    refuseUnclear(next)
-    val ends = latest(PlannedChange.leaving(start, next).map { case (id, topic, p, _) =>
-      id -> new TopicPartition(topic, p)
+    val views: Map[String, ClusterView] =
+      KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }.toMap
+    def nextOf(views: Map[String, ClusterView], continued: Map[String, Continuation]) =
+      NextOffset(replacing.start, transition, views, options.replacedClusters, _ => false, continued)
+    val asked = nextOf(views, Map.empty)
+    val decided = replacements(replacing, transition, views, asked)
+    val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
+    refuseLosses(next)
+    // What the former cluster has is not known to the new one, which has its id.
+    val replaced = next.replaced.map(_.cluster).toSet
+    val ends = latest(PlannedChange.leaving(start, next).collect {
+      case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
     })
     PlannedChange.all(
       start,
       topology,
       options.drainRemovedClusters,
       next,
-      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p))
+      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)),
+      decided.toSeq.flatMap(_.entered).filter(_ => continues).map(c => replacing.former(c.cluster)).toSet
     ).map(c => c -> bytes(c))
   }
 
-  /** The response of a cluster, with the positions where it enters if it replaces another one. */
-  private def entering(
+  /** Whether a cluster that replaces another one is read from where that was left. */
+  private def continues: Boolean = options.replacedClusters match {
+    case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => false
+    case _ => true
+  }
+
+  /** Where the query continues in clusters that take the place of others, or why it fails. */
+  private def replacements(
       replacing: ReplacingClusters,
-      id: String,
-      view: ClusterView.Reachable
-  ): ClusterView.Reachable =
-    replacing.former.get(id).filter { former =>
-      // The same Kafka cluster under a new id continues at its own positions.
-      val known = replacing.start.identity(former).kafkaId
-      known.isEmpty || known != view.kafkaId
-    }.fold(view) { former =>
-      def refused(why: String) = refuse(s"cluster '$id' replaces cluster '$former'. $why")
-      options.replacedClusters match {
-        case ReplacedClusterPolicy.Earliest => view.copy(entering = view.earliest)
-        case ReplacedClusterPolicy.Latest => view.copy(entering = view.ends)
-        case ReplacedClusterPolicy.Fail =>
-          refused("'replacedClusterPolicy' is 'fail', so the query fails with CLUSTER_REPLACED")
-        case _ => refused("Where the query continues by 'replacedClusterPolicy' is decided when it runs")
-      }
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Option[DecidedReplacements] =
+    try
+      PlannedReplacements.decide(
+        options.replacedClusters,
+        checkpoint,
+        transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
+        replacing,
+        transition,
+        views,
+        next
+      )
+    catch {
+      case e: DynamicKafkaError if e.condition.endsWith(".CLUSTER_REPLACED") =>
+        val Seq(id, found, former, reason) = Seq("cluster", "found", "known", "reason").map(e.parameters)
+        val what = replacing.former.get(id).fold(
+          s"is another Kafka cluster than the one that was read: $found instead of $former"
+        )(former => s"replaces cluster '$former'")
+        val policy = known.options.getOrElse("replacedClusterPolicy", "fail")
+        refuse(
+          s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
+        )
     }
 
   /** The checkpoints of older releases have no options. */
@@ -152,17 +179,10 @@ private[procedure] final class QueryPlan(
   }
 
   /** What the query would fail with, or skip. */
-  private def refuseUnclear(next: NextOffset): Unit = {
-    next.replaced.headOption.foreach(c =>
-      refuse(
-        s"cluster '${c.cluster}' is another Kafka cluster than the one that was read: ${c.found} instead of ${c.known}"
-      )
-    )
-    next.losses.find {
-      case _: Loss.TopicGone | _: Loss.PartitionGone => false
-      case _ => true
-    }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
-  }
+  private def refuseLosses(next: NextOffset): Unit = next.losses.find {
+    case _: Loss.TopicGone | _: Loss.PartitionGone => false
+    case _ => true
+  }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
 
   private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Long] =
     KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>

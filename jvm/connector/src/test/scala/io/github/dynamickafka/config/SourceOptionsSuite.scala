@@ -230,6 +230,21 @@ class SourceOptionsSuite extends AnyFunSuite with TimeLimit with TableDrivenProp
     ))
   }
 
+  test("how MirrorMaker names topics is remembered, without secrets") {
+    val options = Seq(
+      "streamIds" -> "orders",
+      "replacedClusterPolicy" -> "mirror-maker",
+      "mirrorMakerSourceAlias" -> "old",
+      "mirrorMakerReplicationPolicy" -> "identity",
+      "mirrorMakerReplicationPolicy.replication.policy.separator" -> "_",
+      "commitOffsets" -> "true",
+      "commitGroupId" -> "totals"
+    )
+    assert(parse(options.drop(1): _*).remembered.toMap == options.toMap)
+    val overlap = Seq("replacedClusterPolicy" -> "timestamp", "replacedClusterOverlap" -> "5s")
+    assert(parse(overlap: _*).remembered.toMap == (overlap :+ ("streamIds" -> "orders")).toMap)
+  }
+
   test("no class that holds properties prints them") {
     val options =
       parse("kafka.sasl.jaas.config" -> "hush-hush", "cluster.blue.kafka.ssl.key.password" -> "hush-hush")

@@ -34,10 +34,25 @@ object PlanCases {
   /** With `replaces` in the metadata. */
   def replacingFile: Path = file.resolveSibling("replacing.json")
 
+  /** With clusters that are other Kafka clusters than those that were read. */
+  def replacedFile: Path = file.resolveSibling("replaced.json")
+
   def text: String = lines(random => n => expected(s"random $n", one(random), None))
 
   def replacingText: String = lines { random => n =>
     expected(s"replacing $n", replacing(one(random), random), Some(random.nextBoolean()))
+  }
+
+  def replacedText: String = lines { random => n =>
+    val of = one(random)
+    val others = Clusters.filter(_ => random.nextInt(100) < 60).map { id =>
+      val at = of.kafka.get(id).toSeq.flatMap(_.ends.iterator).filter(_ => random.nextInt(100) < 70)
+      id -> Positions.from(at.map { case (t, p, end) => (t, p, random.nextInt(end.toInt + 3).toLong) })
+    }.toMap
+    val known = of.start.clusters.keySet.union(of.start.retained.keySet)
+    val identities = SortedMap.from(known.toSeq.map(id => id -> ClusterIdentity(Some(s"kafka-$id"))))
+    val replaced = others.filter { case (id, _) => known(id) && of.kafka.contains(id) }
+    expected(s"replaced $n", of.copy(start = of.start.copy(identities = identities)), None, replaced)
   }
 
   /** One case in each line. */
@@ -130,8 +145,16 @@ object PlanCases {
     Case(start, topology, kafka, drainRemoved)
   }
 
-  /** @param latest whether clusters that replace others are read from their latest offsets; None: there are none */
-  private def expected(name: String, of: Case, latest: Option[Boolean]): ObjectNode = {
+  /**
+   * @param latest whether clusters that replace others are read from their latest offsets; None: there are none
+   * @param continued where the query continues in Kafka clusters that have the id of another one
+   */
+  private def expected(
+      name: String,
+      of: Case,
+      latest: Option[Boolean],
+      continued: Map[String, Positions] = Map.empty
+  ): ObjectNode = {
     import of._
     val replacing = ReplacingClusters(start, topology, drainRemoved)
     val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
@@ -149,10 +172,18 @@ object PlanCases {
           ends,
           earliest,
           entering = entering,
-          missing = work.topics -- kafka(id).ends.topics
+          missing = work.topics -- kafka(id).ends.topics,
+          kafkaId = continued.get(id).map(_ => "another")
         )
     }
-    val next = NextOffset(replacing.start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+    val next = NextOffset(
+      replacing.start,
+      transition,
+      views,
+      ReplacedClusterPolicy.Fail,
+      _ => false,
+      continued.map { case (id, positions) => id -> Continuation(positions) }
+    )
     val after = next.latest
     val root = mapper.createObjectNode().put("name", name).put("offset", start.json)
       .put("drain_removed", drainRemoved)
@@ -174,6 +205,10 @@ object PlanCases {
           numbers.foreach(partitions.add(_))
         }
       }
+    }
+    if (continued.nonEmpty) {
+      val node = root.putObject("continued")
+      continued.toSeq.sortBy(_._1).foreach { case (id, positions) => write(node.putObject(id), positions) }
     }
     val removed = root.putObject("removed")
     topology.removals.foreach { case (id, removal) =>
@@ -242,4 +277,5 @@ object PlanCases {
 object PlanCasesFile extends App {
   println(s"wrote ${Files.writeString(PlanCases.file, PlanCases.text)}")
   println(s"wrote ${Files.writeString(PlanCases.replacingFile, PlanCases.replacingText)}")
+  println(s"wrote ${Files.writeString(PlanCases.replacedFile, PlanCases.replacedText)}")
 }

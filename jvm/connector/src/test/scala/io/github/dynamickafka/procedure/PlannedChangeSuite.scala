@@ -8,7 +8,14 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.Conformance
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
-import io.github.dynamickafka.offset.{ClusterView, CompositeOffsetJson, NextOffset, Positions, Reconcile}
+import io.github.dynamickafka.offset.{
+  ClusterView,
+  CompositeOffsetJson,
+  Continuation,
+  NextOffset,
+  Positions,
+  Reconcile
+}
 import io.github.dynamickafka.topology.{
   OffsetsPolicy,
   Removal,
@@ -56,6 +63,8 @@ class PlannedChangeSuite extends AnyFunSuite {
       val kafka = fields(one.get("kafka")).map { case (id, of) =>
         id -> (positions(of.get("ends")) -> positions(of.get("earliest")))
       }.toMap
+      val continued = Option(one.get("continued")).toSeq.flatMap(fields)
+        .map { case (id, at) => id -> positions(at) }.toMap
       val rules = Reconcile.Rules(-1, drainRemoved, (_, _, _, _) => OffsetsPolicy.Earliest)
       val replacing = ReplacingClusters(start, topology(one), drainRemoved)
       val isLatest = Option(one.get("replaced_cluster_policy")).exists(_.asText == "latest")
@@ -72,10 +81,18 @@ class PlannedChangeSuite extends AnyFunSuite {
             asked(ends),
             asked(earliest),
             entering = entering,
-            missing = work.topics -- ends.topics
+            missing = work.topics -- ends.topics,
+            kafkaId = continued.get(id).map(_ => "another")
           )
       }
-      val next = NextOffset(replacing.start, transition, views, ReplacedClusterPolicy.Fail, _ => false)
+      val next = NextOffset(
+        replacing.start,
+        transition,
+        views,
+        ReplacedClusterPolicy.Fail,
+        _ => false,
+        continued.map { case (id, at) => id -> Continuation(at) }
+      )
       val found = PlannedChange.all(
         start,
         replacing.topology,

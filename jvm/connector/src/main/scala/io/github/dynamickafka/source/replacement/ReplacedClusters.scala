@@ -19,6 +19,19 @@ import io.github.dynamickafka.time.Clock
 import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /**
+ * Where a trigger continues in clusters that replace others.
+ *
+ * @param views the responses of the clusters, with the positions of those that enter
+ * @param continued positions in clusters that have the id of the one that was read
+ * @param entered clusters with an id of their own, by `replaces` in the metadata
+ */
+private[dynamickafka] final case class DecidedReplacements(
+    views: Map[String, ClusterView],
+    continued: Map[String, Continuation],
+    entered: Seq[ReplacedCluster]
+)
+
+/**
  * Kafka clusters that take the place of others: whether and where the query continues in them. What a trigger finds here is
  * decided once its offset is logged, which has the positions and Kafka's new id. Used only by the thread of the query.
  */
@@ -34,11 +47,37 @@ private[source] final class ReplacedClusters(
   private var ids = ReplacedIds.none
 
   /**
+   * Asks the clusters. Changes nothing.
+   *
+   * @return None if no cluster replaces another one
+   * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
+   */
+  def decide(
+      start: CompositeOffset,
+      replacing: ReplacingClusters,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Option[DecidedReplacements] = {
+    val silent = returning(transition, views, next)
+    Option.when(next.replaced.nonEmpty || replacing.former.nonEmpty || silent.nonEmpty) {
+      val found = continuations(start, transition, views, next)
+      val (entered, entries) = entering(replacing, transition, views)
+      DecidedReplacements(
+        // A cluster that does not respond meanwhile keeps its positions.
+        views ++ entries ++ (silent ++ found.collect { case (id, None) => id }).map(_ -> ClusterView.Pending),
+        found.collect { case (id, Some(continuation)) => id -> continuation },
+        entered
+      )
+    }
+  }
+
+  /**
    * Where the query continues, by cluster id; None for a cluster that does not respond meanwhile.
    *
    * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
    */
-  def continuations(
+  private def continuations(
       start: CompositeOffset,
       transition: Transition,
       views: Map[String, ClusterView],
@@ -80,7 +119,7 @@ private[source] final class ReplacedClusters(
    *
    * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
    */
-  def entering(
+  private def entering(
       replacing: ReplacingClusters,
       transition: Transition,
       views: Map[String, ClusterView]
@@ -100,7 +139,6 @@ private[source] final class ReplacedClusters(
         if (view.unanswered.nonEmpty) None
         else
           resolved(cluster, former, replacing.start, transition, view)
-      found.foreach(logEntering(cluster, former, replacing.start, _))
       (
         found.map(continuation => cluster.copy(continued = Some(continuation))),
         id -> found.fold[ClusterView](ClusterView.Pending)(continuation =>
@@ -120,7 +158,7 @@ private[source] final class ReplacedClusters(
    * @return the clusters that do not respond meanwhile
    * @throws DynamicKafkaRuntimeException `CLUSTER_REPLACED`
    */
-  def returning(
+  private def returning(
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
@@ -141,24 +179,24 @@ private[source] final class ReplacedClusters(
       if replacements(of).map(_.left.foreach(reason => throw refused(cluster, reason))).isEmpty
     } yield id).toSet
 
-  private def logEntering(
-      cluster: ReplacedCluster,
-      former: String,
-      start: CompositeOffset,
-      found: Continuation
-  ): Unit = log.warn(
-    "Cluster '{}' replaces cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
-    cluster.cluster,
-    former,
-    cluster.found,
-    cluster.known,
-    CompositeOffsetJson.writePositions(positionsOf(start, former)),
-    CompositeOffsetJson.writePositions(found.positions),
-    found.notes.map("; " + _).mkString
-  )
-
   /** Logs what this trigger continues with. */
-  def logContinued(start: CompositeOffset, next: NextOffset, found: Map[String, Continuation]): Unit =
+  def logDecided(
+      start: CompositeOffset,
+      replacing: ReplacingClusters,
+      next: NextOffset,
+      decided: DecidedReplacements
+  ): Unit = {
+    for (cluster <- decided.entered; found <- cluster.continued; former = replacing.former(cluster.cluster))
+      log.warn(
+        "Cluster '{}' replaces cluster '{}' (cluster.id {} instead of {}): former offsets {}, new offsets {}{}",
+        cluster.cluster,
+        former,
+        cluster.found,
+        cluster.known,
+        CompositeOffsetJson.writePositions(positionsOf(replacing.start, former)),
+        CompositeOffsetJson.writePositions(found.positions),
+        found.notes.map("; " + _).mkString
+      )
     next.replaced.filter(isContinued(next, _)).foreach { c =>
       ids = ids.replaced(c, clock.monotonicMs())
       val at = Positions.from(next.spans.iterator.filter(_.cluster == c.cluster)
@@ -171,9 +209,10 @@ private[source] final class ReplacedClusters(
         c.known,
         CompositeOffsetJson.writePositions(start.position(c.cluster)),
         CompositeOffsetJson.writePositions(at),
-        found.get(c.cluster).toSeq.flatMap(_.notes).map("; " + _).mkString
+        decided.continued.get(c.cluster).toSeq.flatMap(_.notes).map("; " + _).mkString
       )
     }
+  }
 
   /** An address that leads to several Kafka clusters would let the query change between them with each answer. */
   private def refuseAlternating(cluster: ReplacedCluster): Unit = {

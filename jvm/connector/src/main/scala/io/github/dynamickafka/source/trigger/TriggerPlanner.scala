@@ -226,21 +226,12 @@ private[source] final class TriggerPlanner(
       transition: Transition,
       views: Map[String, ClusterView],
       next: NextOffset
-  ): (Map[String, ClusterView], NextOffset) = {
-    val silent = replaced.returning(transition, views, next)
-    if (next.replaced.isEmpty && replacing.former.isEmpty && silent.isEmpty) (views, next)
-    else {
-      val found = replaced.continuations(trigger.start, transition, views, next)
-      val (entered, entries) = replaced.entering(replacing, transition, views)
-      // A cluster that does not respond meanwhile keeps its positions.
-      val answered = views ++ entries ++ (silent ++ found.collect { case (id, None) => id })
-        .map(_ -> ClusterView.Pending)
-      val positions = found.collect { case (id, Some(continuation)) => id -> continuation }
-      val decided = nextOf(transition, trigger, answered, positions)
-      replaced.logContinued(trigger.start, decided, positions)
-      (answered, decided.copy(replaced = decided.replaced ++ entered))
+  ): (Map[String, ClusterView], NextOffset) =
+    replaced.decide(trigger.start, replacing, transition, views, next).fold((views, next)) { found =>
+      val decided = nextOf(transition, trigger, found.views, found.continued)
+      replaced.logDecided(trigger.start, replacing, decided, found)
+      (found.views, decided.copy(replaced = decided.replaced ++ found.entered))
     }
-  }
 
   private def logRenamed(topics: Seq[RenamedTopic]): Unit = topics.foreach { r =>
     log.info(
