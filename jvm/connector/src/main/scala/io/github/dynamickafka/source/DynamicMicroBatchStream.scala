@@ -105,7 +105,7 @@ private[source] final class DynamicMicroBatchStream(
     lost,
     aligner,
     histories.unread,
-    span => recordTimes.flatMap(_.value.get(EventTimes.key(span))).map(_.size)
+    span => recordTimes.flatMap(_.found.get(EventTimes.key(span))).map(_.size)
   )
   private val replay = new Replay(options, configs, feed, streams, checkpoint, deferred, lost)
   private val partitions =
@@ -200,7 +200,10 @@ private[source] final class DynamicMicroBatchStream(
     def topology = snapshots.last.fold(feed.current())(_.topology)
     def deadLetters =
       options.format.deadLetters.map(DeadLetterClusters(_, options, topology, streams, configs))
-    new ReaderFactory(clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)), recordTimes)
+    new ReaderFactory(
+      clusterDecoding.map(_.of(stored).copy(deadLetters = deadLetters)),
+      recordTimes.map(_.ofTasks)
+    )
   }
 
   override def deserializeOffset(json: String): Offset = offsets(json)
@@ -289,7 +292,7 @@ private[source] object DynamicMicroBatchStream {
 
   /** What tasks have reported. A record of a later time than the executor's clock has shown has no time that is known. */
   private def lastRecords(reported: Option[RecordTimes])(key: LogKey): Option[LastRecord] =
-    reported.flatMap(_.value.get(key))
+    reported.flatMap(_.found.get(key))
       .collect {
         case t if t.last.time >= 0 && t.last.time <= t.greatest =>
           LastRecord(t.last.offset, t.last.time)
@@ -299,7 +302,7 @@ private[source] object DynamicMicroBatchStream {
   private def readTimes(reported: Option[RecordTimes]): ReadTimes =
     reported.fold(ReadTimes.none)(times =>
       key =>
-        times.value.get(key)
+        times.found.get(key)
           .collect { case t if t.greatest >= 0 => ReadTime(t.last.offset, t.last.time, t.greatest) }
     )
 }

@@ -11,10 +11,10 @@ import io.github.dynamickafka.source.read.{
   RangeBundle,
   ReadAhead,
   ReaderMetrics,
-  RecordTimes,
   SharedTask,
   SharedTaskReader,
-  TaskDecoder
+  TaskDecoder,
+  TaskTimes
 }
 import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, RealTimeTask}
 
@@ -24,7 +24,7 @@ import io.github.dynamickafka.source.realtime.{RealTimeReader, RealTimeReaders, 
  * @param decoding None: the columns of Spark's Kafka source, then `cluster` and `stream`
  * @param times gets the times of the records
  */
-private[source] final class ReaderFactory(decoding: Option[Decoding], times: Option[RecordTimes] = None)
+private[source] final class ReaderFactory(decoding: Option[Decoding], times: Option[TaskTimes] = None)
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = {
     val decoder = decoding.map(new TaskDecoder(_))

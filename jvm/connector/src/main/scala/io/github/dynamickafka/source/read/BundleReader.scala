@@ -37,7 +37,7 @@ private[source] final class BundleReader(
     ahead: ReadAhead,
     metrics: ReaderMetrics,
     decoder: Option[TaskDecoder] = None,
-    recordTimes: Option[RecordTimes] = None
+    recordTimes: Option[TaskTimes] = None
 ) extends PartitionReader[InternalRow] {
   import BundleReader._
 
@@ -51,9 +51,8 @@ private[source] final class BundleReader(
     recordTimes.fold(Map.empty[TopicPartition, RangeTimes]) {
       all =>
         bundle.ranges.map { case StreamRange(_, range) =>
-          val ofRange = new RangeTimes(LogKey(bundle.cluster, range.topic, range.partition), all.measures)
-          all.add(ofRange)
-          new TopicPartition(range.topic, range.partition) -> ofRange
+          new TopicPartition(range.topic, range.partition) ->
+            all.of(LogKey(bundle.cluster, range.topic, range.partition))
         }.toMap
     }
 

@@ -1,63 +1,49 @@
 package io.github.dynamickafka.source.read
 
+import java.{util => ju}
+
 import scala.collection.immutable.SortedMap
+import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.utils.Utils
 import org.apache.spark.SparkContext
-import org.apache.spark.util.AccumulatorV2
+import org.apache.spark.util.{AccumulatorV2, CollectionAccumulator}
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.budget.MeanSize
 
 /**
- * The times and sizes of the records that the tasks of a query have read, by partition. Tasks add their ranges when they begin, and the driver
- * merges what tasks that have ended found out. A task that fails adds nothing; one that is repeated, or ends late, changes nothing
- * that a later one has found out; its records count twice in the mean size.
+ * The times and sizes of the records that the tasks of a query have read, by partition, in the driver. Tasks add their ranges when they
+ * begin, and the driver merges what tasks that have ended found out. A task that fails adds nothing; one that is repeated, or ends late,
+ * changes nothing that a later one has found out; its records count twice in the mean size.
  *
- * It has no name: Spark's UI would keep the value of each task of an accumulator with a name. Thread-safe.
+ * What tasks get and return is an accumulator of Spark with values of the JDK: Spark deserializes the results of tasks without the jars
+ * that a client of Spark Connect has uploaded. It has no name: Spark's UI would keep the value of each task of an accumulator with a name.
+ * Thread-safe.
  *
  * @param measures whether sizes are measured
  */
-private[source] final class RecordTimes(val measures: Boolean = false)
-    extends AccumulatorV2[RangeTimes, Map[LogKey, ReportedTimes]] {
-
-  // Of a task.
-  @volatile private var ranges = List.empty[RangeTimes]
-  // Of the driver.
+private[source] final class RecordTimes(measures: Boolean = false)
+    extends CollectionAccumulator[Array[AnyRef]] {
   @volatile private var known = Map.empty[LogKey, ReportedTimes]
 
-  override def isZero: Boolean = ranges.isEmpty && known.isEmpty
+  /** What tasks get. */
+  val ofTasks: TaskTimes = new TaskTimes(this, measures)
 
-  override def copy(): RecordTimes = {
-    val other = new RecordTimes(measures)
-    other.ranges = ranges
-    other.known = known
-    other
-  }
+  override def isZero: Boolean = known.isEmpty
+  override def copyAndReset(): CollectionAccumulator[Array[AnyRef]] = new CollectionAccumulator
 
-  override def reset(): Unit = synchronized {
-    ranges = Nil
-    known = Map.empty
-  }
-
-  override def add(range: RangeTimes): Unit = synchronized {
-    ranges ::= range
-  }
-
-  override def merge(
-      other: AccumulatorV2[RangeTimes, Map[LogKey, ReportedTimes]]
-  ): Unit = {
-    val found = other.value
+  override def merge(task: AccumulatorV2[Array[AnyRef], ju.List[Array[AnyRef]]]): Unit = {
+    val found = task.value.asScala.flatMap(RangeTimes.found(_))
     synchronized {
       known = RecordTimes.merged(known, found)
     }
   }
 
-  /** On the driver, the same object until a task has found out something. */
-  override def value: Map[LogKey, ReportedTimes] =
-    RecordTimes.merged(known, ranges.flatMap(_.found))
+  /** The same object until a task has found out something. */
+  def found: Map[LogKey, ReportedTimes] = known
 
   /**
    * Forgets partitions that are not read any more, and those that were read beyond these positions: their log is another one. Called
@@ -88,20 +74,34 @@ private[source] object RecordTimes {
 }
 
 /**
+ * Where a task reports the times of its ranges.
+ *
+ * @param measures whether sizes are measured
+ */
+private[source] final class TaskTimes(to: CollectionAccumulator[Array[AnyRef]], measures: Boolean)
+    extends Serializable {
+
+  /** The times of a range, which begins. */
+  def of(key: LogKey): RangeTimes = {
+    val range = new RangeTimes(key, measures)
+    to.add(range.reported)
+    range
+  }
+}
+
+/**
  * The times of the records of one range, which a task reads: the only object of the range that is kept, updated once for the records
  * of a fetch. Used by the thread that holds the lock of the reader; Spark's heartbeat may serialize it meanwhile, and drops what
  * it gets.
  *
  * @param measures whether sizes are measured
  */
-private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) extends Serializable {
-  private var offset = -1L
-  private var time = -1L
-  private var greatest = -1L
-  private var nextOffset = -1L
-  private var nextTime = -1L
-  private var count = 0L
-  private var bytes = 0L
+private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) {
+  import RangeTimes._
+  private val numbers = Array(-1L, -1L, -1L, -1L, -1L, 0L, 0L)
+
+  /** Cluster, topic, partition and numbers, which change while records are read. */
+  val reported: Array[AnyRef] = Array(key.cluster, key.topic, Int.box(key.partition), numbers)
 
   /**
    * The records of a slice are read.
@@ -110,38 +110,58 @@ private[source] final class RangeTimes(key: LogKey, measures: Boolean = false) e
    */
   def read(slice: Slice, now: Long): Unit = {
     val records = slice.records
-    var most = greatest
+    var most = numbers(Greatest)
     var i = 0
     while (i < slice.size) {
       val time = records.get(i).timestamp
       if (time > most && time <= now) most = time
       i += 1
     }
-    greatest = most
+    numbers(Greatest) = most
     if (measures) {
-      count += slice.size.toLong
-      (0 until slice.size).foreach(i => bytes += RangeTimes.size(records.get(i)))
+      numbers(Count) += slice.size.toLong
+      (0 until slice.size).foreach(i => numbers(Bytes) += size(records.get(i)))
     }
     val last = records.get(slice.size - 1)
-    offset = last.offset
-    time = math.min(last.timestamp, now)
+    numbers(Offset) = last.offset
+    numbers(Time) = math.min(last.timestamp, now)
     if (slice.size < records.size) {
       val next = records.get(slice.size)
-      nextOffset = next.offset
-      nextTime = math.min(next.timestamp, now)
+      numbers(NextOffset) = next.offset
+      numbers(NextTime) = math.min(next.timestamp, now)
     }
   }
 
   /** None: no record was read. */
-  def found: Option[(LogKey, ReportedTimes)] =
-    Option.when(offset >= 0) {
-      val next = Option.when(nextOffset > offset)(TimedOffset(nextOffset, nextTime))
-      val size = if (count == 0L) MeanSize.none else MeanSize(count, bytes.toDouble / count.toDouble)
-      key -> ReportedTimes(TimedOffset(offset, time), greatest, next, size)
-    }
+  def found: Option[(LogKey, ReportedTimes)] = RangeTimes.found(reported)
 }
 
 private[source] object RangeTimes {
+  private val Offset = 0
+  private val Time = 1
+  private val Greatest = 2
+  private val NextOffset = 3
+  private val NextTime = 4
+  private val Count = 5
+  private val Bytes = 6
+
+  /** What a task has reported of a range. */
+  def found(reported: Array[AnyRef]): Option[(LogKey, ReportedTimes)] = reported match {
+    case Array(cluster: String, topic: String, partition: Integer, numbers: Array[Long]) =>
+      Option.when(numbers(Offset) >= 0) {
+        val next =
+          Option.when(numbers(NextOffset) > numbers(Offset))(TimedOffset(
+            numbers(NextOffset),
+            numbers(NextTime)
+          ))
+        val count = numbers(Count)
+        val size =
+          if (count == 0L) MeanSize.none else MeanSize(count, numbers(Bytes).toDouble / count.toDouble)
+        val last = TimedOffset(numbers(Offset), numbers(Time))
+        LogKey(cluster, topic, partition) -> ReportedTimes(last, numbers(Greatest), next, size)
+      }
+    case other => throw new IllegalArgumentException(s"no times of a range: ${other.mkString(", ")}")
+  }
 
   /** The bytes of key, value and headers. */
   private def size(record: ConsumerRecord[Array[Byte], Array[Byte]]): Long = {

@@ -23,7 +23,7 @@ private[source] final class SharedTaskReader(
     ahead: ReadAhead,
     threads: Executor,
     decoder: Option[TaskDecoder] = None,
-    recordTimes: Option[RecordTimes] = None
+    recordTimes: Option[TaskTimes] = None
 ) extends PartitionReader[InternalRow] {
   import SharedTaskReader._
 

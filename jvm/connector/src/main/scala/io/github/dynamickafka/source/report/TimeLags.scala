@@ -59,7 +59,7 @@ private[source] final class TimeLags(
       answeredAt: Map[String, Long]
   ): Unit = {
     val arrived = collect()
-    val now = Seen(reached, ends, records.value, answeredAt)
+    val now = Seen(reached, ends, records.found, answeredAt)
     if (arrived || !now.isSame(last)) {
       unread = (for {
         (id, positions) <- reached.clusters.iterator
@@ -123,13 +123,13 @@ private[source] final class TimeLags(
   }
 
   private def first(key: LogKey, u: Unread): Option[FirstUnread] =
-    FirstUnread(u.position, records.value.get(key), u.answer, u.levelAt)
+    FirstUnread(u.position, records.found.get(key), u.answer, u.levelAt)
 
   private def send(): Unit = {
     val (now, time) = (clock.monotonicMs(), clock.currentTimeMillis())
     requests = requests.filter { case (_, r) => r.response.isDefined || now - r.sentAt < PauseMs }
     val open = unread.flatMap { case (key, u) =>
-      val from = FirstUnread.asked(u.position, records.value.get(key))
+      val from = FirstUnread.asked(u.position, records.found.get(key))
       val isAnswered = u.answer.exists(a => a.position == u.position && a.from == from)
       Option.when(!isAnswered && !first(key, u).exists(_.isCertain))(key -> Question(u.position, from))
     }

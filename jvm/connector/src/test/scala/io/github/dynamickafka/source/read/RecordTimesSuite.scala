@@ -1,14 +1,17 @@
 package io.github.dynamickafka.source.read
 
+import java.io.{ByteArrayOutputStream, ObjectOutputStream}
 import java.{util => ju}
 
 import scala.collection.immutable.SortedMap
+import scala.util.Using
 
 import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
 import org.apache.spark.SparkContext
+import org.apache.spark.util.CollectionAccumulator
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -75,8 +78,6 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     }
     assert(size(measures = true).contains(MeanSize(2L, 10.0)))
     assert(size(measures = false).contains(MeanSize.none))
-    val driver = new RecordTimes(measures = true)
-    assert(driver.copyAndReset().asInstanceOf[RecordTimes].measures)
   }
 
   private val times: Gen[ReportedTimes] = for {
@@ -91,23 +92,18 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
 
   private def merged(all: Seq[(LogKey, ReportedTimes)]): Map[LogKey, ReportedTimes] = {
     val driver = new RecordTimes
-    all.foreach { report =>
-      val task = new RecordTimes
-      task.merge(reported(report))
-      driver.merge(task)
-    }
-    driver.value
+    all.foreach(report => driver.merge(reported(report)))
+    driver.found
   }
 
   /** The accumulator of a task with this result. */
-  private def reported(report: (LogKey, ReportedTimes)): RecordTimes = {
+  private def reported(report: (LogKey, ReportedTimes)): CollectionAccumulator[Array[AnyRef]] = {
     val (of, ReportedTimes(last, greatest, next, _)) = report
-    val range = new RangeTimes(of)
+    val task = new CollectionAccumulator[Array[AnyRef]]
+    val range = new TaskTimes(task, measures = false).of(of)
     // Of several records, the first one has the greatest time.
     val records = Seq(last.offset -> greatest, last.offset -> last.time) ++ next.map(n => n.offset -> n.time)
     range.read(slice(2, records: _*), 1000L)
-    val task = new RecordTimes
-    task.add(range)
     task
   }
 
@@ -133,43 +129,47 @@ class RecordTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropert
     forAll(reports) { reports =>
       val driver = new RecordTimes
       reports.foreach(report => driver.merge(reported(report)))
-      val before = driver.value
+      val before = driver.found
       val positions = SortedMap("blue" -> Positions.from(Seq(("t", 0, 3L), ("t", 1, 100L))))
       driver.retain(positions)
-      assert(driver.value == before.filter { case (of, known) =>
+      assert(driver.found == before.filter { case (of, known) =>
         of.partition == 1 || (of.partition == 0 && known.last.offset < 3L)
       })
       driver.retain(SortedMap.empty)
-      assert(driver.value.isEmpty)
+      assert(driver.found.isEmpty)
     }
   }
 
   test("what is known stays the same object until a task has ended") {
     val driver = new RecordTimes
     driver.merge(reported(of -> ReportedTimes(TimedOffset(5L, 50L), 60L)))
-    val before = driver.value
+    val before = driver.found
     driver.retain(SortedMap("blue" -> Positions.from(Seq(("t", 0, 6L)))))
-    assert(driver.value eq before)
+    assert(driver.found eq before)
   }
 
-  test("tasks of Spark report to the driver: those that fail do not, and copies for tasks are empty") {
+  test(
+    "tasks of Spark report to the driver: those that fail do not, and what they return has no class of this project"
+  ) {
     val context: SparkContext = SourceTest.spark.sparkContext
     val driver = RecordTimes(context)
+    val tasks = driver.ofTasks
     val failing = context.parallelize(1 to 4, 4).map { p =>
-      driver.add(RecordTimesSuite.range(p, time = 10L * p))
+      RecordTimesSuite.read(tasks, p, time = 10L * p)
       if (p == 3) throw new IllegalStateException("a task fails")
       p
     }
     assert(intercept[Exception](failing.count()).getMessage.contains("a task fails"))
-    assert(!driver.value.contains(of.copy(partition = 3)))
-    assert(context.parallelize(1 to 4, 4).map { p =>
-      val isEmpty = driver.isZero
-      driver.add(RecordTimesSuite.range(p, time = 20L * p))
-      isEmpty
-    }.collect().forall(identity))
-    assert(driver.value == (1 to 4).map(p =>
+    assert(!driver.found.contains(of.copy(partition = 3)))
+    context.parallelize(1 to 4, 4).foreach(p => RecordTimesSuite.read(tasks, p, time = 20L * p))
+    assert(driver.found == (1 to 4).map(p =>
       of.copy(partition = p) -> ReportedTimes(TimedOffset(7L, 20L * p), 20L * p)
     ).toMap)
+    assert(driver.copyAndReset().getClass == classOf[CollectionAccumulator[_]])
+    val bytes = new ju.ArrayList(ju.List.of(new RangeTimes(of).reported))
+    val written = new ByteArrayOutputStream
+    Using.resource(new ObjectOutputStream(written))(_.writeObject(bytes))
+    assert(!written.toString("ISO-8859-1").contains("dynamickafka"))
   }
 }
 
@@ -196,10 +196,7 @@ private object RecordTimesSuite {
     Slice(new TopicPartition("t", 0), all, size)
   }
 
-  /** Of a task that has read the record at offset 7. */
-  private def range(partition: Int, time: Long): RangeTimes = {
-    val times = new RangeTimes(of.copy(partition = partition))
-    times.read(slice(1, 7L -> time), now = 1000L)
-    times
-  }
+  /** A task reads the record at offset 7. */
+  private def read(task: TaskTimes, partition: Int, time: Long): Unit =
+    task.of(of.copy(partition = partition)).read(slice(1, 7L -> time), now = 1000L)
 }

@@ -10,6 +10,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
+import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.TestSeed
@@ -17,7 +18,7 @@ import io.github.dynamickafka.offset.alignment.{AlignedFiles, LogKey}
 import io.github.dynamickafka.offset.history.{HandOver, HistoryPlan, HistoryTable}
 import io.github.dynamickafka.offset.{CompositeOffset, Positions}
 import io.github.dynamickafka.source.client.ListedOffset
-import io.github.dynamickafka.source.read.{RangeTimes, RecordTimes, Slice}
+import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -106,10 +107,9 @@ class TimeLagsOfHistoriesSuite extends AnyFunSuite with TimeLimit {
           ju.Optional.empty[Integer]
         ))
       }
-      val range = new RangeTimes(key)
+      val task = new CollectionAccumulator[Array[AnyRef]]
+      val range = new TaskTimes(task, measures = false).of(key)
       range.read(Slice(tp, slice, 1), now)
-      val task = new RecordTimes
-      task.add(range)
       records.merge(task)
     }
 

@@ -9,12 +9,13 @@ import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.header.internals.RecordHeaders
 import org.apache.kafka.common.record.TimestampType
+import org.apache.spark.util.CollectionAccumulator
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.offset.alignment.LogKey
 import io.github.dynamickafka.offset.{CompositeOffset, Positions, Span}
 import io.github.dynamickafka.source.client.ListedOffset
-import io.github.dynamickafka.source.read.{RangeTimes, RecordTimes, Slice}
+import io.github.dynamickafka.source.read.{RecordTimes, Slice, TaskTimes}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -54,10 +55,9 @@ class TimeLagsSuite extends AnyFunSuite with TimeLimit {
       ))
       add(last, time)
       next.foreach(add(last + 1, _))
-      val range = new RangeTimes(LogKey(id, "t", p))
+      val task = new CollectionAccumulator[Array[AnyRef]]
+      val range = new TaskTimes(task, measures = false).of(LogKey(id, "t", p))
       range.read(Slice(new TopicPartition("t", p), of, 1), clock.currentTimeMillis())
-      val task = new RecordTimes
-      task.add(range)
       records.merge(task)
     }
 
