@@ -181,3 +181,32 @@ def test_a_target_that_is_filled_meanwhile(old: Path, new: Path, monkeypatch: py
     run(old, "--to", new, "--cluster", "blue", exit_code=1)
     assert [path.name for path in new.iterdir()] == ["mine"]
     assert sorted(path.name for path in new.parent.iterdir()) == ["new", "old"]
+
+
+@pytest.mark.parametrize(
+    ("id", "topics", "says"),
+    [
+        ("blue", "topics: [orders]", None),
+        ("blue", "partitions: {orders: [0, 1]}", None),
+        ("blue", "topic_pattern: 'ord.*'", None),
+        ("bleu", "topics: [orders]", "no stream has a cluster 'bleu'. Did you mean 'blue'?"),
+        (
+            "blue",
+            "topics: [order]",
+            "no stream has topic 'orders' on cluster 'blue', which source 0 reads. Did you mean 'order'?",
+        ),
+    ],
+)
+def test_the_metadata_have_the_cluster_and_its_topics(
+    id: str, topics: str, says: str | None, old: Path, new: Path
+) -> None:
+    file = old.parent / "streams.yaml"
+    file.write_text(
+        "version: 1\n"
+        'clusters: {blue: {properties: {bootstrap.servers: "blue:9092"}}}\n'
+        f"streams: {{orders: {{clusters: {{blue: {{{topics}}}}}}}}}\n"
+    )
+    result = run(old, "--to", new, "--cluster", id, "--metadata", file, exit_code=1 if says else 0)
+    assert new.exists() == (says is None)
+    assert result.stderr.strip() == (f"{file}: {says}" if says else "")
+    run(new if says is None else old, "--to", old.parent / "x", "--to-kafka", "--metadata", file, exit_code=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,8 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.cli.locations import Location, shown
 from dynamic_kafka._tools.cli.output import print_problems
 from dynamic_kafka._tools.metadata_file.document import read_file
-from dynamic_kafka.model import KafkaStream
+from dynamic_kafka._tools.metadata_file.schema import did_you_mean
+from dynamic_kafka.model import ClusterMetadata, KafkaStream
 
 metadata_file = Location(is_folder=False)
 
@@ -53,6 +54,19 @@ def streams_of(file: Path, exit_code: int = 1) -> dict[str, KafkaStream]:
         print_problems(document.errors, shown(file))
         raise SystemExit(exit_code)
     return document.streams
+
+
+def cluster_in(file: Path, streams: Mapping[str, KafkaStream], cluster: str) -> list[ClusterMetadata]:
+    """Returns what the streams of a metadata file have of a cluster.
+
+    Raises:
+        CheckpointError: if no stream has the cluster, with the most similar id.
+    """
+    found = [stream.clusters[cluster] for stream in streams.values() if cluster in stream.clusters]
+    if not found:
+        known = {id for stream in streams.values() for id in stream.clusters}
+        raise CheckpointError(f"{shown(file)}: no stream has a cluster '{cluster}'.{did_you_mean(cluster, known)}")
+    return found
 
 
 @contextmanager

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from dynamic_kafka._tools.checkpoint.copying import check_target, copy, snapshot
 from dynamic_kafka._tools.checkpoint.edits import check_complete
+from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.migration import Migration, from_plain, to_plain
 from dynamic_kafka._tools.checkpoint.state_schemas import moved
-from dynamic_kafka._tools.cli.arguments import as_json, refusing, whole_checkpoint
+from dynamic_kafka._tools.cli.arguments import (
+    as_json,
+    cluster_in,
+    refusing,
+    streams_of,
+    whole_checkpoint,
+    with_metadata,
+)
+from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import print_json, print_table
+from dynamic_kafka._tools.metadata_file.schema import did_you_mean
+from dynamic_kafka.model import KafkaStream
 
 
 def _here(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
@@ -39,6 +51,7 @@ def _here(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
     multiple=True,
     help="The id that the metadata gives to the cluster. With several sources N=ID, for each of them.",
 )
+@with_metadata("The metadata file of the query: its clusters have to have the ids and the topics.")
 @click.option("--to-kafka", is_flag=True, help="Back to Spark's kafka source.")
 @click.option("--drop-retained", is_flag=True, help="With --to-kafka: give up the offsets of what was removed.")
 @click.option("--dry-run", is_flag=True, help="Print the offsets, and write nothing.")
@@ -47,6 +60,7 @@ def migrate(
     checkpoint: Path,
     target: Path,
     clusters: tuple[str, ...],
+    metadata: Path | None,
     to_kafka: bool,
     drop_retained: bool,
     dry_run: bool,
@@ -58,17 +72,20 @@ def migrate(
     and do not run both: CHECKPOINT is only read. No broker is asked.
     The exit code is 0, or 1 if CHECKPOINT cannot be migrated: then nothing is written.
     """
-    if to_kafka and clusters:
-        raise click.UsageError("--to-kafka takes no --cluster.")
+    if to_kafka and (clusters or metadata):
+        raise click.UsageError("--to-kafka takes neither --cluster nor --metadata.")
     if not to_kafka and not clusters:
         raise click.UsageError("Missing option '--cluster'.")
     if drop_retained and not to_kafka:
         raise click.UsageError("--drop-retained needs --to-kafka.")
+    streams = streams_of(metadata) if metadata else {}
     with refusing():
         check_target(checkpoint, target)
         check_complete(checkpoint)
         before = snapshot(checkpoint)
         found = to_plain(checkpoint, drop_retained) if to_kafka else from_plain(checkpoint, clusters)
+        if metadata:
+            _check_metadata(metadata, streams, found)
         schemas = moved(checkpoint, before, target)
         if not dry_run:
             copy(checkpoint, before, target, found.logs, schemas, [source.source for source in found.sources])
@@ -93,6 +110,21 @@ def migrate(
     print_table(
         ("source", "cluster", "topic", "partition", "offset"), rows, right=frozenset(("partition", "offset"))
     )
+
+
+def _check_metadata(file: Path, streams: Mapping[str, KafkaStream], found: Migration) -> None:
+    """Fails if the query would not read its topics with this file: it would begin elsewhere, without an error."""
+    for source in found.sources:
+        entries = cluster_in(file, streams, source.cluster)
+        # A Java regular expression: what it matches is not decided here.
+        if any(entry.topic_pattern for entry in entries):
+            continue
+        named = {topic for entry in entries for topic in (*entry.topics, *(entry.partitions or ()))}
+        for topic in sorted(source.offsets.keys() - named):
+            raise CheckpointError(
+                f"{shown(file)}: no stream has topic '{topic}' on cluster '{source.cluster}', which source "
+                f"{source.source} reads.{did_you_mean(topic, named)}"
+            )
 
 
 def _json(found: Migration, dry_run: bool) -> dict[str, object]:

@@ -15,6 +15,7 @@ from dynamic_kafka._tools.checkpoint.finished import newest_finished
 from dynamic_kafka._tools.checkpoint.log import OFFSETS
 from dynamic_kafka._tools.cli.arguments import (
     as_json,
+    cluster_in,
     refusing,
     streams_of,
     with_metadata,
@@ -24,7 +25,6 @@ from dynamic_kafka._tools.cli.locations import Location
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.kafka.error import KafkaSettingsError
 from dynamic_kafka._tools.kafka.settings import librdkafka
-from dynamic_kafka._tools.metadata_file.schema import did_you_mean
 
 _CHECKPOINT = Location(is_folder=True, instead="CALL <catalog>.system.reset changes it where it is")
 _COLUMNS = ("source", "cluster", "topic", "partition", "from", "to")
@@ -69,8 +69,9 @@ def reset(
     The brokers are asked for the offsets, which are written as numbers. Stop the query first. `restore` undoes it.
     The exit code is 0, or 1 if that is refused: then nothing is changed.
     """
-    properties = _properties(metadata, cluster)
+    streams = streams_of(metadata)
     with refusing():
+        properties = cluster_in(metadata, streams, cluster)[-1].properties
         edits.check_complete(checkpoint)
         newest = newest_finished(checkpoint)
         try:
@@ -107,13 +108,3 @@ def reset(
     else:
         click.echo(f"after batch {newest.number}, the query continues at\n")
         print_table(_COLUMNS, rows, right=frozenset(("partition", "from", "to")))
-
-
-def _properties(metadata: Path, cluster: str) -> Mapping[str, str]:
-    known = {
-        id: entry.properties for stream in streams_of(metadata).values() for id, entry in stream.clusters.items()
-    }
-    if cluster not in known:
-        click.echo(f"{metadata}: no stream has a cluster '{cluster}'.{did_you_mean(cluster, known)}", err=True)
-        raise SystemExit(1)
-    return known[cluster]

@@ -77,7 +77,9 @@ def make(
 def _chosen(known: Remembered, options: Options, streams: Mapping[str, KafkaStream]) -> list[KafkaStream]:
     """The streams that the query reads."""
     if not known.streams:
-        raise PlanError("the checkpoint does not name the streams of the query")
+        raise PlanError(
+            "the checkpoint does not name the streams of the query: it does once the query has run with it"
+        )
     lacking = sorted(known.streams - streams.keys())
     if lacking and not options.allows_missing_streams:
         raise PlanError(

@@ -79,15 +79,20 @@ private[page] final class PageServer(settings: PageSettings, data: Long => Array
       if (access.isToken(token)) {
         exchange.getResponseHeaders.set("Set-Cookie", access.cookie)
         redirect(exchange)
-      } else file(exchange, "/refused.html", 401)
+      } else login(exchange, """<p class="problem" role="alert">This is not the token of this page.</p>""")
     case "/page.css" => file(exchange, "/page.css", 200)
-    case "/" | "/login" => file(exchange, "/login.html", 401)
+    case "/" | "/login" => login(exchange, "")
     case _ => send(exchange, 401, "text/plain", Array.empty)
   }
 
   private def redirect(exchange: HttpExchange): Unit = {
     exchange.getResponseHeaders.set("Location", "/")
     send(exchange, 303, "text/plain", Array.empty)
+  }
+
+  private def login(exchange: HttpExchange, problem: String): Unit = {
+    val form = new String(resource("/login.html"), UTF_8).replace("<!-- problem -->", problem)
+    send(exchange, 401, "text/html", form.getBytes(UTF_8))
   }
 
   private def file(exchange: HttpExchange, path: String, status: Int): Unit =
@@ -120,8 +125,6 @@ private[page] object PageServer {
   /** The files that are served, and no other. */
   private val types = Map(
     "/index.html" -> "text/html",
-    "/login.html" -> "text/html",
-    "/refused.html" -> "text/html",
     "/page.css" -> "text/css",
     "/page.js" -> "text/javascript",
     "/draw.js" -> "text/javascript",

@@ -134,7 +134,8 @@ private[procedure] final class QueryPlan(
   private def streamsRead: Seq[String] = {
     val read = known.current.clusters.values
       .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
-    if (read.isEmpty) refuse("the checkpoint does not name the streams of the query")
+    if (read.isEmpty)
+      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
     read
   }
 
