@@ -185,6 +185,7 @@ def _run_command(text: str, spark: SparkSession, here: Path) -> None:
         assert printed.getvalue().strip() == output.strip()
     elif command.startswith(COMMAND):
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
+        arguments = arguments.replace(" streams.yaml", f" {here}/streams.yaml")
         assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 
 
