@@ -49,7 +49,12 @@ class Conversation:
         """A program that is a driver."""
         submit = [str(_SPARK / "bin" / "spark-submit"), "--master", master, "--driver-memory", "2g"]
         path = os.pathsep.join(map(str, [*program_jars(), *connector_jars()]))
-        settings = ("spark.driver.host=127.0.0.1", "spark.driver.bindAddress=127.0.0.1", "spark.ui.enabled=false")
+        settings = (
+            "spark.driver.host=127.0.0.1",
+            "spark.driver.bindAddress=127.0.0.1",
+            "spark.ui.enabled=false",
+            "spark.log.level=ERROR",
+        )
         submit += [part for setting in settings for part in ("--conf", setting)]
         submit += ["--driver-class-path", path, "--class", f"{PACKAGE}.{name}", str(program_jars()[0])]
         return Conversation(name, submit)
