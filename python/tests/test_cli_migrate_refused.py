@@ -125,9 +125,16 @@ def test_targets_that_are_refused(old: Path, new: Path) -> None:
         f"{new}/something is not empty"
         in run(old, "--to", new / "something", "--cluster", "blue", exit_code=1).stderr
     )
-    for target in (old, old / "new", old.parent):
+    for target, says in (
+        (old, f"{old} is the checkpoint itself"),
+        (old / "new", f"{old}/new is in the checkpoint {old}:"),
+        (old.parent, f"{old.parent} contains the checkpoint {old}:"),
+    ):
         result = run(old, "--to", target, "--cluster", "blue", exit_code=1)
-        assert "contain each other" in result.stderr
+        assert says in result.stderr
+    # A folder that is no checkpoint is the mistake, and not where the new one is.
+    result = run(old.parent, "--to", old / "new", "--cluster", "blue", exit_code=1)
+    assert result.stderr.startswith(f"{old.parent} is not a checkpoint of a streaming query")
 
 
 def test_an_empty_target(old: Path, new: Path) -> None:

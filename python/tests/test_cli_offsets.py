@@ -236,10 +236,14 @@ def test_without_a_kafka_client(checkpoint: Path, monkeypatch: pytest.MonkeyPatc
     [
         ('{"version":5,"clusters":{}}', "composite offset of version 5, but this release supports versions up to"),
         ('{"version":1,"clusters":{},"paused":{}}', "unknown section 'paused' in version 1"),
-        ('{"orders":{"0":5}}', "has no offset of a dynamic-kafka source"),
+        (
+            '{"orders":{"0":5}}',
+            "has no offset of a dynamic-kafka source: its query reads Spark's kafka source, from which",
+        ),
         ('{"version":{"0":5},"clusters":{"0":5}}', "has no offset of a dynamic-kafka source"),
-        ("-", "has no offset of a dynamic-kafka source"),
-        ("{", "has no offset of a dynamic-kafka source"),
+        ("-", "has no offset of a dynamic-kafka source\n"),
+        ("{", "has no offset of a dynamic-kafka source\n"),
+        ('{"offset":6}', "has no offset of a dynamic-kafka source\n"),
     ],
 )
 def test_offsets_that_cannot_be_understood(checkpoint: Path, offset: str, says: str) -> None:

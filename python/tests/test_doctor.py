@@ -18,6 +18,7 @@ from dynamic_kafka._tools.doctor.check import NAMES
 from dynamic_kafka._tools.doctor.check import Result as Found
 from dynamic_kafka._tools.doctor.check import run as run_checks
 from dynamic_kafka._tools.doctor.examine import clusters_of
+from dynamic_kafka._tools.doctor.known import Known, known_of
 from dynamic_kafka._tools.metadata_file.document import read
 
 FILE = """version: 1
@@ -106,6 +107,41 @@ def test_what_is_checked_goes_on_behind_a_missing_topic() -> None:
     assert [check.check for check in found if check.status != "ok"] == ["topics"]
 
 
+def test_the_clusters_of_a_migrated_checkpoint(file: str) -> None:
+    offset = {
+        "version": 2,
+        "clusters": {"bleu": {"orders": {"0": 1}}, "red": {"refunds": {"0": 1}, "payments": {}}},
+    }
+    Path("moved/offsets").mkdir(parents=True)
+    Path("moved/offsets/0").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run(file, "--checkpoint", "moved", "--json")
+    assert result.exit_code == 1
+    lacking = [check for check in json.loads(result.stdout)["checks"] if check["cluster"] == "bleu"]
+    assert [(check["check"], check["status"]) for check in lacking] == [
+        (name, "failed" if name == "cluster_id" else "skipped") for name in NAMES
+    ]
+    assert "MIGRATION_MISMATCH. Did you mean 'blue'?" in result.stdout
+    known, _ = known_of(Path("moved"), read(FILE).streams)
+    assert known["red"].topics(Found("ok", "2 topics")) == Found(
+        "failed",
+        "no stream has refunds of the migrated checkpoint: MIGRATION_MISMATCH",
+        "add the topic to a stream of the query",
+    )
+    unknown = known["red"].cluster_id("K1")
+    assert unknown.status == "warning"
+    assert unknown.message.startswith("K1; whether the query has read it is not known")
+
+
+def test_a_cluster_that_was_replaced() -> None:
+    assert Known("K1").cluster_id("K1") == Found("ok", "K1, as in the checkpoint")
+    assert Known("K1").cluster_id("K2").status == "failed"
+    covered = Known("K1", policy="mirror-maker").cluster_id("K2")
+    assert (covered.status, covered.message) == (
+        "warning",
+        "K2, but the checkpoint has read K1: replacedClusterPolicy=mirror-maker decides where the query continues",
+    )
+
+
 def test_addresses() -> None:
     assert network.addresses(" a:1 ,PLAINTEXT://b:2,[::1]:3,") == [("a", 1), ("b", 2), ("::1", 3)]
     for bad in ("a", "a:", ":1", "a:x"):
@@ -125,6 +161,9 @@ def test_refused(file: str, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run(file, "--checkpoint", "empty")
     assert (result.exit_code, result.stdout) == (1, "")
     assert "is not a checkpoint of a streaming query" in result.stderr
+    Path("empty/offsets").mkdir()
+    Path("empty/offsets/0").write_text('v1\n{}\n{"orders":{"0":5}}')
+    assert "from which 'migrate' moves it" in run(file, "--checkpoint", "empty").stderr
     assert run(file, "--timeout", "0").exit_code == 2
     real = builtins.__import__
 

@@ -163,7 +163,7 @@ def test_a_stream_that_the_file_lacks(file: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "says"),
     [
-        ({"history": {"orders": 3}}, "still reads a history"),
+        ({"history": {"orders": 2}}, "still reads a history: 1 file is left"),
         ({"ends": {"blue": {"t": {"by": "latest", "offsets": {"0": 5}}}}}, "has stopping offsets"),
         ({"identities": {"blue": {"cluster": "other"}}}, "cluster 'blue' is another Kafka cluster"),
         ({"identities": {"blue": {"topics": {"golden-new": "other"}}}}, "topic 'golden-new' was recreated"),
@@ -171,8 +171,56 @@ def test_a_stream_that_the_file_lacks(file: Path) -> None:
 )
 def test_positions_that_are_not_planned(file: Path, section: dict[str, object], says: str) -> None:
     written(file)
+    with_history({"orders": 3})
     offset = {"version": 4, "clusters": {"blue": {"golden-new": {"0": 4}}}, **section}
     Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run()
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert says in result.stderr
+
+
+def with_history(files: Mapping[str, int], **followed: object) -> None:
+    """The query has read these files before Kafka."""
+    (initial,) = Path("checkpoint").rglob("initial.json")
+    streams = {stream: {"files": [["file", 0, 0]] * number} for stream, number in files.items()}
+    history = {"streams": streams, "offsets": followed, "times": {}, "topicTimes": {}}
+    initial.write_text(json.dumps({**json.loads(initial.read_text()), "history": history}))
+
+
+def test_a_history_whose_files_are_all_read(file: Path) -> None:
+    written(file)
+    with_history({"orders": 3}, blue={"golden-orders": {"0": 5}})
+    offset = {"version": 4, "clusters": {"red": {"golden-old": {"0": 1, "1": 1}}}, "history": {"orders": 3}}
+    Path("checkpoint/offsets/2").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
+    result = run("--json")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "cluster 'blue', topic 'golden-orders' follows on a history, which CALL" in result.stderr
+    with_history({"orders": 3})
+    result = run("--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["next_batch"]["clusters"]["red"] == 18
+
+
+@pytest.mark.parametrize(
+    ("positions", "says"),
+    [
+        (
+            {"rad": {"golden-old": {"0": 4}}},
+            "the metadata lack cluster 'rad'. Did you mean 'red'? 'rename-cluster'",
+        ),
+        (
+            {"red": {"golden-new": {"0": 4}}},
+            "the metadata lack topic 'golden-new' on cluster 'red'. 'rename-cluster'",
+        ),
+        ({"red": {"golden-old": {"0": 4}}}, "does not name the streams of the query"),
+        # The query recognizes it under another id.
+        ({"known": {"golden-old": {"0": 4}}}, "does not name the streams of the query"),
+    ],
+)
+def test_a_checkpoint_that_was_migrated(positions: object, says: str, file: Path) -> None:
+    shutil.rmtree("checkpoint/sources")
+    offset = {"version": 2, "clusters": positions, "identities": {"known": {"cluster": "K1"}}}
+    Path("checkpoint/offsets/1").write_text(f"v1\n{{}}\n{json.dumps(offset)}\n")
     result = run()
     assert (result.exit_code, result.stdout) == (1, "")
     assert says in result.stderr

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -38,10 +38,15 @@ def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -
 
         new = tmp_path / "new"
         for query in QUERIES:
-            found = _command("migrate", old / query, "--to", new / query, *_clusters(query, "blue"))
+            # A typing error, which is noticed at the first start.
+            id = "bleu" if query == "aggregation" else "blue"
+            found = _command("migrate", old / query, "--to", new / query, *_clusters(query, id))
             assert _offsets(found) == log.ends(query)
         # The new checkpoint does not depend on the old one.
         shutil.rmtree(old)
+        ((_, text),) = run("dynamic-kafka", _options(blue), new, blue, ["aggregation"])["aggregation"]
+        assert "MIGRATION_MISMATCH" in text and "lacks cluster 'bleu'. Did you mean 'blue'?" in text
+        _command("rename-cluster", new / "aggregation", "bleu", "blue")
         log.produce(5)
         log.check(run("dynamic-kafka", _options(blue), new, blue))
 
@@ -139,9 +144,16 @@ def _program(folder: Path) -> Iterator[Any]:
 
 
 def _run(
-    stdin: IO[str], stdout: IO[str], source: str, options: Mapping[str, str], checkpoints: Path, streams: Path
+    stdin: IO[str],
+    stdout: IO[str],
+    source: str,
+    options: Mapping[str, str],
+    checkpoints: Path,
+    streams: Path,
+    queries: Iterable[str] = tuple(QUERIES),
 ) -> Rows:
-    command = {"source": source, "options": options, "checkpoints": str(checkpoints), "streams": str(streams)}
+    places = {"checkpoints": str(checkpoints), "streams": str(streams)}
+    command = {"source": source, "options": options, "queries": list(queries), **places}
     stdin.write(json.dumps(command) + "\n")
     stdin.flush()
     return {query: Counter(map(tuple, rows)) for query, rows in json.loads(stdout.readline()).items()}

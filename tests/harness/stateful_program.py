@@ -3,8 +3,9 @@
     python -m tests.harness.stateful_program <jar of KeyCounts.scala>
 
 It reads one JSON object a line: `source` (`kafka` or `dynamic-kafka`), its `options` without the topic,
-`checkpoints`, a folder with one checkpoint for each query, and `streams`, a metadata file for what is written. It runs
-each query with `AvailableNow` and writes a line with the rows of each.
+`checkpoints`, a folder with one checkpoint for each query, `streams`, a metadata file for what is written, and
+`queries`, the names of those that run. It runs each with `AvailableNow` and writes a line with the rows of each; of one
+that fails, the error.
 """
 
 from __future__ import annotations
@@ -146,9 +147,16 @@ def main() -> None:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     builder = builder.config("spark.driver.host", "localhost").config("spark.sql.shuffle.partitions", "2")
     spark = DynamicKafka.configure(builder, jars=[*connector_jars(), Path(sys.argv[1])]).getOrCreate()
+
+    def rows(name: str, command: dict[str, Any]) -> list[list[Any]]:
+        try:
+            return _run(spark, name, command)
+        except StreamingQueryException as e:
+            return [["failed", str(e)]]
+
     for line in sys.stdin:
         command = json.loads(line)
-        out.write(json.dumps({name: _run(spark, name, command) for name in QUERIES}) + "\n")
+        out.write(json.dumps({name: rows(name, command) for name in command["queries"]}) + "\n")
         out.flush()
     spark.stop()
 

@@ -45,6 +45,8 @@ STANDBY = {"standby": "localhost:39092"}
 # The stream that the documents write to, with the 200 orders.
 WRITTEN = "shipments"
 ORDERS = 200
+# Its metadata files replace each other.
+MOVING = "docs/moving.md"
 COMMAND = "$ python -m dynamic_kafka "
 STATEMENT = "sql> "
 
@@ -130,11 +132,15 @@ def test_python_runs(
         elif block.language == "properties":
             standby = _mirrored(block.text, testkit, clusters)
         elif block.language == "yaml":
-            # After MirrorMaker, it is what the metadata become.
-            if standby is not None:
-                (here / "streams.yaml").write_text(_with_addresses(block.text, [*clusters, standby]))
+            if document == MOVING and standby is None:
+                (here / "streams.yaml").write_text(_with_addresses(block.text, clusters))
+            elif standby is not None:
+                # What the metadata become.
+                (here / "next.yaml").write_text(_with_addresses(block.text, [*clusters, standby]))
                 standby.produce("payments", [Record(n % 2, None, "after") for n in range(10)])
         else:
+            if (here / "next.yaml").exists():
+                (here / "next.yaml").replace(here / "streams.yaml")
             if '"replacedClusterPolicy"' in block.text:
                 # Payments keep arriving: their offsets are committed to the group.
                 _of("green", clusters).produce("payments", [Record(n % 2, None, "more") for n in range(20)])
@@ -185,7 +191,8 @@ def _run_command(text: str, spark: SparkSession, here: Path) -> None:
         assert printed.getvalue().strip() == output.strip()
     elif command.startswith(COMMAND):
         arguments = command.removeprefix(COMMAND).replace("/checkpoints/", f"{here}/checkpoints/")
-        arguments = arguments.replace(" streams.yaml", f" {here}/streams.yaml")
+        for file in ("streams.yaml", "next.yaml"):
+            arguments = arguments.replace(f" {file}", f" {here}/{file}")
         assert CliRunner().invoke(app, shlex.split(arguments)).output.replace(str(here), "") == output
 
 

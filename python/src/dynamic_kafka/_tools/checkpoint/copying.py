@@ -24,8 +24,12 @@ def check_target(checkpoint: Path, target: Path) -> None:
         CheckpointError: with the reason.
     """
     source, place = checkpoint.resolve(), target.resolve()
-    if place == source or source in place.parents or place in source.parents:
-        raise CheckpointError(f"{target} and {checkpoint} contain each other: choose a folder beside it")
+    if place == source:
+        raise CheckpointError(f"{target} is the checkpoint itself, which is only read: choose a folder beside it")
+    if source in place.parents:
+        raise CheckpointError(f"{target} is in the checkpoint {checkpoint}: choose a folder beside it")
+    if place in source.parents:
+        raise CheckpointError(f"{target} contains the checkpoint {checkpoint}: choose a folder beside it")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise CheckpointError(f"{target} is not empty: choose a folder that does not exist")
 

@@ -12,6 +12,7 @@ from dynamic_kafka._tools.checkpoint.composite import CompositeOffset, Positions
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.finished import check_deferred, newest_finished
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId, logged, read_batch
+from dynamic_kafka._tools.checkpoint.sources import composite_texts
 
 _OLD_QUERY = "old query"
 _CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -96,9 +97,7 @@ def to_plain(checkpoint: Path, drop_retained: bool) -> Migration:
         CheckpointError: if the checkpoint cannot be migrated, with the reason.
     """
     newest = newest_finished(checkpoint)
-    texts = {id: text for id, text in newest.offsets.items() if text is not None and composite.is_composite(text)}
-    if not texts:
-        raise CheckpointError(f"batch {newest.number} of {checkpoint} has no offset of a dynamic-kafka source")
+    texts = composite_texts(checkpoint, newest, "its query reads Spark's kafka source already")
     moved, notes = [], []
     for source, text in texts.items():
         check_deferred(checkpoint, source, newest)

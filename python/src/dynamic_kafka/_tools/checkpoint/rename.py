@@ -15,6 +15,7 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.finished import check_deferred
 from dynamic_kafka._tools.checkpoint.log import OFFSETS, LoggedBatch, SourceId
 from dynamic_kafka._tools.checkpoint.migration import check_cluster_id
+from dynamic_kafka._tools.checkpoint.sources import composite_texts
 from dynamic_kafka._tools.metadata_file.schema import did_you_mean
 
 _JOURNAL = "dynamic-kafka-sink"
@@ -41,9 +42,7 @@ def renamed(checkpoint: Path, newest: LoggedBatch, old: str, new: str) -> tuple[
         CheckpointError: if the id is not known, or the new one cannot be used.
     """
     check_cluster_id(new)
-    texts = {id: text for id, text in newest.offsets.items() if text is not None and composite.is_composite(text)}
-    if not texts:
-        raise CheckpointError(f"batch {newest.number} of {checkpoint} has no offset of a dynamic-kafka source")
+    texts = composite_texts(checkpoint, newest)
     known = {id for text in texts.values() for id in _ids(text)}
     if old not in known:
         raise CheckpointError(

@@ -15,6 +15,7 @@ from dynamic_kafka._tools.checkpoint.ends import EARLIEST, LATEST, Ends, Partiti
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.finished import check_deferred
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId
+from dynamic_kafka._tools.checkpoint.sources import composite_texts
 from dynamic_kafka._tools.metadata_file.schema import did_you_mean
 
 Form = int | Positions
@@ -73,7 +74,7 @@ def planned(checkpoint: Path, newest: LoggedBatch, cluster: str, form: Form, ask
         CheckpointError: if the cluster or a partition is not known, or the brokers do not have the offsets.
     """
     where = f"batch {newest.number} of {checkpoint}"
-    texts = {id: text for id, text in newest.offsets.items() if text is not None and composite.is_composite(text)}
+    texts = composite_texts(checkpoint, newest)
     offsets = {source: composite.read(text) for source, text in texts.items()}
     reading = {source: offset for source, offset in offsets.items() if offset.clusters.get(cluster)}
     if not reading:

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 
-from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
-from dynamic_kafka._tools.checkpoint.log import newest_batch
 from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, streams_of, with_timeout
 from dynamic_kafka._tools.cli.locations import shown
 from dynamic_kafka._tools.cli.output import print_json, print_table
 from dynamic_kafka._tools.doctor.check import Check
 from dynamic_kafka._tools.doctor.examine import clusters_of, examine
+from dynamic_kafka._tools.doctor.known import known_of
 
 
 @click.command()
@@ -37,18 +36,18 @@ def doctor(file: Path, checkpoint: Path | None, timeout: float, write_test: str 
     limits of transactions, and the addresses that the brokers advertise. Nothing is written without --write-test.
     The exit code is 0, or 1 if a check has failed or FILE is not valid.
     """
-    clusters = clusters_of(streams_of(file))
+    streams = streams_of(file)
     try:
         import confluent_kafka  # noqa: F401
 
-        known = _known_ids(checkpoint) if checkpoint is not None else {}
+        known, lacking = known_of(checkpoint, streams) if checkpoint is not None else ({}, [])
     except ImportError:
         click.echo("no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'", err=True)
         raise SystemExit(1) from None
     except (CheckpointError, OSError, UnicodeDecodeError) as e:
         click.echo(str(e), err=True)
         raise SystemExit(1) from None
-    checks = examine(clusters, known, write_test, timeout)
+    checks = [*lacking, *examine(clusters_of(streams), known, write_test, timeout)]
     ok = not any(check.status == "failed" for check in checks)
     if as_json:
         print_json({"file": shown(file), "ok": ok, "checks": [check.to_json() for check in checks]})
@@ -60,14 +59,3 @@ def doctor(file: Path, checkpoint: Path | None, timeout: float, write_test: str 
 def _row(check: Check) -> tuple[str, ...]:
     message = check.message if check.remedy is None else f"{check.message}. Remedy: {check.remedy}"
     return check.cluster, check.check, check.status, message
-
-
-def _known_ids(checkpoint: Path) -> dict[str, str]:
-    """The ids of Kafka in the newest offsets, by cluster id."""
-    found = {}
-    for text in newest_batch(checkpoint).offsets.values():
-        if text is not None and composite.is_composite(text):
-            for id, identity in composite.read(text).identities.items():
-                if identity.cluster is not None:
-                    found[id] = identity.cluster
-    return found

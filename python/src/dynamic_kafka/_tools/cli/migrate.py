@@ -10,6 +10,7 @@ import click
 from dynamic_kafka._tools.checkpoint.copying import check_target, copy, snapshot
 from dynamic_kafka._tools.checkpoint.edits import check_complete
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
+from dynamic_kafka._tools.checkpoint.log import logged
 from dynamic_kafka._tools.checkpoint.migration import Migration, from_plain, to_plain
 from dynamic_kafka._tools.checkpoint.state_schemas import moved
 from dynamic_kafka._tools.cli.arguments import (
@@ -80,6 +81,7 @@ def migrate(
         raise click.UsageError("--drop-retained needs --to-kafka.")
     streams = streams_of(metadata) if metadata else {}
     with refusing():
+        logged(checkpoint)
         check_target(checkpoint, target)
         check_complete(checkpoint)
         before = snapshot(checkpoint)

@@ -17,6 +17,7 @@ from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import LoggedBatch, SourceId, newest_batch
 from dynamic_kafka._tools.checkpoint.memory import remembered_clusters
 from dynamic_kafka._tools.checkpoint.positions import Position, positions_of
+from dynamic_kafka._tools.checkpoint.sources import composite_texts
 from dynamic_kafka._tools.cli.arguments import (
     as_json,
     checkpoint_folder,
@@ -114,11 +115,8 @@ def sources_of(
         properties: Properties of clusters that take precedence over those in the checkpoint.
         only_read: Whether to leave out what has left.
     """
-    texts = {id: text for id, text in batch.offsets.items() if text is not None and composite.is_composite(text)}
-    if not texts:
-        raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
     found = []
-    for id, text in texts.items():
+    for id, text in composite_texts(checkpoint, batch).items():
         offset = composite.read(text)
         reads = [position for position in positions_of(offset) if position.since_ms is None or not only_read]
         clusters = {} if timeout is None else {**remembered_clusters(checkpoint, id), **properties}

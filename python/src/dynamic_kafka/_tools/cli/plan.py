@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.error import CheckpointError
 from dynamic_kafka._tools.checkpoint.log import newest_batch
+from dynamic_kafka._tools.checkpoint.sources import composite_texts
 from dynamic_kafka._tools.cli.arguments import as_json, checkpoint_folder, metadata_file, streams_of, with_timeout
 from dynamic_kafka._tools.cli.output import count, print_json
 from dynamic_kafka._tools.plan.error import PlanError
@@ -33,12 +33,7 @@ def plan(checkpoint: Path, file: Path, timeout: float, as_json: bool) -> None:
         import confluent_kafka  # noqa: F401
 
         batch = newest_batch(checkpoint)
-        offsets = {
-            n: text for n, text in batch.offsets.items() if text is not None and composite.is_composite(text)
-        }
-        if not offsets:
-            raise CheckpointError(f"batch {batch.number} of {checkpoint} has no offset of a dynamic-kafka source")
-        found = make(checkpoint, offsets, batch.timestamp_ms or 0, streams, timeout)
+        found = make(checkpoint, composite_texts(checkpoint, batch), batch.timestamp_ms or 0, streams, timeout)
     except ImportError:
         click.echo("no Kafka client is installed in this Python: pip install 'dynamic-kafka[cli]'", err=True)
         raise SystemExit(1) from None

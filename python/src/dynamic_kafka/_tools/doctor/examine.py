@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dynamic_kafka._tools.doctor import network
 from dynamic_kafka._tools.doctor.check import NAMES, Check, Result, run
+from dynamic_kafka._tools.doctor.known import Known
 from dynamic_kafka._tools.kafka.error import KafkaSettingsError
 from dynamic_kafka._tools.kafka.settings import librdkafka
 from dynamic_kafka.model import KafkaStream
@@ -45,13 +46,13 @@ def clusters_of(streams: Mapping[str, KafkaStream]) -> list[Cluster]:
 
 
 def examine(
-    clusters: list[Cluster], known_ids: Mapping[str, str], write_test: str | None, timeout_s: float
+    clusters: list[Cluster], known: Mapping[str, Known], write_test: str | None, timeout_s: float
 ) -> list[Check]:
     """Examines clusters in parallel.
 
     Args:
         clusters: The clusters.
-        known_ids: The ``cluster.id`` of Kafka in a checkpoint, by cluster id.
+        known: What a checkpoint says of clusters, by cluster id.
         write_test: A topic to write to in a transaction that is aborted. None: nothing is written.
         timeout_s: Limit of each request.
     """
@@ -59,13 +60,13 @@ def examine(
         return []
     with ThreadPoolExecutor(max_workers=min(len(clusters), 16)) as pool:
         found = pool.map(
-            lambda c: list(run(c.id, _checks(c, known_ids.get(c.id), write_test, timeout_s))), clusters
+            lambda c: list(run(c.id, _checks(c, known.get(c.id, Known()), write_test, timeout_s))), clusters
         )
         return _with_duplicates([check for checks in found for check in checks])
 
 
 def _checks(
-    cluster: Cluster, known_id: str | None, write_test: str | None, timeout_s: float
+    cluster: Cluster, known: Known, write_test: str | None, timeout_s: float
 ) -> dict[str, Callable[[], Result]]:
     try:
         config = librdkafka(cluster.properties)
@@ -104,10 +105,10 @@ def _checks(
         "tls": tls,
         "login": login,
         "versions": lambda: network.versions(servers, config, timeout_s),
-        "topics": lambda: brokers[0].topics(cluster.topics, cluster.patterns),
+        "topics": lambda: known.topics(brokers[0].topics(cluster.topics, cluster.patterns)),
         "groups": lambda: brokers[0].groups(cluster.properties.get("group.id")),
         "transactional_ids": transactional_ids,
-        "cluster_id": lambda: brokers[0].cluster_id(known_id),
+        "cluster_id": lambda: brokers[0].cluster_id(known.cluster_id),
         "transaction_timeout": lambda: brokers[0].transaction_timeout(
             cluster.properties.get("transaction.timeout.ms")
         ),

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from dynamic_kafka._tools.checkpoint import composite
 from dynamic_kafka._tools.checkpoint.composite import CompositeOffset, Positions, Retained
+from dynamic_kafka._tools.checkpoint.history import History, history_of
 from dynamic_kafka._tools.checkpoint.last_records import Partition, ReadUpTo, RecordsRead, records_read
 from dynamic_kafka._tools.checkpoint.log import SourceId
 from dynamic_kafka._tools.checkpoint.memory import Remembered, remembered
+from dynamic_kafka._tools.checkpoint.migrated import is_migrated, mismatch
 from dynamic_kafka._tools.plan.continuing import Replacement
 from dynamic_kafka._tools.plan.error import PROCEDURE, PlanError
 from dynamic_kafka._tools.plan.options import Options
@@ -65,11 +67,15 @@ def make(
     """
     plan = Plan()
     for number, text in offsets.items():
-        known = remembered(checkpoint, number)
+        known, start = remembered(checkpoint, number), composite.read(text)
+        wrong = mismatch(start, streams) if is_migrated(checkpoint, number) else None
+        if wrong is not None:
+            raise PlanError(wrong)
         options = Options(known.options)
         chosen = _chosen(known, options, streams)
         last = _LastRecords(records_read(checkpoint, number), batch_ms)
-        _Source(composite.read(text), known, last, options, chosen, timeout_s).add_to(plan)
+        history = history_of(checkpoint, number)
+        _Source(start, known, last, options, history, chosen, timeout_s).add_to(plan)
         plan.assumed += [text for text in options.assumed if text not in plan.assumed]
     return plan
 
@@ -112,15 +118,19 @@ class _Source:
         known: Remembered,
         last: _LastRecords,
         options: Options,
+        history: History,
         streams: list[KafkaStream],
         timeout_s: float,
     ) -> None:
-        if start.history:
-            raise PlanError("the query still reads a history")
+        left = history.pending(start.history) if start.history else 0
+        if left or (start.history and not history.files):
+            raise PlanError(
+                f"the query still reads a history: {left} {'file is' if left == 1 else 'files are'} left"
+            )
         if start.ends:
             raise PlanError("the query has stopping offsets, which are not among what is planned")
         start = _without_expired(start, options.retention_ms)
-        self._options, self._last = options, last
+        self._options, self._last, self._history = options, last, history
         given = {id: entry.properties for stream in streams for id, entry in stream.clusters.items()}
         contacted = {id for s in streams for id, entry in s.clusters.items() if entry.state != "removed"}
         # The query does not ask a cluster that leaves at once.
@@ -299,6 +309,8 @@ class _Source:
     def _start_of(self, id: str, topic: str) -> str:
         if id in self._former or id in self._replaced:
             return self._options.replaced_policy
+        if (id, topic) in self._history.followed:
+            raise PlanError(f"cluster '{id}', topic '{topic}' follows on a history, which {PROCEDURE} plans")
         is_known = id in self._start.clusters or id in self._start.retained
         given = self._topology.clusters.get(id, {}).get(topic)
         return self._options.start_of(id, given.starting_offsets if given is not None else None, is_known)

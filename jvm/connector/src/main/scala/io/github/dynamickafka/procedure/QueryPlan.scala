@@ -2,16 +2,17 @@ package io.github.dynamickafka.procedure
 
 import java.util.concurrent.TimeUnit
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.OffsetSpec
 import org.apache.kafka.common.TopicPartition
 
-import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.catalog.{StreamCatalog, StreamProperties}
 import io.github.dynamickafka.error.DynamicKafkaError
-import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.resolve.Resolution
 import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
 import io.github.dynamickafka.offset.replacement.ReplacingClusters
 import io.github.dynamickafka.offset.{
   ClusterTransition,
@@ -23,7 +24,7 @@ import io.github.dynamickafka.offset.{
   Transition
 }
 import io.github.dynamickafka.procedure.checkpoint.{OffsetLog, Refusal, SourceId}
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.client.ClusterClient
 import io.github.dynamickafka.source.cluster.{
   ClusterAdmin,
@@ -54,12 +55,12 @@ private[procedure] final class QueryPlan(
 ) {
   private val clusters = new QueryClusters(catalog, log, streams)
   private val known = clusters.remembered(source)
-  private val options = catalog.readingAs(known.options, streamsRead)
   private val checkpoint = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop)
+  private val options = catalog.readingAs(known.options, streamsRead)
 
   /** The changes, and the estimated bytes of records that are lost. */
   def changes: Seq[(PlannedChange, Option[Long])] = {
-    if (start.history.nonEmpty) refuse("the query still reads a history")
+    refuseUnreadFiles()
     if (start.ends.nonEmpty)
       refuse("the query has stopping offsets, which are not among what is planned")
     val replacing = ReplacingClusters(start, withTopics(resolved), options.drainRemovedClusters)
@@ -134,9 +135,35 @@ private[procedure] final class QueryPlan(
   private def streamsRead: Seq[String] = {
     val read = known.current.clusters.values
       .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
-    if (read.isEmpty)
+    if (read.isEmpty) {
+      refuseMismatch()
       refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
+    }
     read
+  }
+
+  /** What the first start with a checkpoint of `migrate` would fail with. */
+  private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {
+    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).groupMap(_._1)(_._2)
+    val migrated = MigratedPositions(
+      start,
+      entries.map { case (id, of) => id -> ((topic: String) => of.exists(selects(_, topic))) },
+      entries.values.flatten.flatMap(e => Option(e.replaces)).toSet
+    )
+    if (migrated.missing.nonEmpty) refuse(
+      s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
+        migrated.suggestion.fold("")(s => s" Did you mean '$s'?") +
+        " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
+    )
+  }
+
+  private def selects(entry: ClusterMetadata, topic: String) =
+    Option(entry.topicPattern).fold(StreamProperties.topics(entry).contains(topic))(topic.matches(_))
+
+  private def refuseUnreadFiles(): Unit = if (start.history.nonEmpty) {
+    val left = checkpoint.history.fold(0L)(_.pending(start))
+    if (left > 0 || checkpoint.history.isEmpty)
+      refuse(s"the query still reads a history: $left ${if (left == 1) "file is" else "files are"} left")
   }
 
   private def resolved: Topology = {

@@ -2,10 +2,10 @@ package io.github.dynamickafka.procedure
 
 import java.nio.file.Files
 
-import io.github.dynamickafka.source.{Entry, StreamsFile}
+import io.github.dynamickafka.source.{Entry, HistoryTest, StreamsFile}
 
 /** `plan`, on brokers. What enters, drains and leaves is decided as in `PlannedChangeSuite`. */
-class PlanProcedureSuite extends ProcedureTest {
+class PlanProcedureSuite extends ProcedureTest with HistoryTest {
 
   private val Columns =
     "change STRING,cluster STRING,topic STRING,partition INT,position BIGINT,target BIGINT," +
@@ -74,6 +74,44 @@ class PlanProcedureSuite extends ProcedureTest {
       produce(green, topic, 1, Seq("z"))
       s.catchUp(latest)
       assert(s.seen.map(_.value).sorted == Seq("a", "b", "c", "d", "z"))
+    }
+  }
+
+  test("a history: refused while files are left, and then by the query itself") {
+    twoClusters() { (s, _, all, path) =>
+      s.service.histories = history(path)
+      s.catchUp("historyFilesPerTrigger" -> "2")
+      val call = s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+      val files = s.results.batchCount - 1
+      assert(files > 1)
+      // The batch of Kafka, and the one before.
+      s.results.unlog()
+      assert(rows(call).isEmpty)
+      s.results.unlog()
+      val (_, text) = error(call)
+      assert(text.contains("the query still reads a history: "), text)
+      s.catchUp("historyFilesPerTrigger" -> "2")
+      assertSame(s.seen, all)
+    }
+  }
+
+  test("a checkpoint that was migrated: what the first start refuses") {
+    val topic = newTopicOn(1, blue)
+    produce(blue, topic, 1, Seq("a"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic))
+      s.catchUp()
+      s.results.rewriteLogged(_ => s"""{"version":2,"clusters":{"bleu":{"$topic":{"0":1}}}}""")
+      val own = s.results.checkpoint.resolve("sources/0/dynamic-kafka")
+      Files.move(own, own.resolveSibling("away"))
+      val call = s"CALL ${catalog(s.options())}.system.plan('${s.results.checkpoint}')"
+      assert(error(call)._2.contains(
+        "the query fails with MIGRATION_MISMATCH: the metadata lack cluster 'bleu'. Did you mean 'blue'?"
+      ))
+      s.results.rewriteLogged(_.replace("bleu", "blue"))
+      assert(error(call)._2.contains("does not name the streams of the query"))
+      s.orders(Entry("blue", blue, newTopicOn(1, blue)))
+      assert(error(call)._2.contains(s"the metadata lack topic '$topic' on cluster 'blue'"))
     }
   }
 

@@ -251,6 +251,25 @@ private[dynamickafka] object Errors {
   def plainKafkaCheckpoint(location: String): Runtime =
     runtime("PLAIN_KAFKA_CHECKPOINT", Map("location" -> location))
 
+  /**
+   * @param missing what the metadata lack, `migrated` the cluster ids of the checkpoint, `known` those of the metadata
+   */
+  def migrationMismatch(
+      missing: Seq[String],
+      migrated: Seq[String],
+      known: Seq[String],
+      suggestion: Option[String]
+  ): Runtime =
+    runtime(
+      "MIGRATION_MISMATCH",
+      Map(
+        "missing" -> missing.mkString(", "),
+        "migrated" -> migrated.mkString(", "),
+        "known" -> (if (known.isEmpty) "none" else known.mkString(", ")),
+        "suggestion" -> suggestion.fold("")(s => s" Did you mean '$s'?")
+      )
+    )
+
   def unreachableReplay(cluster: String, ranges: String, reason: String, cause: Throwable): Runtime =
     runtime("UNREACHABLE_REPLAY", Map("cluster" -> cluster, "ranges" -> ranges, "reason" -> reason), cause)
 

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.procedure.checkpoint
 
+import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -26,6 +27,9 @@ private[procedure] final case class LoggedBatch(
   def composite: Seq[(SourceId, CompositeOffset)] = offsets.collect {
     case (source, Some(text)) if LoggedBatch.isComposite(text) => source -> CompositeOffsetJson.read(text)
   }
+
+  /** Whether a source of the query is Spark's own Kafka source, whose offsets have topics and partitions only. */
+  def hasKafka: Boolean = offsets.flatMap(_._2).exists(LoggedBatch.isKafka)
 
   /** The entry with these offsets in place of those of the same sources. */
   def text(changed: Map[SourceId, String]): String = {
@@ -83,6 +87,13 @@ private[procedure] object LoggedBatch {
       }
     SourceId(name, index) -> Option(offset).filter(_ != NoOffset)
   }
+
+  private def isKafka(text: String): Boolean = Try(mapper.readTree(text)).toOption
+    .exists(root => root != null && root.isObject && root.elements.asScala.forall(isTopic))
+
+  private def isTopic(partitions: JsonNode) = partitions.isObject && partitions.properties.asScala.forall(p =>
+    p.getKey.toIntOption.isDefined && p.getValue.isIntegralNumber
+  )
 
   /** Whether a text is a composite offset of any version; the log has the offsets of all sources. */
   private def isComposite(text: String): Boolean = {

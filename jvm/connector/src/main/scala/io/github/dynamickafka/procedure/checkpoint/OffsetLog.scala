@@ -85,8 +85,12 @@ private[procedure] final class OffsetLog(location: String, hadoop: Configuration
   /** @throws Refusal if no source of this project has an offset in the batch */
   def composite(batch: LoggedBatch): Seq[(SourceId, CompositeOffset)] = {
     val found = batch.composite
-    if (found.isEmpty)
-      throw new Refusal(s"batch ${batch.number} of $location has no offset of a dynamic-kafka source")
+    if (found.isEmpty) throw new Refusal(
+      s"batch ${batch.number} of $location has no offset of a dynamic-kafka source" +
+        (if (batch.hasKafka)
+           ": its query reads Spark's kafka source, from which 'migrate' moves it to this one"
+         else "")
+    )
     found
   }
 

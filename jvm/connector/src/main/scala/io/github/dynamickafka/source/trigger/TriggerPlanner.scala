@@ -17,7 +17,7 @@ import io.github.dynamickafka.offset.{
   RenamedTopic,
   Transition
 }
-import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.{ClusterConfig, ClusterConfigs, ClusterQuestion, ClusterStreams}
 import io.github.dynamickafka.source.loss.LossPolicy
 import io.github.dynamickafka.source.replacement.ReplacedClusters
@@ -68,7 +68,12 @@ private[source] final class TriggerPlanner(
       complete: Boolean,
       pinned: Option[Map[String, ClusterView]]
   ): Trigger = {
-    replacing = ReplacingClusters(start, feed.current(), options.drainRemovedClusters)
+    val newest = feed.current()
+    origin match {
+      case Trigger.Started(None, _) => checkMigrated(start, newest)
+      case _ => ()
+    }
+    replacing = ReplacingClusters(start, newest, options.drainRemovedClusters)
     val trigger = Trigger.begin(
       replacing.start,
       replacing.topology,
@@ -84,6 +89,18 @@ private[source] final class TriggerPlanner(
     }
     trigger
   }
+
+  /** A checkpoint with positions, and nothing that this source stores before its first batch. */
+  private def checkMigrated(start: CompositeOffset, newest: Topology): Unit =
+    if (checkpoint.topology.isEmpty) {
+      MigratedPositions(start, newest).check()
+      log.info(
+        "The checkpoint was migrated, and does not have the cluster.id of Kafka: its positions are taken to be those of the Kafka clusters {}",
+        start.clusters.keys.map(id =>
+          s"'$id' (${newest.clusters.get(id).fold("")(_.bootstrapServers)})"
+        ).mkString(", ")
+      )
+    }
 
   @annotation.tailrec
   private def snapshot(trigger: Trigger): TriggerSnapshot = expand(trigger, listed = Set.empty) match {

@@ -69,7 +69,11 @@ class OffsetLogSuite extends AnyFunSuite with TimeLimit {
       "is empty: the query has not planned a batch yet"
     ))
     val plain = log(checkpoint("offsets/3" -> "v1\n{}\n{\"orders\":{\"0\":1}}"))
-    assert(refusal(plain.composite(plain.newest)).contains("has no offset of a dynamic-kafka source"))
+    assert(refusal(plain.composite(plain.newest)).endsWith(
+      "has no offset of a dynamic-kafka source: its query reads Spark's kafka source, from which 'migrate' moves it to this one"
+    ))
+    val rate = log(checkpoint("offsets/3" -> "v1\n{}\n{\"offset\":6}\n4"))
+    assert(refusal(rate.composite(rate.newest)).endsWith("has no offset of a dynamic-kafka source"))
     assert(refusal(plain.batch(2)).endsWith("has no batch 2: its offset log has the batches 3 to 3"))
     Seq(
       "v3\n{}" -> "this release supports versions v1, v2 of Spark's offset log",
