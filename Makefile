@@ -44,7 +44,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page page-pictures soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page test-metrics page-pictures soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -76,7 +76,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-page test-metrics simulation soak soak-sink SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -183,6 +183,16 @@ $(BROWSER)/.ready: tests/page/unpack.mjs tests/page/fonts.conf
 	cd $(@D) && for archive in *.tar; do tar -xf $$archive && rm $$archive; done
 	cp tests/page/fonts.conf $(@D)
 	touch $@
+
+# Prometheus is in a package of Debian: 19 MB, unpacked, not installed. Elsewhere, PROMETHEUS is a folder with usr/bin/prometheus
+# and usr/bin/promtool.
+PROMETHEUS ?= $(CURDIR)/target/prometheus
+test-metrics: $(JARS) $(PROMETHEUS)/usr/bin/promtool ## Dashboards and alert rules with a real Prometheus, which reads the driver of real queries
+	$(call TIMED,metrics) env PROMETHEUS=$(PROMETHEUS) $(RUN) -m pytest -q tests/metrics/real_prometheus.py
+
+$(CURDIR)/target/prometheus/usr/bin/promtool:
+	rm -rf target/prometheus && mkdir -p target/prometheus
+	cd target/prometheus && apt-get download --quiet prometheus && dpkg-deb -x prometheus_*.deb . && rm prometheus_*.deb
 
 # MINUTES=60 instead of a number of events.
 MINUTES ?=

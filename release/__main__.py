@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from release import artifacts, sbom
+from release.bundled import bundled
 from release.notes import notes
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,11 +41,14 @@ def main() -> int:
     faults += artifacts.differences(first, second)
     named = [f"{name}-{line}_2.13" for line in lines for name in artifacts.NAMES]
     for artifact, jars in zip(named, class_paths, strict=True):
-        components = [sbom.component(jar) for jar in jars]
+        contained, wrong = bundled(artifacts.jar_of(first / "maven", artifact, version))
+        faults += [f"{artifact}: {fault}" for fault in wrong]
+        components = [*(sbom.component(jar) for jar in jars), *contained]
         faults += sbom.license_faults(components)
         bill = sbom.document(artifacts.GROUP, artifact, version, components)
         (FOLDER / f"{artifact}-{version}.cdx.json").write_text(json.dumps(bill, indent=1) + "\n")
-        print(f"{artifact} {version}: {len(components)} libraries")
+        names = "".join(f", contains {each.name} {each.version}" for each in contained)
+        print(f"{artifact} {version}: {len(jars)} libraries{names}")
     print("\n".join(faults) or f"release-check: no fault. Notes and bills of materials are in {FOLDER}")
     return 1 if faults else 0
 

@@ -18,17 +18,23 @@ GROUP = "io.github.dynamickafka"
 NAMES = ("dynamic-kafka-spark", "dynamic-kafka-openlineage")
 
 
+def jar_of(repository: Path, artifact: str, version: str) -> Path:
+    """The jar of classes of an artifact in a Maven repository."""
+    return repository.joinpath(*GROUP.split("."), artifact, version, f"{artifact}-{version}.jar")
+
+
 def maven_faults(repository: Path, lines: list[str], version: str, snapshot: bool) -> list[str]:
     """Faults of the jars and POMs of all lines."""
     found = []
     for line in lines:
         for name in NAMES:
             artifact = f"{name}-{line}_2.13"
-            folder = repository.joinpath(*GROUP.split("."), artifact, version)
+            jar = jar_of(repository, artifact, version)
+            folder = jar.parent
             for kind in (".jar", "-sources.jar", "-javadoc.jar", ".pom"):
                 if not (folder / f"{artifact}-{version}{kind}").is_file():
                     found.append(f"{artifact}: no file {artifact}-{version}{kind}")
-            pom, jar = (folder / f"{artifact}-{version}{kind}" for kind in (".pom", ".jar"))
+            pom = jar.with_suffix(".pom")
             if pom.is_file():
                 found += [f"{artifact}: {fault}" for fault in pom_faults(pom.read_text(), version, snapshot)]
             if jar.is_file():

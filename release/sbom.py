@@ -22,18 +22,14 @@ _CACHED = re.compile(r"(?P<root>.*/maven2)/(?P<group>.+)/(?P<name>[^/]+)/(?P<ver
 
 @dataclass(frozen=True)
 class Component:
-    """A library that an artifact depends on."""
+    """A library that an artifact depends on, or contains. `purl` is its address as a package."""
 
     group: str
     name: str
     version: str
     license: str
     sha256: str
-
-    @property
-    def purl(self) -> str:
-        """Its address as a package."""
-        return f"pkg:maven/{self.group}/{self.name}@{self.version}"
+    purl: str
 
 
 def spdx(name: str) -> str:
@@ -48,7 +44,8 @@ def component(jar: Path) -> Component:
         raise ValueError(f"not a jar of a Maven repository: {jar}")
     group, name, version = place["group"].replace("/", "."), place["name"], place["version"]
     license = _license(Path(place["root"]), group, name, version)
-    return Component(group, name, version, license, hashlib.sha256(jar.read_bytes()).hexdigest())
+    digest = hashlib.sha256(jar.read_bytes()).hexdigest()
+    return Component(group, name, version, license, digest, f"pkg:maven/{group}/{name}@{version}")
 
 
 def _license(root: Path, group: str, name: str, version: str) -> str:
@@ -84,7 +81,7 @@ def document(group: str, name: str, version: str, components: list[Component]) -
         return {
             "type": "library",
             "bom-ref": each.purl,
-            "group": each.group,
+            **({"group": each.group} if each.group else {}),
             "name": each.name,
             "version": each.version,
             "hashes": [{"alg": "SHA-256", "content": each.sha256}],

@@ -20,6 +20,21 @@ _STARTED = re.compile(r"Starting Spark master at (\S+)")
 _DEPLOY = "org.apache.spark.deploy"
 
 
+def executors(folder: Path) -> set[int]:
+    """The processes of the executors of a cluster that was started with this folder."""
+    found = set()
+    for process in Path("/proc").iterdir():
+        try:
+            # A worker starts an executor in <folder>/<host>/<application>/<number>.
+            here = process.name.isdigit() and Path(os.readlink(process / "cwd")).is_relative_to(folder)
+            # The launcher of an executor is in this folder, too, until it becomes the executor.
+            if here and b"CoarseGrainedExecutorBackend" in (process / "cmdline").read_bytes():
+                found.add(int(process.name))
+        except OSError:
+            pass  # It has ended.
+    return found
+
+
 @contextmanager
 def standalone(folder: Path, environments: Mapping[str, Mapping[str, str]] | None = None) -> Iterator[str]:
     """Run a master, and a worker with one core for each host; yield the master's URL.

@@ -7,8 +7,9 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from dynamic_kafka import DynamicKafka
+from dynamic_kafka import DynamicKafka, FileMetadataService, OffsetsInitializer
 from dynamic_kafka_testkit import Cluster, Record
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -95,3 +96,14 @@ class World:
         writer = writer.option("deliveryGuarantee", "exactly-once").queryName(NAME)
         checkpoint = str(self._folder / f"checkpoint-{uuid.uuid4().hex[:8]}")
         return writer.option("checkpointLocation", checkpoint).trigger(processingTime="1 second").start()
+
+    def start_in_real_time(self, spark: SparkSession, name: str) -> StreamingQuery:
+        """Start a query of the same streams in real-time mode."""
+        service = FileMetadataService(self._file.path)
+        reader = DynamicKafka.builder(spark).set_kafka_metadata_service(service).set_stream_ids("orders")
+        frame = reader.set_starting_offsets(OffsetsInitializer.earliest()).load().select("key", "value")
+        made = DynamicKafka.writer(frame).set_kafka_metadata_service(service).set_stream_id("copies")
+        writer: Any = made.write_stream().outputMode("update").queryName(name)
+        writer = writer.option("checkpointLocation", str(self._folder / f"checkpoint-{uuid.uuid4().hex[:8]}"))
+        query: StreamingQuery = writer.trigger(realTime="5 minutes").start()
+        return query

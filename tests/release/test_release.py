@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from release import artifacts, sbom
+from release.bundled import BUNDLED, Bundled, bundled
 from release.notes import notes
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -145,6 +146,54 @@ def test_the_bill_of_materials_is_the_same_each_time(tmp_path: Path) -> None:
     assert bill["components"][0]["hashes"][0]["content"] == hashlib.sha256(b"a").hexdigest()
     assert bill["components"][0]["licenses"] == [{"license": {"id": "MIT"}}]
     assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.5")
+
+
+OTHER = Bundled("Chart", "chart.js", ("page/chart.min.js",))
+CHART = {
+    "META-INF/NOTICE": "Contains Chart 1.2.3 under the MIT License",
+    "META-INF/licenses/Chart.txt": "The MIT License (MIT)\n\nCopyright",
+    "page/chart.min.js": "/* (v1.2.3) */",
+    "page/own.js": "",
+}
+
+
+def jar_with(path: Path, files: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as made:
+        for name, text in files.items():
+            made.writestr(name, text)
+    return path
+
+
+def test_files_of_other_projects_in_the_jar_are_in_the_bill(tmp_path: Path) -> None:
+    (found,), faults = bundled(jar_with(tmp_path / "a.jar", CHART), (OTHER,))
+    assert (faults, sbom.license_faults([found])) == ([], [])
+    (entry,) = sbom.document("g", "n", "1", [found])["components"]
+    assert (entry["purl"], entry["licenses"]) == ("pkg:npm/chart.js@1.2.3", [{"license": {"id": "MIT"}}])
+    assert entry["hashes"][0]["content"] == hashlib.sha256(b"/* (v1.2.3) */").hexdigest()
+    assert bundled(jar_with(tmp_path / "b.jar", {"a/B.class": ""}), (OTHER,)) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("changed", "fault"),
+    [
+        ({"META-INF/licenses/Chart.txt": None}, "the jar has no META-INF/licenses/Chart.txt"),
+        ({"page/new.min.css": ""}, "the jar has page/new.min.css, which release/bundled.py does not list"),
+        ({"page/chart.min.js": "/* (v1.2.4) */"}, "META-INF/NOTICE does not name Chart 1.2.4"),
+    ],
+)
+def test_a_fault_of_files_of_other_projects(tmp_path: Path, changed: dict[str, str | None], fault: str) -> None:
+    files = {name: text for name, text in (CHART | changed).items() if text is not None}
+    assert bundled(jar_with(tmp_path / "a.jar", files), (OTHER,))[1] == [fault]
+
+
+def test_what_the_page_of_a_driver_contains_is_known(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    resources = root / "jvm" / "connector" / "src" / "main" / "resources"
+    files = {str(file.relative_to(resources)): file.read_text() for file in resources.rglob("*") if file.is_file()}
+    notice = {"META-INF/NOTICE": (root / "NOTICE").read_text()}
+    found, faults = bundled(jar_with(tmp_path / "a.jar", files | notice), BUNDLED)
+    assert faults == []
+    assert [(each.purl, each.license) for each in found] == [("pkg:npm/uplot@1.6.32", "MIT")]
 
 
 def test_notes_are_the_section_of_the_version() -> None:
