@@ -232,7 +232,6 @@ lint-python: $(VENV)/ready
 	$(RUN) -m ruff check
 	$(RUN) -m ruff format --check
 	$(RUN) -m mypy
-	cd python && ../$(RUN) -m mypy
 
 docs-options: $(VENV)/ready ## docs/options.md from the option table
 	./sbt "connector/Test/runMain io.github.dynamickafka.config.OptionsDocFile"

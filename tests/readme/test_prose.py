@@ -56,9 +56,12 @@ def prose(file: Path) -> str:
 @pytest.mark.parametrize("file", FILES, ids=docs.name)
 def test_no_forbidden_phrase(file: Path) -> None:
     text = prose(file)
+    # Few phrases are in a file: to look for their words takes less time than the pattern.
+    lower = text.lower()
     found = [
         f"{docs.name(file)}:{text.count(chr(10), 0, match.start()) + 1}: {phrase}"
         for phrase, pattern in FORBIDDEN.items()
+        if all(word in lower for word in phrase.lower().split())
         for match in pattern.finditer(text)
     ]
     assert found == []
