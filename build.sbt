@@ -171,6 +171,7 @@ lazy val connector = (project in file("jvm/connector"))
   .settings(Coverage.report(formats))
   .settings(suites(groups = 4))
   .settings(OneJar(formats))
+  .settings(PublicApi.settings)
   .settings(
     Compile / packageBin / mappings ++= Seq("LICENSE", "NOTICE").map { file =>
       (ThisBuild / baseDirectory).value / file -> s"META-INF/$file"

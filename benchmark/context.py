@@ -19,7 +19,10 @@ use_testkit()
 
 from dynamic_kafka_testkit import Cluster, Record, Testkit  # noqa: E402
 
-__all__ = ["Cluster", "Context", "Record", "Testkit"]
+__all__ = ["KAFKA_THREADS", "Cluster", "Context", "Record", "Testkit"]
+
+# Kafka's defaults. The testkit's brokers have fewer, for tests.
+KAFKA_THREADS = {"num.io.threads": "8", "num.network.threads": "3"}
 
 
 @dataclass
@@ -41,12 +44,15 @@ class Context:
     @cached_property
     def near(self) -> list[Cluster]:
         """Two brokers on this machine."""
-        return self.testkit.start_all("near-a", "near-b")
+        return self.testkit.start_all("near-a", "near-b", properties=KAFKA_THREADS)
 
     @cached_property
     def far(self) -> list[Cluster]:
         """Two brokers with an added round trip."""
-        return [self.testkit.start(name, round_trip_ms=self.sizes.round_trip_ms) for name in ("far-a", "far-b")]
+        trip = self.sizes.round_trip_ms
+        return [
+            self.testkit.start(name, round_trip_ms=trip, properties=KAFKA_THREADS) for name in ("far-a", "far-b")
+        ]
 
     def member(self, cluster: Cluster, cluster_id: str, topic: str, records: int) -> Member:
         """A cluster id for a topic with this number of records, which the first call creates."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmark.context import Cluster, Context
+from benchmark.context import KAFKA_THREADS, Cluster, Context
 from benchmark.sources import STREAM, Member
 from benchmark.stats import Spread, ratios
 from benchmark.steps.live.idle import STEADY
@@ -51,7 +51,7 @@ class Bench:
         self.sizes = bench.sizes
         self.reader = reader
         self.pace = pace
-        self.clusters = [*bench.near, *bench.testkit.start_all("near-c", "near-d")]
+        self.clusters = [*bench.near, *bench.testkit.start_all("near-c", "near-d", properties=KAFKA_THREADS)]
 
     def topic(self, clusters: Sequence[Cluster], name: str) -> str:
         """A topic that no measurement has used."""

@@ -83,6 +83,8 @@ private[testkit] class JavaProcess(name: String) {
       binary,
       s"-Xmx${command.heapMb}m",
       "-XX:+UseSerialGC",
+      // Else the JVM wakes up twenty times a second to sample counters that nobody reads.
+      "-XX:-UsePerfData",
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
       "-cp",
       command.classpath
