@@ -13,6 +13,7 @@ from dynamic_kafka.remote import (
     JdbcMetadataService,
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
+    ZooKeeperMetadataService,
 )
 from dynamic_kafka.services import (
     FileMetadataService,
@@ -42,6 +43,7 @@ __all__ = [
     "OffsetsInitializer",
     "SingleClusterMetadataService",
     "StaticMetadataService",
+    "ZooKeeperMetadataService",
     "__version__",
     "document",
 ]

@@ -1,12 +1,14 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.http
 
 import java.io.IOException
 import java.net.http.HttpRequest
-import java.net.{URI, URISyntaxException}
+import java.net.{URI, URISyntaxException, URLEncoder}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.metadata.service.ServiceArguments
 import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /**
@@ -36,7 +38,28 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
 
   /** @param tag the ETag of the previous document */
   def next(tag: Option[String]): HttpRequest = {
-    val builder = HttpRequest.newBuilder(address).GET()
+    val builder = headed(address)
+    tag.foreach(builder.header("If-None-Match", _))
+    builder.GET().build()
+  }
+
+  /**
+   * A request to an address below the one of the service, whose query remains.
+   *
+   * @param path its parts, not encoded
+   * @param query further parameters
+   */
+  def to(path: Seq[String], query: Seq[(String, String)]): HttpRequest.Builder = {
+    val below = (address.getRawPath.stripSuffix("/") +: path.map(encoded)).mkString("/")
+    val parameters = Option(address.getRawQuery).toSeq ++ query.map { case (name, value) =>
+      s"$name=${encoded(value)}"
+    }
+    val all = if (parameters.isEmpty) "" else parameters.mkString("?", "&", "")
+    headed(URI.create(s"${address.getScheme}://${address.getRawAuthority}$below$all"))
+  }
+
+  private def headed(target: URI): HttpRequest.Builder = {
+    val builder = HttpRequest.newBuilder(target)
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -49,9 +72,10 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
           )
       }
     }
-    tag.foreach(builder.header("If-None-Match", _))
-    builder.build()
+    builder
   }
+
+  private def encoded(part: String) = URLEncoder.encode(part, UTF_8).replace("+", "%20")
 }
 
 private[metadata] object HttpRequests {
