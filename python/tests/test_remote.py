@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dynamic_kafka import (
+    ClientCredentials,
     DynamicKafkaReaderBuilder,
     HttpMetadataService,
     JdbcMetadataService,
@@ -79,6 +80,25 @@ def test_key_value_store(builder: Builder) -> None:
     }
 
 
+def test_client_credentials() -> None:
+    secret = "${env:SECRET}"
+    oauth = ClientCredentials("https://login/token", "reader", secret, scope="streams")
+    assert HttpMetadataService("https://r", oauth=oauth).to_options() == {
+        "metadataService": "http",
+        "metadataService.url": "https://r",
+        "metadataService.oauth.tokenUrl": "https://login/token",
+        "metadataService.oauth.clientId": "reader",
+        "metadataService.oauth.clientSecret": secret,
+        "metadataService.oauth.scope": "streams",
+    }
+    assert (
+        "metadataService.oauth.scope"
+        not in HttpMetadataService(
+            "https://r", oauth=ClientCredentials("https://login/token", "reader", secret)
+        ).to_options()
+    )
+
+
 def test_zookeeper_service(builder: Builder) -> None:
     service = ZooKeeperMetadataService("z:2181", "/kafka/streams", auth="digest:me:x", timeout="5s")
     assert builder.set_kafka_metadata_service(service).options() == {
@@ -105,6 +125,8 @@ def test_another_service_replaces_the_first(builder: Builder) -> None:
         JdbcMetadataService("jdbc:mysql://me:hunter2@db/meta", "select 'hunter2'", {"password": "hunter2"}),
         KafkaTopicMetadataService("k:9092", "streams", {"sasl.jaas.config": "hunter2"}),
         ZooKeeperMetadataService("z:2181", "/streams", "digest:me:hunter2"),
+        ClientCredentials("https://login/token", "hunter2", "hunter2"),
+        HttpMetadataService("https://r", oauth=ClientCredentials("https://login/token", "hunter2", "hunter2")),
     ],
 )
 def test_no_credential_is_shown(service: object) -> None:

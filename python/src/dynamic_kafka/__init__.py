@@ -9,6 +9,7 @@ from dynamic_kafka.model import ClusterMetadata, History, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
 from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.remote import (
+    ClientCredentials,
     HttpMetadataService,
     JdbcMetadataService,
     KafkaTopicMetadataService,
@@ -25,6 +26,7 @@ from dynamic_kafka.services import (
 from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 __all__ = [
+    "ClientCredentials",
     "ClusterMetadata",
     "DynamicKafka",
     "DynamicKafkaBuilder",

@@ -1,4 +1,4 @@
-"""Metadata services that query another system: an HTTP server, Kubernetes, a database, a Kafka topic, ZooKeeper."""
+"""Metadata services that query an HTTP server, a key-value store, Kubernetes, a database, Kafka or ZooKeeper."""
 
 from __future__ import annotations
 
@@ -11,6 +11,31 @@ from dynamic_kafka.services import JvmMetadataService
 
 Duration = int | str | timedelta
 """Milliseconds, text such as ``"10s"``, or a timedelta."""
+
+
+class ClientCredentials:
+    """A client of an authorization server, which gives tokens for it (RFC 6749, 4.4).
+
+    Args:
+        token_url: ``https://...`` of the token endpoint.
+        client_id: Id of the client.
+        client_secret: Its secret. Spark prints options in query plans, so write a reference such as
+            ``${file:/etc/secrets/oauth.properties:secret}``, ``${env:NAME}`` or ``${dir:/etc/secrets:secret}``.
+        scope: Names separated by spaces. Default: that of the server.
+    """
+
+    def __init__(self, token_url: str, client_id: str, client_secret: str, scope: str | None = None) -> None:
+        self._options = {"tokenUrl": token_url, "clientId": client_id, "clientSecret": client_secret}
+        if scope:
+            self._options["scope"] = scope
+
+    def to_options(self, prefix: str) -> dict[str, str]:
+        """Returns the options ``tokenUrl``, ``clientId``, ``clientSecret`` and ``scope`` with this prefix."""
+        return {prefix + name: value for name, value in self._options.items()}
+
+    def __repr__(self) -> str:
+        """Returns the name only."""
+        return "ClientCredentials()"
 
 
 class HttpMetadataService(JvmMetadataService):
@@ -30,6 +55,7 @@ class HttpMetadataService(JvmMetadataService):
         store: ``"consul"`` or ``"etcd"``: the document is the value of ``key``, and changes are noticed at once.
             Default: ``url`` is the address of the document.
         key: Key of the document in the store.
+        oauth: How to get a token for each request. Default: without.
 
     Raises:
         ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
@@ -43,11 +69,13 @@ class HttpMetadataService(JvmMetadataService):
         ttl: Duration | None = None,
         store: str | None = None,
         key: str | None = None,
+        oauth: ClientCredentials | None = None,
     ) -> None:
         self.url = url
         self._headers = {name: option_text(name, value) for name, value in (headers or {}).items()}
         self._limits = limits(timeout, ttl)
         self._store = {"store": store, "key": key}
+        self._oauth = oauth
 
     def to_options(self) -> dict[str, str]:
         """Returns ``metadataService=http`` with the other arguments."""
@@ -57,6 +85,7 @@ class HttpMetadataService(JvmMetadataService):
             **{f"metadataService.headers.{name}": value for name, value in self._headers.items()},
             **self._limits,
             **{f"metadataService.{name}": value for name, value in self._store.items() if value},
+            **(self._oauth.to_options("metadataService.oauth.") if self._oauth else {}),
         }
 
     def __repr__(self) -> str:
@@ -66,7 +95,9 @@ class HttpMetadataService(JvmMetadataService):
 
 
 class KubernetesConfigMapMetadataService(JvmMetadataService):
-    """Streams in a document in a Kubernetes ConfigMap, in the format of the metadata file. Changes are noticed at once.
+    """Streams in a document in a Kubernetes ConfigMap, in the format of the metadata file.
+
+    Changes are noticed at once.
 
     The driver finds the API server and its credentials as other Kubernetes clients do. It needs Spark's Kubernetes
     module, which is a part of PySpark.
@@ -202,11 +233,13 @@ class KafkaTopicMetadataService(JvmMetadataService):
 
 
 class ZooKeeperMetadataService(JvmMetadataService):
-    """Streams in a document in a node of ZooKeeper, in the format of the metadata file. Changes are noticed at once.
+    """Streams in a document in a node of ZooKeeper, in the format of the metadata file.
+
+    Changes are noticed at once.
 
     Args:
-        connect_string: ``host:port`` of the servers, separated by commas, optionally followed by a path that the node
-            is below.
+        connect_string: ``host:port`` of the servers, separated by commas, optionally followed by a path that the
+            node is below.
         path: Path of the node, from ``/`` on.
         auth: Scheme and credentials, ``"digest:user:password"``. Spark prints options in query plans, so write the
             credentials as a reference: ``"digest:${file:/etc/secrets/zookeeper.properties:login}"``.

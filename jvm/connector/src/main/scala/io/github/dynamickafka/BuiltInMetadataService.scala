@@ -123,6 +123,7 @@ final case class SingleClusterMetadataService(
  * @param ttl how long an answer is cached. Default: answers are not cached
  * @param store `consul` or `etcd`. Default: `url` is the address of a document
  * @param key the key of the document in the store
+ * @param oauth how to get a token for each request. Default: without
  */
 final case class HttpMetadataService(
     url: String,
@@ -130,18 +131,49 @@ final case class HttpMetadataService(
     timeout: TimeArgument = TimeArgument.Default,
     ttl: TimeArgument = TimeArgument.Default,
     store: String = "",
-    key: String = ""
+    key: String = "",
+    oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService {
   import MetadataServiceSpecs._
   private[dynamickafka] override def spec = Http
   private[dynamickafka] override def arguments =
     Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(timeout, ttl) ++
-      chosen(Store -> store, StoreKey -> key)
+      chosen(Store -> store, StoreKey -> key) ++ oauth.fold(Map.empty[String, String])(login =>
+        chosen(
+          TokenUrl -> login.tokenUrl,
+          ClientId -> login.clientId,
+          ClientSecret -> login.clientSecret,
+          Scope -> login.scope
+        )
+      )
 
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
     s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"
   }.toSeq
+}
+
+/**
+ * A client of an authorization server, which gives tokens for it (RFC 6749, 4.4). `toString` shows neither id nor secret.
+ *
+ * @param tokenUrl `https://...` of the token endpoint
+ * @param clientId the id of the client
+ * @param clientSecret its secret; write a reference to a file
+ * @param scope names separated by spaces. Default: that of the server
+ */
+final case class ClientCredentials(
+    tokenUrl: String,
+    clientId: String,
+    clientSecret: String,
+    scope: String = ""
+) {
+  override def toString: String = "ClientCredentials()"
+}
+
+object ClientCredentials {
+
+  /** Lets a log-in be written as in Python, without `Some`. */
+  implicit def asLogin(credentials: ClientCredentials): Option[ClientCredentials] = Some(credentials)
 }
 
 /**

@@ -77,8 +77,21 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       "KafkaTopicMetadataService(b:1, streams)"
     ),
     (
-      HttpMetadataService("http://c:8500", store = "consul", key = "kafka/streams"),
-      Map("url" -> "http://c:8500", "store" -> "consul", "key" -> "kafka/streams"),
+      HttpMetadataService(
+        "http://c:8500",
+        store = "consul",
+        key = "kafka/streams",
+        oauth = ClientCredentials("http://login/token", "reader", "pw", scope = "streams")
+      ),
+      Map(
+        "url" -> "http://c:8500",
+        "store" -> "consul",
+        "key" -> "kafka/streams",
+        "oauth.tokenUrl" -> "http://login/token",
+        "oauth.clientId" -> "reader",
+        "oauth.clientSecret" -> "pw",
+        "oauth.scope" -> "streams"
+      ),
       "HttpMetadataService(http://c:8500)"
     ),
     (

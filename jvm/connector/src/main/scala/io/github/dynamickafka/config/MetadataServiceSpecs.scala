@@ -54,6 +54,14 @@ private[dynamickafka] object MetadataServiceSpecs {
   )
   val StoreKey: OptionSpec[String] =
     OptionSpec("key", text, Some(""), "required with `store`", "Key of the document in the key-value store.")
+  val TokenUrl: OptionSpec[String] = oauth(
+    "tokenUrl",
+    "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
+  )
+  val ClientId: OptionSpec[String] = oauth("clientId", "Id of the client.")
+  val ClientSecret: OptionSpec[String] =
+    oauth("clientSecret", "Secret of the client. The value may hold references.").copy(secret = true)
+  val Scope: OptionSpec[String] = oauth("scope", "Scope of the tokens, names separated by spaces.")
   val Namespace: OptionSpec[String] = required("namespace", "Kubernetes namespace of the ConfigMap.")
   val ConfigMapName: OptionSpec[String] = required("name", "Name of the ConfigMap.")
   val ConfigMapKey: OptionSpec[String] = required("key", "Key under which the ConfigMap holds the document.")
@@ -108,7 +116,7 @@ private[dynamickafka] object MetadataServiceSpecs {
   )
   val Http: MetadataServiceSpec = MetadataServiceSpec(
     "http",
-    Seq(HttpUrl, Store, StoreKey, TimeoutMs, TtlMs),
+    Seq(HttpUrl, Store, StoreKey, TokenUrl, ClientId, ClientSecret, Scope, TimeoutMs, TtlMs),
     Some(ArgumentPrefix("headers.", "<name>", "Header of each request. The value may hold references."))
   )
   val ConfigMap: MetadataServiceSpec =
@@ -154,6 +162,10 @@ private[dynamickafka] object MetadataServiceSpecs {
     )
     ServiceOptions(name, raw.service)
   }
+
+  /** Empty: not given. */
+  private def oauth(name: String, doc: String): OptionSpec[String] =
+    OptionSpec(s"oauth.$name", text, Some(""), "-", doc)
 
   private def required(name: String, doc: String): OptionSpec[String] =
     OptionSpec(name, text, None, "required", doc)

@@ -37,18 +37,19 @@ final class HttpMetadataService private[metadata] (
     headers: ju.Map[String, String],
     timeoutMs: Long,
     ttlMs: Long,
-    store: Option[(KeyValueStore, String)]
+    store: Option[(KeyValueStore, String)],
+    login: Option[OAuthLogin]
 ) extends DocumentMetadataService {
   import HttpMetadataService._
 
   def this(url: String, headers: ju.Map[String, String], timeoutMs: Long, ttlMs: Long) =
-    this(url, headers, timeoutMs, ttlMs, None)
+    this(url, headers, timeoutMs, ttlMs, None, None)
 
   def this(url: String, headers: ju.Map[String, String]) =
     this(url, headers, MetadataServiceSpecs.DefaultTimeoutMs, 0L)
   def this(url: String) = this(url, ju.Map.of())
 
-  private val requests = new HttpRequests(url, headers.asScala.toMap)
+  private val requests = new HttpRequests(url, headers.asScala.toMap, login)
   private val api = store.map {
     case (KeyValueStore.Consul, key) => new ConsulApi(requests, key)
     case (KeyValueStore.Etcd, key) => new EtcdApi(requests, key)
@@ -77,12 +78,14 @@ final class HttpMetadataService private[metadata] (
 
   private def under(store: KeyValueApi): MetadataDocument =
     MetadataDocument.parse(
-      store.text(answer(store.request())).getOrElse(throw new IOException(s"${store.shown} does not exist")),
+      store.text(
+        answer(() => store.request())
+      ).getOrElse(throw new IOException(s"${store.shown} does not exist")),
       store.shown
     )
 
   private def page(): MetadataDocument = {
-    val response = answer(requests.next(last.map(_.tag)))
+    val response = answer(() => requests.next(last.map(_.tag)))
     (response.statusCode, last) match {
       case (Ok, _) =>
         val document = MetadataDocument.parse(response.body, requests.shown)
@@ -93,10 +96,10 @@ final class HttpMetadataService private[metadata] (
     }
   }
 
-  private def answer(request: HttpRequest): HttpResponse[String] = {
-    val response =
-      try HttpExchange.send(opened(), request, timeoutMs)
-      catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
+  /** With a token that is refused, one further request with another one. */
+  private def answer(request: () => HttpRequest): HttpResponse[String] = {
+    val first = sent(request())
+    val response = if (first.statusCode == Unauthorized && login.exists(_.renew())) sent(request()) else first
     val status = response.statusCode
     if (status / 100 == 3 && status != NotModified)
       throw new IOException(
@@ -104,6 +107,10 @@ final class HttpMetadataService private[metadata] (
       )
     response
   }
+
+  private def sent(request: HttpRequest): HttpResponse[String] =
+    try HttpExchange.send(opened(), request, timeoutMs)
+    catch { case e: IOException => throw new IOException(s"the request to ${requests.shown} failed", e) }
 
   private def opened(): HttpClient = synchronized {
     client.getOrElse {
@@ -117,6 +124,7 @@ final class HttpMetadataService private[metadata] (
 private object HttpMetadataService {
   private val Ok = 200
   private val NotModified = 304
+  private val Unauthorized = 401
 
   /** @param tag the ETag as the server sent it, including quotes */
   private final case class Tagged(tag: String, document: MetadataDocument)

@@ -16,14 +16,26 @@ import io.github.dynamickafka.redaction.{AddressText, Redaction}
  * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
  * then.
  */
-private[metadata] final class HttpRequests(url: String, headers: Map[String, String]) {
+private[metadata] final class HttpRequests(
+    url: String,
+    headers: Map[String, String],
+    login: Option[OAuthLogin] = None
+) {
   import HttpRequests._
 
-  private val address = parse(url)
+  private val address = parse(url, "url")
 
   /** The address for messages, without the query, which may contain tokens. */
   val shown: String = AddressText.http(address)
 
+  if (login.isDefined)
+    headers.keys.find(_.equalsIgnoreCase("Authorization")).foreach(name =>
+      throw Errors.invalidOption(
+        ServiceArguments.option(s"headers.$name"),
+        Redaction.Redacted,
+        s"'${ServiceArguments.option("oauth.tokenUrl")}' sets this header"
+      )
+    )
   headers.keys.toSeq.sorted.foreach { name =>
     try HttpRequest.newBuilder().header(name, "value")
     catch {
@@ -72,6 +84,7 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
           )
       }
     }
+    login.foreach(_.add(builder))
     builder
   }
 
@@ -81,23 +94,23 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
 private[metadata] object HttpRequests {
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
 
-  private def parse(url: String): URI = {
+  /** @param argument of the service, for errors: INVALID_OPTION */
+  def parse(url: String, argument: String): URI = {
+    def invalid(reason: String) =
+      Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
     val uri =
       try new URI(url.trim)
       catch {
         case e: URISyntaxException =>
-          throw invalid(Redaction.Redacted, s"it is not a valid URL: ${e.getReason}")
+          throw invalid(s"it is not a valid URL: ${e.getReason}")
       }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-      throw invalid(Redaction.Redacted, s"it must not contain user and password, use '$Authorization'")
+      throw invalid(s"it must not contain user and password, use '$Authorization'")
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
     if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
-      throw invalid(Redaction.Redacted, "it does not have the form http://host/path or https://host/path")
+      throw invalid("it does not have the form http://host/path or https://host/path")
     uri
   }
 
   private val Authorization = ServiceArguments.option("headers.Authorization")
-
-  private def invalid(value: String, reason: String) =
-    Errors.invalidOption(ServiceArguments.option("url"), value, reason)
 }

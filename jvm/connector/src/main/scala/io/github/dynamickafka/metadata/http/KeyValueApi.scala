@@ -47,7 +47,8 @@ private[http] object KeyValueApi {
     try new String(Base64.getDecoder.decode(base64), UTF_8)
     catch { case _: IllegalArgumentException => throw foreign(shown) }
 
-  def foreign(shown: String): IOException = new IOException(s"the response of $shown is not that of such a store")
+  def foreign(shown: String): IOException =
+    new IOException(s"the response of $shown is not that of such a store")
 }
 
 /** The KV store of Consul: `GET /v1/kv/<key>`, and blocking queries of it. */
@@ -130,7 +131,10 @@ private[http] final class EtcdApi(requests: HttpRequests, key: String) extends K
   }
 
   private def post(path: Seq[String], body: String) =
-    requests.to(path, Nil).header("Content-Type", "application/json").POST(BodyPublishers.ofString(body)).build()
+    requests.to(
+      path,
+      Nil
+    ).header("Content-Type", "application/json").POST(BodyPublishers.ofString(body)).build()
 
   private def refused(status: Int) = new IOException(s"$shown responded with status $status")
 }

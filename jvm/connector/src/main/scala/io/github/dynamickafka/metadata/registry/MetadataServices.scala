@@ -13,7 +13,7 @@ import io.github.dynamickafka.config.{
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.Names
-import io.github.dynamickafka.metadata.http.HttpMetadataService
+import io.github.dynamickafka.metadata.http.{HttpMetadataService, OAuthLogin}
 import io.github.dynamickafka.metadata.kubernetes.{KubernetesClasses, KubernetesConfigMapMetadataService}
 import io.github.dynamickafka.metadata.service.{
   FileMetadataService,
@@ -98,8 +98,30 @@ private[dynamickafka] object MetadataServices {
       arguments.underPrefix.asJava,
       arguments(TimeoutMs),
       arguments(TtlMs),
-      store.map(_ -> key)
+      store.map(_ -> key),
+      login(arguments)
     )
+  }
+
+  private def login(arguments: ServiceArguments): Option[OAuthLogin] = {
+    val all = Seq(TokenUrl, ClientId, ClientSecret)
+    val (named, missing) = all.partition(arguments(_).nonEmpty)
+    if (named.isEmpty && arguments(Scope).isEmpty) None
+    else {
+      missing.headOption.foreach(spec =>
+        throw Errors.missingOption(
+          ServiceArguments.option(spec.name),
+          s"a log-in needs ${all.map(one => s"'${ServiceArguments.option(one.name)}'").mkString(", ")}"
+        )
+      )
+      Some(new OAuthLogin(
+        arguments(TokenUrl),
+        arguments(ClientId),
+        arguments(ClientSecret),
+        arguments(Scope),
+        arguments(TimeoutMs)
+      ))
+    }
   }
 
   private def configMap(arguments: ServiceArguments): KafkaMetadataService = {

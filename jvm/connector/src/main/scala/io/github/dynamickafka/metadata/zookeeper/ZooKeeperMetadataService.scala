@@ -91,9 +91,9 @@ final class ZooKeeperMetadataService(connectString: String, path: String, auth: 
   /** One request, whose result is that it has been done or that there is no such node. */
   private def ask(request: Backgroundable[_ <: Pathable[_]], limitMs: Long): Found = {
     val answer = new CompletableFuture[Found]
-    val _ = request.inBackground((_: CuratorFramework, event: CuratorEvent) => {
+    val _ = request.inBackground { (_: CuratorFramework, event: CuratorEvent) =>
       val _ = answer.complete(Found(Code.get(event.getResultCode), event.getData))
-    }).forPath(path)
+    }.forPath(path)
     val found =
       try answer.get(limitMs, MILLISECONDS)
       catch {

@@ -1,10 +1,10 @@
 package io.github.dynamickafka.metadata.http
 
 import java.io.File
-import java.net.{ServerSocket, URI}
 import java.net.http.HttpRequest.BodyPublishers
 import java.net.http.HttpResponse.BodyHandlers
 import java.net.http.{HttpClient, HttpRequest}
+import java.net.{ServerSocket, URI}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 import java.util.Base64

@@ -76,7 +76,8 @@ abstract class KeyValueDouble extends LocalHttpServer with KeyValueServer {
 final class ConsulDouble extends KeyValueDouble {
   override protected def respond(exchange: HttpExchange): Unit = {
     val uri = exchange.getRequestURI
-    val query = Option(uri.getQuery).toSeq.flatMap(_.split("&")).map(_.split("=", 2)).map(p => p(0) -> p(1)).toMap
+    val query =
+      Option(uri.getQuery).toSeq.flatMap(_.split("&")).map(_.split("=", 2)).map(p => p(0) -> p(1)).toMap
     val key = uri.getPath.stripPrefix("/v1/kv/")
     val (found, index) = synchronized {
       val until = System.currentTimeMillis() + query.get("wait").fold(0L)(_.stripSuffix("ms").toLong)
@@ -115,7 +116,9 @@ final class EtcdDouble extends KeyValueDouble {
     s""""header": {"cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "$revision", "raft_term": "2"}"""
 
   private def entry(key: String, found: (String, Long)) =
-    s"""{"key": "${base64(key)}", "create_revision": "8", "mod_revision": "${found._2}", "version": "1", "value": "${base64(
+    s"""{"key": "${base64(
+        key
+      )}", "create_revision": "8", "mod_revision": "${found._2}", "version": "1", "value": "${base64(
         found._1
       )}"}"""
 

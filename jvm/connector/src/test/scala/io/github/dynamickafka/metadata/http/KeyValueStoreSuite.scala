@@ -62,7 +62,9 @@ class KeyValueStoreSuite extends AnyFunSuite with TimeLimit with Eventually {
         assert(failure(http).contains(s"at ${server.url}, key '$Key' does not exist"))
         server.put(Key, document("a"))
         val changes = new AtomicInteger
-        val notices = http.onChange(() => { val _ = changes.incrementAndGet() })
+        val notices = http.onChange { () =>
+          val _ = changes.incrementAndGet()
+        }
         eventually(assert(changes.get > 0))
         assert(topics(http) == Set("a"))
         for (topic <- Seq("b", "c")) {
@@ -85,7 +87,9 @@ class KeyValueStoreSuite extends AnyFunSuite with TimeLimit with Eventually {
         server.put(Key, document("a"))
         val http = service(store, server)
         val changes = new AtomicInteger
-        val notices = http.onChange(() => { val _ = changes.incrementAndGet() })
+        val notices = http.onChange { () =>
+          val _ = changes.incrementAndGet()
+        }
         eventually(assert(changes.get > 0))
         server.stop()
         val down = failure(http)
@@ -112,11 +116,15 @@ class KeyValueStoreSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
-  for ((name, store, start) <- Seq[(String, String, () => KeyValueDouble)](
+  for (
+    (name, store, start) <- Seq[(String, String, () => KeyValueDouble)](
       ("Consul", "consul", () => new ConsulDouble),
       ("etcd", "etcd", () => new EtcdDouble)
-    ))
-    test(s"$name: headers and the query of the address are sent, and never shown; other responses are failures") {
+    )
+  )
+    test(
+      s"$name: headers and the query of the address are sent, and never shown; other responses are failures"
+    ) {
       with_(start()) { server =>
         server.put(Key, document("a"))
         val file = Files.createTempFile("store", ".properties")
@@ -157,7 +165,9 @@ class KeyValueStoreSuite extends AnyFunSuite with TimeLimit with Eventually {
       server.put(Key, document("a"))
       val http = service("consul", server)
       val changes = new AtomicInteger
-      val notices = http.onChange(() => { val _ = changes.incrementAndGet() })
+      val notices = http.onChange { () =>
+        val _ = changes.incrementAndGet()
+      }
       eventually(assert(changes.get == 1 && server.asked.last._1.contains("index=8")))
       server.put("kafka/other", "x")
       eventually(assert(server.asked.last._1.contains("index=9")))

@@ -49,10 +49,15 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
     FailureText.of(intercept[IOException](service.getAllStreams()))
 
   /** A service that is read and watched, with the count of its notices. */
-  private def watched(path: String, more: String*)(body: (KafkaMetadataService, AtomicInteger) => Unit): Unit = {
+  private def watched(
+      path: String,
+      more: String*
+  )(body: (KafkaMetadataService, AtomicInteger) => Unit): Unit = {
     val zookeeper = service(path, more: _*)
     val changes = new AtomicInteger
-    val notices = zookeeper.onChange(() => { val _ = changes.incrementAndGet() })
+    val notices = zookeeper.onChange { () =>
+      val _ = changes.incrementAndGet()
+    }
     try body(zookeeper, changes)
     finally {
       notices.close()
@@ -60,7 +65,9 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
     }
   }
 
-  test("the document in the node; changes, a node that is created and one that is deleted are noticed at once") {
+  test(
+    "the document in the node; changes, a node that is created and one that is deleted are noticed at once"
+  ) {
     val path = paths.next()
     watched(path) { (zookeeper, changes) =>
       assert(failure(zookeeper).contains(s"the node $path of ZooKeeper at ${server.address} does not exist"))
@@ -84,18 +91,26 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
     val path = paths.next()
     server.put(path, "version: 1\nstreams: []\n")
     val zookeeper =
-      ServiceByName.create("zookeeper", s"connectString=${server.address}/kafka", s"path=${path.stripPrefix("/kafka")}")
+      ServiceByName.create(
+        "zookeeper",
+        s"connectString=${server.address}/kafka",
+        s"path=${path.stripPrefix("/kafka")}"
+      )
     val e = intercept[DynamicKafkaIllegalArgumentException](zookeeper.getAllStreams())
     assert(e.getCondition == "DYNAMIC_KAFKA.METADATA_INVALID")
     assert(e.getMessage.contains("of ZooKeeper at") && e.getMessage.contains("line 2, key 'streams'"))
     server.put(path, "")
-    assert(intercept[DynamicKafkaIllegalArgumentException](zookeeper.getAllStreams()).getMessage.contains("empty"))
+    assert(
+      intercept[DynamicKafkaIllegalArgumentException](zookeeper.getAllStreams()).getMessage.contains("empty")
+    )
     server.put(path, document("a"))
     assert(topics(zookeeper) == Set("a"))
     zookeeper.close()
   }
 
-  test("a server that does not respond: the time limit; after its session has ended, changes are noticed again") {
+  test(
+    "a server that does not respond: the time limit; after its session has ended, changes are noticed again"
+  ) {
     val path = paths.next()
     server.put(path, document("a"))
     watched(path, "timeoutMs=1500") { (zookeeper, changes) =>
@@ -152,9 +167,12 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
     assert(text("connectString=z:1", "path=a/b").contains("'metadataService.path'"))
     val auth = text("connectString=z:1", "path=/a", "auth=hunter2")
     assert(auth.contains("<scheme>:<credentials>") && !auth.contains("hunter2"))
-    val nobody = text("connectString=127.0.0.1:1", "path=/a", "timeoutMs=300")
-    assert(nobody.contains("no connection within 300 ms"), nobody)
+    val unreachable = text("connectString=127.0.0.1:1", "path=/a", "timeoutMs=300")
+    assert(unreachable.contains("no connection within 300 ms"), unreachable)
     val missing = ServiceByName.answerWithout("curator", "zookeeper", "connectString=z:1", "path=/a")
-    assert(missing.contains("INVALID_OPTION") && missing.contains("org.apache.curator:curator-framework"), missing)
+    assert(
+      missing.contains("INVALID_OPTION") && missing.contains("org.apache.curator:curator-framework"),
+      missing
+    )
   }
 }
