@@ -9,10 +9,12 @@ from dynamic_kafka.model import ClusterMetadata, History, KafkaStream
 from dynamic_kafka.offsets import OffsetsInitializer
 from dynamic_kafka.reader import DynamicKafkaReaderBuilder
 from dynamic_kafka.remote import (
+    ClientCredentials,
     HttpMetadataService,
     JdbcMetadataService,
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
+    ZooKeeperMetadataService,
 )
 from dynamic_kafka.services import (
     FileMetadataService,
@@ -24,6 +26,7 @@ from dynamic_kafka.services import (
 from dynamic_kafka.writer import DynamicKafkaWriterBuilder
 
 __all__ = [
+    "ClientCredentials",
     "ClusterMetadata",
     "DynamicKafka",
     "DynamicKafkaBuilder",
@@ -42,6 +45,7 @@ __all__ = [
     "OffsetsInitializer",
     "SingleClusterMetadataService",
     "StaticMetadataService",
+    "ZooKeeperMetadataService",
     "__version__",
     "document",
 ]

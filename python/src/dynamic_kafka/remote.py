@@ -1,4 +1,4 @@
-"""Metadata services that query another system: an HTTP server, a Kubernetes cluster, a database, a Kafka topic."""
+"""Metadata services that query an HTTP server, a key-value store, Kubernetes, a database, Kafka or ZooKeeper."""
 
 from __future__ import annotations
 
@@ -13,8 +13,33 @@ Duration = int | str | timedelta
 """Milliseconds, text such as ``"10s"``, or a timedelta."""
 
 
+class ClientCredentials:
+    """A client of an authorization server, which gives tokens for it (RFC 6749, 4.4).
+
+    Args:
+        token_url: ``https://...`` of the token endpoint.
+        client_id: Id of the client.
+        client_secret: Its secret. Spark prints options in query plans, so write a reference such as
+            ``${file:/etc/secrets/oauth.properties:secret}``, ``${env:NAME}`` or ``${dir:/etc/secrets:secret}``.
+        scope: Names separated by spaces. Default: that of the server.
+    """
+
+    def __init__(self, token_url: str, client_id: str, client_secret: str, scope: str | None = None) -> None:
+        self._options = {"tokenUrl": token_url, "clientId": client_id, "clientSecret": client_secret}
+        if scope:
+            self._options["scope"] = scope
+
+    def to_options(self, prefix: str) -> dict[str, str]:
+        """Returns the options ``tokenUrl``, ``clientId``, ``clientSecret`` and ``scope`` with this prefix."""
+        return {prefix + name: value for name, value in self._options.items()}
+
+    def __repr__(self) -> str:
+        """Returns the name only."""
+        return "ClientCredentials()"
+
+
 class HttpMetadataService(JvmMetadataService):
-    """Streams in a document on an HTTP server, JSON or YAML in the format of the metadata file.
+    """Streams in a document on an HTTP server or in a key-value store, in the format of the metadata file.
 
     After an answer with an ``ETag``, the next request is conditional (``If-None-Match``, RFC 9110). Redirects are
     not followed. Spark prints options in query plans, so write credentials in headers as references:
@@ -22,11 +47,15 @@ class HttpMetadataService(JvmMetadataService):
     The driver resolves references for every request.
 
     Args:
-        url: ``http://...`` or ``https://...``, without user and password.
+        url: ``http://...`` or ``https://...``, without user and password. With ``store``, the address of its API.
         headers: Request headers, by name.
         timeout: Limit for one request with its answer, in milliseconds, as text such as ``"10s"``, or as a
             timedelta; 1 ms or more. Default: 10 s.
         ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
+        store: ``"consul"`` or ``"etcd"``: the document is the value of ``key``, and changes are noticed at once.
+            Default: ``url`` is the address of the document.
+        key: Key of the document in the store.
+        oauth: How to get a token for each request. Default: without.
 
     Raises:
         ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
@@ -38,18 +67,25 @@ class HttpMetadataService(JvmMetadataService):
         headers: Mapping[str, str] | None = None,
         timeout: Duration | None = None,
         ttl: Duration | None = None,
+        store: str | None = None,
+        key: str | None = None,
+        oauth: ClientCredentials | None = None,
     ) -> None:
         self.url = url
         self._headers = {name: option_text(name, value) for name, value in (headers or {}).items()}
         self._limits = limits(timeout, ttl)
+        self._store = {"store": store, "key": key}
+        self._oauth = oauth
 
     def to_options(self) -> dict[str, str]:
-        """Returns ``metadataService=http`` with ``url``, ``headers.*``, ``timeoutMs`` and ``ttlMs``."""
+        """Returns ``metadataService=http`` with the other arguments."""
         return {
             "metadataService": "http",
             "metadataService.url": self.url,
             **{f"metadataService.headers.{name}": value for name, value in self._headers.items()},
             **self._limits,
+            **{f"metadataService.{name}": value for name, value in self._store.items() if value},
+            **(self._oauth.to_options("metadataService.oauth.") if self._oauth else {}),
         }
 
     def __repr__(self) -> str:
@@ -60,6 +96,8 @@ class HttpMetadataService(JvmMetadataService):
 
 class KubernetesConfigMapMetadataService(JvmMetadataService):
     """Streams in a document in a Kubernetes ConfigMap, in the format of the metadata file.
+
+    Changes are noticed at once.
 
     The driver finds the API server and its credentials as other Kubernetes clients do. It needs Spark's Kubernetes
     module, which is a part of PySpark.
@@ -192,3 +230,44 @@ class KafkaTopicMetadataService(JvmMetadataService):
     def __repr__(self) -> str:
         """Returns the name with the place of the streams, without the properties."""
         return f"KafkaTopicMetadataService({self.bootstrap_servers!r}, {self.topic!r})"
+
+
+class ZooKeeperMetadataService(JvmMetadataService):
+    """Streams in a document in a node of ZooKeeper, in the format of the metadata file.
+
+    Changes are noticed at once.
+
+    Args:
+        connect_string: ``host:port`` of the servers, separated by commas, optionally followed by a path that the
+            node is below.
+        path: Path of the node, from ``/`` on.
+        auth: Scheme and credentials, ``"digest:user:password"``. Spark prints options in query plans, so write the
+            credentials as a reference: ``"digest:${file:/etc/secrets/zookeeper.properties:login}"``.
+        timeout: Limit for one call, in milliseconds, as text such as ``"10s"``, or as a timedelta; 1 ms or more.
+            Default: 10 s.
+
+    Raises:
+        ValueError: if ``timeout`` is too small or is not a duration.
+    """
+
+    def __init__(
+        self, connect_string: str, path: str, auth: str | None = None, timeout: Duration | None = None
+    ) -> None:
+        self.connect_string = connect_string
+        self.path = path
+        self._auth = auth
+        self._limits = limits(timeout, None)
+
+    def to_options(self) -> dict[str, str]:
+        """Returns ``metadataService=zookeeper`` with the other arguments."""
+        return {
+            "metadataService": "zookeeper",
+            "metadataService.connectString": self.connect_string,
+            "metadataService.path": self.path,
+            **({"metadataService.auth": self._auth} if self._auth else {}),
+            **self._limits,
+        }
+
+    def __repr__(self) -> str:
+        """Returns the name with the place of the streams, without the credentials."""
+        return f"ZooKeeperMetadataService({self.connect_string!r}, {self.path!r})"

@@ -9,7 +9,7 @@ import scala.util.Try
 import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, SourceOptionSpecs}
 import io.github.dynamickafka.metadata.KafkaStream
 import io.github.dynamickafka.metadata.registry.DocumentWriter
-import io.github.dynamickafka.option.OptionName
+import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**
  * A metadata service that comes with the connector, with its arguments. Sets options and nothing else: the driver of the query
@@ -34,6 +34,10 @@ sealed abstract class BuiltInMetadataService extends Product with Serializable {
 
   private[dynamickafka] final def prefixed(values: Map[String, String]): Map[String, String] =
     values.map { case (name, value) => (spec.prefix.fold("")(_.name) + name) -> value }
+
+  /** Those that are not empty. */
+  private[dynamickafka] final def chosen(values: (OptionSpec[_], String)*): Map[String, String] =
+    values.collect { case (spec, value) if value.nonEmpty => spec.name -> value }.toMap
 
   private[dynamickafka] final def limits(timeout: TimeArgument, ttl: TimeArgument): Map[String, String] =
     timeout.text.map(MetadataServiceSpecs.TimeoutMs.name -> _).toMap ++
@@ -111,28 +115,65 @@ final case class SingleClusterMetadataService(
 }
 
 /**
- * Streams in a document on an HTTP server, in the format of the metadata file.
+ * Streams in a document on an HTTP server, or in a key-value store with an HTTP API, in the format of the metadata file.
  *
- * @param url `http://...` or `https://...`, without user and password
+ * @param url `http://...` or `https://...`, without user and password; of a store, the address of its API
  * @param headers request headers by name; write credentials as references to a file
  * @param timeout the time limit of one request with its answer. Default: 10 s
  * @param ttl how long an answer is cached. Default: answers are not cached
+ * @param store `consul` or `etcd`. Default: `url` is the address of a document
+ * @param key the key of the document in the store
+ * @param oauth how to get a token for each request. Default: without
  */
 final case class HttpMetadataService(
     url: String,
     headers: Map[String, String] = Map.empty,
     timeout: TimeArgument = TimeArgument.Default,
-    ttl: TimeArgument = TimeArgument.Default
+    ttl: TimeArgument = TimeArgument.Default,
+    store: String = "",
+    key: String = "",
+    oauth: Option[ClientCredentials] = None
 ) extends BuiltInMetadataService {
   import MetadataServiceSpecs._
   private[dynamickafka] override def spec = Http
   private[dynamickafka] override def arguments =
-    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(timeout, ttl)
+    Map(HttpUrl.name -> url) ++ prefixed(headers) ++ limits(timeout, ttl) ++
+      chosen(Store -> store, StoreKey -> key) ++ oauth.fold(Map.empty[String, String])(login =>
+        chosen(
+          TokenUrl -> login.tokenUrl,
+          ClientId -> login.clientId,
+          ClientSecret -> login.clientSecret,
+          Scope -> login.scope
+        )
+      )
 
   /** Without user and query, which may be credentials. */
   protected override def shown: Seq[String] = Try(new URI(url)).toOption.map { uri =>
     s"${uri.getScheme}://${Option(uri.getRawAuthority).fold("")(_.split('@').last)}${uri.getRawPath}"
   }.toSeq
+}
+
+/**
+ * A client of an authorization server, which gives tokens for it (RFC 6749, 4.4). `toString` shows neither id nor secret.
+ *
+ * @param tokenUrl `https://...` of the token endpoint
+ * @param clientId the id of the client
+ * @param clientSecret its secret; write a reference to a file
+ * @param scope names separated by spaces. Default: that of the server
+ */
+final case class ClientCredentials(
+    tokenUrl: String,
+    clientId: String,
+    clientSecret: String,
+    scope: String = ""
+) {
+  override def toString: String = "ClientCredentials()"
+}
+
+object ClientCredentials {
+
+  /** Lets a log-in be written as in Python, without `Some`. */
+  implicit def asLogin(credentials: ClientCredentials): Option[ClientCredentials] = Some(credentials)
 }
 
 /**
@@ -201,4 +242,26 @@ final case class KafkaTopicMetadataService(
     Map(TopicServers.name -> bootstrapServers, Topic.name -> topic) ++ prefixed(properties) ++
       limits(timeout, TimeArgument.Default)
   protected override def shown: Seq[String] = Seq(bootstrapServers, topic)
+}
+
+/**
+ * Streams in a document in a node of ZooKeeper, in the format of the metadata file. Changes are noticed at once.
+ *
+ * @param connectString `host:port` of the servers, separated by commas, optionally followed by a path that the node is below
+ * @param path the path of the node, from `/` on
+ * @param auth scheme and credentials, `digest:<user>:<password>`; write credentials as references to a file. Default: none
+ * @param timeout the time limit of one call. Default: 10 s
+ */
+final case class ZooKeeperMetadataService(
+    connectString: String,
+    path: String,
+    auth: String = "",
+    timeout: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = ZooKeeper
+  private[dynamickafka] override def arguments =
+    Map(ConnectString.name -> connectString, NodePath.name -> path) ++ chosen(NodeAuth -> auth) ++
+      limits(timeout, TimeArgument.Default)
+  protected override def shown: Seq[String] = Seq(connectString, path)
 }

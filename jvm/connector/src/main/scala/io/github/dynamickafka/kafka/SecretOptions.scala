@@ -74,7 +74,7 @@ private[dynamickafka] object SecretOptions {
     parts.tails.map(_.mkString(".")).exists(suffix => passwords(suffix) || ofRegistries(suffix)) ||
     parts == Seq(ofPage) ||
     parts.size > 1 && telling.exists(parts.last.endsWith) ||
-    OptionName.afterPrefix(name, OptionName.MetadataService)
-      .exists(OptionName.normalize(_).startsWith("headers."))
+    OptionName.afterPrefix(name, OptionName.MetadataService).map(OptionName.normalize)
+      .exists(argument => argument.startsWith("headers.") || argument == "auth")
   }
 }

@@ -24,10 +24,12 @@ private[dynamickafka] final case class Registries(
       Option.when(key.startsWith(s"$cluster."))(key.drop(cluster.length + 1))
         .flatMap(name => RegistryOptionSpecs.all.find(_.named(name))).map(_.key -> value)
     }
-    // A token takes precedence over a user.
-    val rest =
-      if (own.contains(RegistryOptionSpecs.UserInfo.key)) shared - RegistryOptionSpecs.Token.key else shared
-    RegistrySettings(cluster, rest ++ own)
+    // A log-in takes precedence over a token, and that over a user: what a cluster has replaces what precedes it.
+    val (user, token) = (RegistryOptionSpecs.UserInfo.key, RegistryOptionSpecs.Token.key)
+    val preceding =
+      (if (own.contains(user)) Seq(token) else Nil) ++
+        (if (own.contains(user) || own.contains(token)) RegistryOptionSpecs.OAuth.map(_.key) else Nil)
+    RegistrySettings(cluster, shared -- preceding ++ own)
   }
 
   /** Whether some cluster has a registry. */

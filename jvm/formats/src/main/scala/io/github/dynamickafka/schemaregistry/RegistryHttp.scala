@@ -13,7 +13,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 import io.github.dynamickafka.error.{Errors, FailureText}
-import io.github.dynamickafka.http.{HttpExchange, ResponseTooLong}
+import io.github.dynamickafka.http.{HttpExchange, IssuedToken, OAuthTokens, ResponseTooLong, TokenRefused}
 import io.github.dynamickafka.time.{AttemptLimit, Backoff, Clock}
 
 /**
@@ -47,7 +47,11 @@ private[schemaregistry] object RegistryAnswer {
  * Sends requests to registries. No response, a server error and a response that is not a registry's are repeated until the time
  * limit of the schema; refused credentials are not. Thread-safe.
  */
-private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff = RegistryHttp.Pauses) {
+private[schemaregistry] final class RegistryHttp(
+    clock: Clock,
+    backoff: Backoff = RegistryHttp.Pauses,
+    tokens: OAuthTokens = OAuthTokens.ofProcess
+) {
   import RegistryHttp._
 
   /** When the time for a schema ends that is requested from now on, in monotonic milliseconds. */
@@ -91,6 +95,33 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
     val resolved =
       try settings.resolved()
       catch { case e: RegistrySecurityException => throw unavailable(settings, request, e.getMessage) }
+    def sent(token: Option[IssuedToken]) = exchanged(settings, resolved, token, request, failures, limitMs)
+    resolved.login.fold(sent(None)) { login =>
+      try {
+        val token = tokens.get(login.credentials, limitMs)
+        sent(Some(token)).left.flatMap { reason =>
+          // A token from before may have been revoked.
+          if (reason == Refused) {
+            tokens.refused(login.credentials, token)
+            sent(Some(tokens.get(login.credentials, limitMs)))
+          } else Left(reason)
+        }
+      } catch {
+        case e: TokenRefused => throw unavailable(settings, request, e.getMessage)
+        case e: IOException => Left(FailureText.of(e))
+      }
+    }
+  }
+
+  /** @return [[Refused]] if a token from before was not accepted */
+  private def exchanged(
+      settings: RegistrySettings,
+      resolved: ResolvedRegistry,
+      token: Option[IssuedToken],
+      request: RegistryRequest,
+      failures: Int,
+      limitMs: Long
+  ): Either[String, RegistryAnswer] = {
     val url = resolved.urls(failures % resolved.urls.size)
     val base = RegistryUrl.parse(url).fold(
       reason => throw unavailable(settings, request, s"the address is invalid: $reason"),
@@ -100,8 +131,10 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
     request.body.fold(message.GET()) { json =>
       message.header("Content-Type", ContentType).POST(BodyPublishers.ofString(json))
     }
-    resolved.authorization.foreach { value =>
-      try message.header("Authorization", value)
+    val headers = token.map(_.authorization).orElse(resolved.authorization).map("Authorization" -> _) ++
+      resolved.login.toSeq.flatMap(_.headers)
+    headers.foreach { case (name, value) =>
+      try message.header(name, value)
       catch {
         // Its message quotes the value.
         case _: IllegalArgumentException =>
@@ -116,8 +149,11 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
       try if (resolved.tls.isEmpty) plain
         else HttpExchange.client(limitMs, Some(RegistrySecurity.found.tls(resolved.tls)))
       catch { case e: RegistrySecurityException => throw unavailable(settings, request, e.getMessage) }
-    try judge(settings, request, HttpExchange.send(client, message.build(), limitMs))
-    catch {
+    try {
+      val response = HttpExchange.send(client, message.build(), limitMs)
+      if (response.statusCode == Unauthorized && token.exists(!_.isNew)) Left(Refused)
+      else judge(settings, request, response)
+    } catch {
       case e: ResponseTooLong => throw unavailable(settings, request, e.getMessage)
       // No further attempt changes the certificate.
       case e: IOException if isUntrusted(e) =>
@@ -165,6 +201,7 @@ private[schemaregistry] final class RegistryHttp(clock: Clock, backoff: Backoff 
 private[schemaregistry] object RegistryHttp {
   private val Accepted = "application/vnd.schemaregistry.v1+json, application/json"
   private val ContentType = "application/vnd.schemaregistry.v1+json"
+  private val Refused = "its token was refused"
   private val Ok = 200
   private val Unauthorized = 401
   private val Forbidden = 403

@@ -45,6 +45,37 @@ private[dynamickafka] object RegistryOptionSpecs {
   val Token: OptionSpec[String] =
     spec("bearerAuth.token", text, None, "-", "A bearer token, or a reference to it.", secret = true)
 
+  val TokenUrl: OptionSpec[String] = spec(
+    "oauth.tokenUrl",
+    text,
+    None,
+    "-",
+    "URL of the token endpoint of an authorization server. Each request has a token of it (client credentials)."
+  )
+  val ClientId: OptionSpec[String] = spec("oauth.clientId", text, None, "-", "Id of the client.")
+  val ClientSecret: OptionSpec[String] =
+    spec("oauth.clientSecret", text, None, "-", "Secret of the client, or a reference to it.", secret = true)
+  val Scope: OptionSpec[String] =
+    spec("oauth.scope", text, None, "-", "Scope of the tokens, names separated by spaces.")
+  val LogicalCluster: OptionSpec[String] = spec(
+    "oauth.logicalCluster",
+    text,
+    None,
+    "-",
+    "Of Confluent Cloud: id of the registry, `lsrc-...`, the header `target-sr-cluster`."
+  )
+  val IdentityPool: OptionSpec[String] = spec(
+    "oauth.identityPoolId",
+    text,
+    None,
+    "-",
+    "Of Confluent Cloud: the header `Confluent-Identity-Pool-Id`."
+  )
+
+  /** Of a log-in by client credentials. */
+  val OAuth: Seq[OptionSpec[String]] =
+    Seq(TokenUrl, ClientId, ClientSecret, Scope, LogicalCluster, IdentityPool)
+
   /** Of the sink only. */
   val AutoRegister: OptionSpec[Boolean] = spec(
     "autoRegister",
@@ -78,7 +109,7 @@ private[dynamickafka] object RegistryOptionSpecs {
   }
 
   /** Those of the source. */
-  val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ Tls.map(_._2)
+  val reading: Seq[OptionSpec[_]] = Seq(Url, Subject, TimeoutMs, UserInfo, Token) ++ OAuth ++ Tls.map(_._2)
   val all: Seq[OptionSpec[_]] = reading :+ AutoRegister
 
   /** Whether an option about formats may be stored: not a secret, unless it is a reference to one. */

@@ -1,6 +1,9 @@
 package io.github.dynamickafka.schemaregistry
 
+import java.net.URI
+
 import io.github.dynamickafka.error.Errors
+import io.github.dynamickafka.http.ClientCredentials
 import io.github.dynamickafka.option.{OptionName, OptionSpec}
 
 /**
@@ -23,6 +26,16 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
   val subject: Option[String] = find(Subject)
   val autoRegister: Boolean = find(AutoRegister).orElse(AutoRegister.default).get
 
+  private val hasLogin = OAuth.exists(spec => values.contains(spec.key))
+  if (hasLogin)
+    Seq(TokenUrl, ClientId, ClientSecret).find(spec => !values.contains(spec.key)).foreach(spec =>
+      throw Errors.missingOption(
+        s"${OptionName.Cluster}$cluster.${spec.name}",
+        s"set it, or '${spec.name}' for all clusters: a log-in needs '${TokenUrl.name}', '${ClientId.name}' and " +
+          s"'${ClientSecret.name}'."
+      )
+    )
+
   /**
    * The secrets of one request, with references resolved now.
    *
@@ -32,8 +45,32 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
     val now = RegistrySecurity.found.resolve(values)
     def text(spec: OptionSpec[String]) = now.get(spec.key).map(_.strip)
     val tls = Tls.flatMap { case (property, spec) => text(spec).map(property -> _) }.toMap
-    ResolvedRegistry(RegistryUrl.split(text(Url).get), authorization(text(UserInfo), text(Token)), tls)
+    ResolvedRegistry(
+      RegistryUrl.split(text(Url).get),
+      authorization(text(UserInfo), text(Token)),
+      tls,
+      login(text)
+    )
   }
+
+  /** @param text of an option, with references resolved */
+  private def login(text: OptionSpec[String] => Option[String]): Option[RegistryLogin] =
+    Option.when(hasLogin) {
+      def required(spec: OptionSpec[String]) = text(spec).get
+      val url =
+        try URI.create(required(TokenUrl))
+        catch {
+          case _: IllegalArgumentException =>
+            throw new RegistrySecurityException(s"'${TokenUrl.name}' is not a URL")
+        }
+      if (url.getHost == null || url.getRawUserInfo != null)
+        throw new RegistrySecurityException(s"'${TokenUrl.name}' does not have the form https://host/path")
+      RegistryLogin(
+        ClientCredentials(url, required(ClientId), required(ClientSecret), text(Scope).getOrElse("")),
+        Seq("target-sr-cluster" -> LogicalCluster, "Confluent-Identity-Pool-Id" -> IdentityPool)
+          .flatMap { case (header, spec) => text(spec).map(header -> _) }
+      )
+    }
 
   private def authorization(user: Option[String], token: Option[String]): Option[String] =
     token.map(t => s"Bearer $t").orElse(user.map { u =>
@@ -52,11 +89,21 @@ private[dynamickafka] final case class RegistrySettings(cluster: String, values:
  *
  * @param authorization the value of the header
  * @param tls properties of Kafka's names
+ * @param login takes precedence over `authorization`
  */
 private[schemaregistry] final case class ResolvedRegistry(
     urls: Seq[String],
     authorization: Option[String],
-    tls: Map[String, String]
+    tls: Map[String, String],
+    login: Option[RegistryLogin]
 ) {
   override def toString: String = "ResolvedRegistry"
+}
+
+/** @param headers of each request, beside the token */
+private[schemaregistry] final case class RegistryLogin(
+    credentials: ClientCredentials,
+    headers: Seq[(String, String)]
+) {
+  override def toString: String = "RegistryLogin"
 }

@@ -4,21 +4,28 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 
-import io.github.dynamickafka.config.{MetadataServiceSpec, MetadataServiceSpecs, ServiceOptions}
+import io.github.dynamickafka.config.{
+  KeyValueStore,
+  MetadataServiceSpec,
+  MetadataServiceSpecs,
+  ServiceOptions
+}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.Names
+import io.github.dynamickafka.metadata.http.{HttpMetadataService, OAuthLogin}
+import io.github.dynamickafka.metadata.kubernetes.{KubernetesClasses, KubernetesConfigMapMetadataService}
 import io.github.dynamickafka.metadata.service.{
   FileMetadataService,
-  HttpMetadataService,
   JdbcMetadataService,
-  KubernetesClasses,
-  KubernetesConfigMapMetadataService,
   ServiceArguments,
   SingleClusterMetadataService,
   StaticMetadataService
 }
 import io.github.dynamickafka.metadata.topic.KafkaTopicMetadataService
+import io.github.dynamickafka.metadata.zookeeper.{ZooKeeperClasses, ZooKeeperMetadataService}
+import io.github.dynamickafka.option.OptionSpec
+import io.github.dynamickafka.redaction.Redaction
 
 /** Creates the metadata service that the options name. */
 private[dynamickafka] object MetadataServices {
@@ -31,14 +38,7 @@ private[dynamickafka] object MetadataServices {
       File -> ((arguments, hadoop) => new FileMetadataService(arguments(Path), arguments(TtlMs), hadoop)),
       Static -> ((arguments, _) => new StaticMetadataService(arguments(Document))),
       SingleCluster -> ((arguments, _) => singleCluster(arguments)),
-      Http -> ((arguments, _) =>
-        new HttpMetadataService(
-          arguments(HttpUrl),
-          arguments.underPrefix.asJava,
-          arguments(TimeoutMs),
-          arguments(TtlMs)
-        )
-      ),
+      Http -> ((arguments, _) => http(arguments)),
       ConfigMap -> ((arguments, _) => configMap(arguments)),
       Jdbc -> ((arguments, _) =>
         new JdbcMetadataService(
@@ -57,6 +57,7 @@ private[dynamickafka] object MetadataServices {
           arguments(TimeoutMs)
         )
       ),
+      ZooKeeper -> ((arguments, _) => zooKeeper(arguments)),
       ServiceRegistry.Spec -> ((arguments, _) => registered(arguments(ServiceRegistry.Handle)))
     )
 
@@ -78,6 +79,51 @@ private[dynamickafka] object MetadataServices {
     new SingleClusterMetadataService(id, arguments(BootstrapServers), arguments.underPrefix.asJava)
   }
 
+  private def http(arguments: ServiceArguments): KafkaMetadataService = {
+    val (store, key) = (arguments(Store), arguments(StoreKey))
+    def option(spec: OptionSpec[_]) = ServiceArguments.option(spec.name)
+    if (store.isDefined && key.isEmpty)
+      throw Errors.missingOption(option(StoreKey), s"'${option(Store)}' needs it")
+    if (store.isEmpty && key.nonEmpty)
+      throw Errors.invalidOption(option(StoreKey), key, s"it needs '${option(Store)}', 'consul' or 'etcd'")
+    val url = arguments(HttpUrl)
+    if (store.contains(KeyValueStore.Consul) && url.contains("/v1/kv"))
+      throw Errors.invalidOption(
+        option(HttpUrl),
+        Redaction.Redacted,
+        s"with '${option(Store)}' it is the address of an agent, without '/v1/kv/'; '${option(StoreKey)}' has the key"
+      )
+    new HttpMetadataService(
+      url,
+      arguments.underPrefix.asJava,
+      arguments(TimeoutMs),
+      arguments(TtlMs),
+      store.map(_ -> key),
+      login(arguments)
+    )
+  }
+
+  private def login(arguments: ServiceArguments): Option[OAuthLogin] = {
+    val all = Seq(TokenUrl, ClientId, ClientSecret)
+    val (named, missing) = all.partition(arguments(_).nonEmpty)
+    if (named.isEmpty && arguments(Scope).isEmpty) None
+    else {
+      missing.headOption.foreach(spec =>
+        throw Errors.missingOption(
+          ServiceArguments.option(spec.name),
+          s"a log-in needs ${all.map(one => s"'${ServiceArguments.option(one.name)}'").mkString(", ")}"
+        )
+      )
+      Some(new OAuthLogin(
+        arguments(TokenUrl),
+        arguments(ClientId),
+        arguments(ClientSecret),
+        arguments(Scope),
+        arguments(TimeoutMs)
+      ))
+    }
+  }
+
   private def configMap(arguments: ServiceArguments): KafkaMetadataService = {
     KubernetesClasses.require(ConfigMap.name)
     new KubernetesConfigMapMetadataService(
@@ -86,6 +132,16 @@ private[dynamickafka] object MetadataServices {
       arguments(ConfigMapKey),
       arguments(TimeoutMs),
       arguments(TtlMs)
+    )
+  }
+
+  private def zooKeeper(arguments: ServiceArguments): KafkaMetadataService = {
+    ZooKeeperClasses.require(ZooKeeper.name)
+    new ZooKeeperMetadataService(
+      arguments(ConnectString),
+      arguments(NodePath),
+      arguments(NodeAuth),
+      arguments(TimeoutMs)
     )
   }
 

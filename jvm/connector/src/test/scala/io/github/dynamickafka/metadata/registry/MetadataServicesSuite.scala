@@ -13,8 +13,8 @@ import io.github.dynamickafka.config.ServiceOptions
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.ScriptedService
 import io.github.dynamickafka.metadata.Streams._
+import io.github.dynamickafka.metadata.http.HttpMetadataService
 import io.github.dynamickafka.metadata.registry.MetadataServicesSuite._
-import io.github.dynamickafka.metadata.service.HttpMetadataService
 import io.github.dynamickafka.testkit.TimeLimit
 
 class MetadataServicesSuite extends AnyFunSuite with TimeLimit {

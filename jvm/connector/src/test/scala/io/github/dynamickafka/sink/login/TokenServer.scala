@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.login
 
 import java.math.BigInteger
-import java.net.InetSocketAddress
+import java.net.{InetSocketAddress, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.security.interfaces.RSAPublicKey
 import java.security.{KeyPairGenerator, Signature}
@@ -43,21 +43,26 @@ final class TokenServer(clientId: String, secret: String, lifetimeS: Long) exten
   override def close(): Unit = server.stop(0)
 
   private def token(exchange: HttpExchange): Unit = {
-    val expected = "Basic " + Base64.getEncoder.encodeToString(s"$clientId:$secret".getBytes(UTF_8))
-    if (isClientKnown && exchange.getRequestHeaders.getFirst("Authorization") == expected) {
-      issued.incrementAndGet()
+    val login = exchange.getRequestHeaders.getFirst("Authorization").stripPrefix("Basic ")
+    // Both are form-encoded (RFC 6749, 2.3.1).
+    val client =
+      new String(Base64.getDecoder.decode(login), UTF_8).split(':').map(URLDecoder.decode(_, UTF_8))
+    if (isClientKnown && client.toSeq == Seq(clientId, secret)) {
       answer(
         exchange,
         200,
-        s"""{"access_token": "$signed", "token_type": "Bearer", "expires_in": $lifetimeS}"""
+        s"""{"access_token": "${signed(
+            issued.incrementAndGet()
+          )}", "token_type": "Bearer", "expires_in": $lifetimeS}"""
       )
     } else answer(exchange, 401, """{"error": "invalid_client"}""")
   }
 
-  private def signed: String = {
+  /** @param number makes it another token than others of the same second */
+  private def signed(number: Int): String = {
     val now = Instant.now.getEpochSecond
     val claims =
-      s"""{"iss": "tests", "sub": "$clientId", "aud": "kafka", "iat": $now, "exp": ${now + lifetimeS}}"""
+      s"""{"iss": "tests", "sub": "$clientId", "aud": "kafka", "iat": $now, "exp": ${now + lifetimeS}, "jti": "$number"}"""
     val content = s"${encoded("""{"alg": "RS256", "kid": "first"}""")}.${encoded(claims)}"
     val signature = Signature.getInstance("SHA256withRSA")
     signature.initSign(keys.getPrivate)

@@ -1,7 +1,8 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.kubernetes
 
 import java.io.IOException
 import java.net.ServerSocket
+import java.util.concurrent.atomic.AtomicInteger
 import java.util.logging.{Level, Logger}
 import java.{util => ju}
 
@@ -11,7 +12,9 @@ import io.fabric8.kubernetes.api.model.ConfigMapBuilder
 import io.fabric8.kubernetes.client.server.mock.{KubernetesMixedDispatcher, KubernetesMockServer}
 import io.fabric8.kubernetes.client.{ConfigBuilder, KubernetesClient}
 import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerResponse}
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.FailureText
@@ -19,13 +22,17 @@ import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceByName
 import io.github.dynamickafka.testkit.TimeLimit
 
-class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit {
+class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventually {
 
   // It logs every request. The logger is kept, since a level does not outlive its logger.
   private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)
   serverLog.setLevel(Level.WARNING)
 
   private val Path = "/api/v1/namespaces/data/configmaps/streams"
+  private val Watch =
+    "/api/v1/namespaces/data/configmaps?allowWatchBookmarks=true&fieldSelector=metadata.name%3Dstreams&watch=true"
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))
 
   private def document(topic: String) =
     s"""version: 1
@@ -129,6 +136,48 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
       maps.close()
       val away = failure(maps)
       assert(away.contains("ConfigMap data/streams cannot be read") && away.contains("refused"), away)
+      maps.close()
+    }
+  }
+
+  test("a change is noticed at once, whatever is cached") {
+    withServer { (_, client) =>
+      put(client, "streams.yaml" -> document("a"))
+      val maps = service(client, ttlMs = 3600000)
+      val changes = new AtomicInteger
+      val notices = maps.onChange { () =>
+        val _ = changes.incrementAndGet()
+      }
+      eventually(assert(changes.get > 0))
+      for (topic <- Seq("b", "c")) {
+        val before = changes.get
+        put(client, "streams.yaml" -> document(topic))
+        eventually(assert(changes.get > before && topics(maps) == Set(topic)))
+      }
+      notices.close()
+      val after = changes.get
+      put(client, "streams.yaml" -> document("d"))
+      assert(changes.get == after)
+      maps.close()
+    }
+  }
+
+  test("without the right to watch, each poll reads the ConfigMap, and the watch begins with the right") {
+    withServer { (server, client) =>
+      put(client, "streams.yaml" -> document("a"))
+      server.expect().get().withPath(Watch).andReturn(403, "").times(2)
+      val maps = service(client)
+      val changes = new AtomicInteger
+      val notices = maps.onChange { () =>
+        val _ = changes.incrementAndGet()
+      }
+      put(client, "streams.yaml" -> document("b"))
+      assert(topics(maps) == Set("b"))
+      eventually(assert(changes.get > 0))
+      val before = changes.get
+      put(client, "streams.yaml" -> document("c"))
+      eventually(assert(changes.get > before && topics(maps) == Set("c")))
+      notices.close()
       maps.close()
     }
   }

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.kubernetes
 
 import org.apache.spark.SPARK_VERSION
 

@@ -1,12 +1,14 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.http
 
 import java.io.IOException
 import java.net.http.HttpRequest
-import java.net.{URI, URISyntaxException}
+import java.net.{URI, URISyntaxException, URLEncoder}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
 
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.kafka.SecretReferences
+import io.github.dynamickafka.metadata.service.ServiceArguments
 import io.github.dynamickafka.redaction.{AddressText, Redaction}
 
 /**
@@ -14,14 +16,26 @@ import io.github.dynamickafka.redaction.{AddressText, Redaction}
  * (INVALID_OPTION). The values of headers are checked with each request, because references in them are resolved only
  * then.
  */
-private[metadata] final class HttpRequests(url: String, headers: Map[String, String]) {
+private[metadata] final class HttpRequests(
+    url: String,
+    headers: Map[String, String],
+    login: Option[OAuthLogin] = None
+) {
   import HttpRequests._
 
-  private val address = parse(url)
+  private val address = parse(url, "url")
 
   /** The address for messages, without the query, which may contain tokens. */
   val shown: String = AddressText.http(address)
 
+  if (login.isDefined)
+    headers.keys.find(_.equalsIgnoreCase("Authorization")).foreach(name =>
+      throw Errors.invalidOption(
+        ServiceArguments.option(s"headers.$name"),
+        Redaction.Redacted,
+        s"'${ServiceArguments.option("oauth.tokenUrl")}' sets this header"
+      )
+    )
   headers.keys.toSeq.sorted.foreach { name =>
     try HttpRequest.newBuilder().header(name, "value")
     catch {
@@ -36,7 +50,28 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
 
   /** @param tag the ETag of the previous document */
   def next(tag: Option[String]): HttpRequest = {
-    val builder = HttpRequest.newBuilder(address).GET()
+    val builder = headed(address)
+    tag.foreach(builder.header("If-None-Match", _))
+    builder.GET().build()
+  }
+
+  /**
+   * A request to an address below the one of the service, whose query remains.
+   *
+   * @param path its parts, not encoded
+   * @param query further parameters
+   */
+  def to(path: Seq[String], query: Seq[(String, String)]): HttpRequest.Builder = {
+    val below = (address.getRawPath.stripSuffix("/") +: path.map(encoded)).mkString("/")
+    val parameters = Option(address.getRawQuery).toSeq ++ query.map { case (name, value) =>
+      s"$name=${encoded(value)}"
+    }
+    val all = if (parameters.isEmpty) "" else parameters.mkString("?", "&", "")
+    headed(URI.create(s"${address.getScheme}://${address.getRawAuthority}$below$all"))
+  }
+
+  private def headed(target: URI): HttpRequest.Builder = {
+    val builder = HttpRequest.newBuilder(target)
     if (!headers.keys.exists(_.equalsIgnoreCase("Accept"))) builder.header("Accept", Accepted)
     SecretReferences.resolve(headers).foreach { case (name, value) =>
       // A file that contains only the secret usually ends with a newline.
@@ -49,31 +84,33 @@ private[metadata] final class HttpRequests(url: String, headers: Map[String, Str
           )
       }
     }
-    tag.foreach(builder.header("If-None-Match", _))
-    builder.build()
+    login.foreach(_.add(builder))
+    builder
   }
+
+  private def encoded(part: String) = URLEncoder.encode(part, UTF_8).replace("+", "%20")
 }
 
 private[metadata] object HttpRequests {
   private val Accepted = "application/json, application/yaml;q=0.9, */*;q=0.5"
 
-  private def parse(url: String): URI = {
+  /** @param argument of the service, for errors: INVALID_OPTION */
+  def parse(url: String, argument: String): URI = {
+    def invalid(reason: String) =
+      Errors.invalidOption(ServiceArguments.option(argument), Redaction.Redacted, reason)
     val uri =
       try new URI(url.trim)
       catch {
         case e: URISyntaxException =>
-          throw invalid(Redaction.Redacted, s"it is not a valid URL: ${e.getReason}")
+          throw invalid(s"it is not a valid URL: ${e.getReason}")
       }
     if (uri.getRawUserInfo != null || Option(uri.getRawAuthority).exists(_.contains('@')))
-      throw invalid(Redaction.Redacted, s"it must not contain user and password, use '$Authorization'")
+      throw invalid(s"it must not contain user and password, use '$Authorization'")
     val scheme = Option(uri.getScheme).map(_.toLowerCase(Locale.ROOT))
     if (!scheme.exists(Set("http", "https")) || uri.getHost == null)
-      throw invalid(Redaction.Redacted, "it does not have the form http://host/path or https://host/path")
+      throw invalid("it does not have the form http://host/path or https://host/path")
     uri
   }
 
   private val Authorization = ServiceArguments.option("headers.Authorization")
-
-  private def invalid(value: String, reason: String) =
-    Errors.invalidOption(ServiceArguments.option("url"), value, reason)
 }

@@ -1,6 +1,7 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.kubernetes
 
 import java.io.IOException
+import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
@@ -11,19 +12,22 @@ import io.fabric8.kubernetes.client.{
   Config,
   KubernetesClient,
   KubernetesClientBuilder,
-  KubernetesClientException
+  KubernetesClientException,
+  Watcher,
+  WatcherException
 }
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
+import io.github.dynamickafka.metadata.service.{ChangeWatch, DocumentMetadataService, TtlCache}
 
 /**
- * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap,
- * so that a change takes effect at the next poll.
+ * Reads the streams from a document in a ConfigMap, in the format of the metadata file. Each call reads the ConfigMap.
+ * A change is noticed at once, because the ConfigMap is watched; without the right to watch it, at the next poll.
  *
  * The service uses Spark's Kubernetes client, which determines the API server and the credentials by itself: the
- * service account of the driver pod, or `KUBECONFIG` or `~/.kube/config`. The account requires the verb `get` on the
- * ConfigMap.
+ * service account of the driver pod, or `KUBECONFIG` or `~/.kube/config`. The account requires the verbs `get` and
+ * `watch` on the ConfigMap.
  *
  * Each call makes one attempt: the connector retries at the next poll and keeps the last valid metadata. Failures of a
  * call are `IOException`s and METADATA_INVALID, whose messages contain the name of the ConfigMap.
@@ -58,6 +62,24 @@ final class KubernetesConfigMapMetadataService private[metadata] (
     client.foreach(_.close())
     client = None
   }
+
+  override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)({ working =>
+    val ended = new CompletableFuture[Unit]
+    val watch = opened().configMaps().inNamespace(namespace).withName(name).watch(new Watcher[ConfigMap] {
+      override def eventReceived(action: Watcher.Action, map: ConfigMap): Unit = {
+        cache.forget()
+        changed.run()
+      }
+      override def onClose(e: WatcherException): Unit = { val _ = ended.completeExceptionally(e) }
+      override def onClose(): Unit = { val _ = ended.complete(()) }
+    })
+    try {
+      working()
+      // The ConfigMap may have changed before.
+      changed.run()
+      ended.get()
+    } finally watch.close()
+  })
 
   private def text(): String = {
     val data = Option(read().getData).fold(Map.empty[String, String])(_.asScala.toMap)

@@ -1,4 +1,4 @@
-package io.github.dynamickafka.metadata.service
+package io.github.dynamickafka.metadata.http
 
 import java.io.IOException
 import java.nio.file.Files
