@@ -88,7 +88,7 @@ test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of a
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(SMOKE_LINES),$(call ready_jars,$(line)))
 
-test-python: $(VENV)/ready ## The tests of the Python package, without brokers
+test-python: $(VENV)/ready $(CLASS_DATA) ## The tests of the Python package, without brokers
 	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS)
 
 test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## End-to-end tests, on real brokers

@@ -6,15 +6,23 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
 from dynamic_kafka import DynamicKafka, DynamicKafkaReaderBuilder
 
-# No JVM of a test runs long enough to benefit from the optimizing compiler.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1")
-
 REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+def _java_options() -> str:
+    """Those of tests/class_data.py, which makes the archive: `make` does so before these tests."""
+    options = "-XX:TieredStopAtLevel=1"
+    archive = REPOSITORY / "target" / "class-data" / f"spark-{pyspark.__version__}.jsa"
+    return f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds*=off" if archive.exists() else options
+
+
+os.environ.setdefault("JDK_JAVA_OPTIONS", _java_options())
 
 
 @pytest.fixture

@@ -173,6 +173,8 @@ def test_it_is_typed(installed: Path, tmp_path: Path, more: str, wrong: str | No
     """A user's program is type-checked against the installed package, without this repository."""
     (tmp_path / "program.py").write_text(f"{PROGRAM}{more}\n")
     command = [sys.executable, "-m", "mypy", "--strict", "--python-executable", str(installed), "program.py"]
+    # The package is analysed once, and not for each program.
+    command += ["--cache-dir", str(installed.parent / "mypy")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     if wrong is None:
         assert done.returncode == 0, done.stdout
