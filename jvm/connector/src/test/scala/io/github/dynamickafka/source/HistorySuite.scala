@@ -26,13 +26,21 @@ class HistorySuite extends HistoryTest {
     }
   }
 
+  /** With the plans and projections that Spark compiles, unlike the other tests. */
+  private def asUsersHaveIt(body: => Unit): Unit = {
+    val own =
+      Seq("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode").map(k => k -> spark.conf.get(k))
+    spark.conf.set("spark.sql.codegen.wholeStage", "true")
+    spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
+    try body
+    finally own.foreach { case (key, value) => spark.conf.set(key, value) }
+  }
+
   test("files that are read by columns") {
     Seq("parquet", "orc").foreach { format =>
       twoClusters(format) { (s, _, all, path) =>
         s.service.histories = history(path, format)
-        spark.conf.set("spark.sql.codegen.wholeStage", "true")
-        try s.catchUp()
-        finally spark.conf.set("spark.sql.codegen.wholeStage", "false")
+        asUsersHaveIt(s.catchUp())
         assertSame(s.seen, all)
       }
     }

@@ -165,8 +165,9 @@ object SourceTest {
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.driver.host", "127.0.0.1")
     .config("spark.sql.streaming.metricsEnabled", "true")
-    // Queries read few records: compiling their plans takes longer than running them.
+    // Queries read few records: compiling their plans and projections takes longer than running them.
     .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.sql.streaming.ui.enabled", "false")
     // The default of 10 ms keeps a core busy while a query is idle.
     .config("spark.sql.streaming.pollingDelay", "100ms")
