@@ -9,9 +9,9 @@ import io.github.dynamickafka.{FirstWrong, TestSeed}
 class CommitSimulationSuite extends AnyFunSuite with TimeLimit {
   // More than any defect needs.
   private val MostForADefect = 5000
-  private val Histories = 500
+  private val Histories = 250
 
-  test("500 histories: each record visible once, or a condition that names why not", NotInFast) {
+  test("250 histories: each record visible once, or a condition that names why not", NotInFast) {
     val first = TestSeed()
     var ends = Map.empty[String, Int].withDefaultValue(0)
     (first until first + Histories).foreach { seed =>

@@ -2,7 +2,7 @@ package io.github.dynamickafka.source.simulation
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.testkit.{NotInFast, TimeLimit}
+import io.github.dynamickafka.testkit.{NotInFast, TestAll, TimeLimit}
 import io.github.dynamickafka.{FirstWrong, TestSeed}
 
 /** Random histories in real-time mode, and the same with defects. */
@@ -10,13 +10,17 @@ class RealTimeSimulationSuite extends AnyFunSuite with TimeLimit {
   // More than any defect needs.
   private val MostForADefect = 100000
 
-  test(
-    "2,000 histories: every record, duplicates only of batches that were not logged, no loss that is not true, and no end to progress",
-    NotInFast
-  ) {
+  private def right(histories: Range): Unit = {
     val first = TestSeed()
-    (first until first + 2000).foreach(seed => RealTimeHistory.failure(seed).foreach(fail(_)))
+    histories.foreach(i => RealTimeHistory.failure(first + i).foreach(fail(_)))
   }
+
+  test(
+    "1,000 histories: every record, duplicates only of batches that were not logged, no loss that is not true, and no end to progress",
+    NotInFast
+  )(right(0 until 1000))
+
+  test("1,000 further histories", TestAll)(right(1000 until 2000))
 
   for (defect <- RealTimeDefect.all) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(MostForADefect)(RealTimeHistory.wrong(_, defect)))

@@ -11,11 +11,11 @@ class TriggerLoopSimulationSuite extends AnyFunSuite with TimeLimit {
   private val MostForADefect = 100000
 
   test(
-    "2,500 histories: every record once, no loss that is not true, all replays alike, and no end to progress",
+    "1,000 histories: every record once, no loss that is not true, all replays alike, and no end to progress",
     NotInFast
   ) {
     val first = TestSeed()
-    (first until first + 2500).foreach(seed => History.failure(seed).foreach(fail(_)))
+    (first until first + 1000).foreach(seed => History.failure(seed).foreach(fail(_)))
   }
 
   for (defect <- Defect.all) test(s"it finds the defect: ${defect.name}") {
