@@ -28,7 +28,8 @@ class HistorySuite extends HistoryTest {
 
   /** With the plans and projections that Spark compiles, unlike the other tests. */
   private def asUsersHaveIt(body: => Unit): Unit = {
-    val own = Seq("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode").map(k => k -> spark.conf.get(k))
+    val own =
+      Seq("spark.sql.codegen.wholeStage", "spark.sql.codegen.factoryMode").map(k => k -> spark.conf.get(k))
     spark.conf.set("spark.sql.codegen.wholeStage", "true")
     spark.conf.set("spark.sql.codegen.factoryMode", "FALLBACK")
     try body
