@@ -67,7 +67,8 @@ private[format] object PlainValue {
     else if (after - first <= ExactDigits) {
       // Both are exact, so that the quotient is the double next to the number, as if it was parsed.
       val digits =
-        if (hasFraction) number(bytes, first, point) * Powers(after - point - 1) + number(bytes, point + 1, after)
+        if (hasFraction)
+          number(bytes, first, point) * Powers(after - point - 1) + number(bytes, point + 1, after)
         else number(bytes, first, after)
       if (isNegative && digits == 0L) -1
       else {

@@ -28,7 +28,11 @@ class PlainFieldsSuite extends AnyFunSuite with TimeLimit {
     fields.begin()
     val into = new DecodedValues(schema.fields.map(_.dataType))
     val _ = fields.read(record.getBytes(UTF_8), 0, into)
-    (fields.position, fields.isOver, schema.indices.map(into.get(_)).map(v => if (v == null) null else v.toString))
+    (
+      fields.position,
+      fields.isOver,
+      schema.indices.map(into.get(_)).map(v => if (v == null) null else v.toString)
+    )
   }
 
   test("a record of simple values") {
@@ -39,7 +43,18 @@ class PlainFieldsSuite extends AnyFunSuite with TimeLimit {
     ) == ((
       10,
       true,
-      Seq("é", null, "true", "-128", "123456789012345678", "-0.25", "0.1234567890123456", "1", "1500000", null)
+      Seq(
+        "é",
+        null,
+        "true",
+        "-128",
+        "123456789012345678",
+        "-0.25",
+        "0.1234567890123456",
+        "1",
+        "1500000",
+        null
+      )
     )))
   }
 
