@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.sink.journal.{Claim, Journal, JournalEntry}
+import io.github.dynamickafka.sink.journal.{Claim, DoneMarks, Journal, JournalEntry}
 import io.github.dynamickafka.sink.transaction.Prepared
 
 /** Writes decisions of this run to its journal. */
@@ -72,11 +72,13 @@ private[commit] final class Decider(
 /**
  * Commits the transactions of a decision.
  *
+ * @param marks None: decisions are marked as finished before the commit returns, because Spark logs nothing afterwards
  * @param deadline the time limit of a step that starts now, in nanoseconds
  */
 private[commit] final class DecisionCommits(
     claim: Claim,
     journal: Option[Journal],
+    marks: Option[DoneMarks],
     committer: Committer,
     markers: Markers,
     unknown: UnknownCommitPolicy,
@@ -99,7 +101,7 @@ private[commit] final class DecisionCommits(
           throw RollForward.incomplete(entry.batch, entry.transactions, cause)
         }
         probe.reached(CommitStep.Committed, entry.batch)
-        journal.foreach(_.finish(entry))
+        journal.foreach(j => marks.fold(j.finish(entry))(_.begin(entry)))
       case nothing: Decision.Nothing =>
         journal.foreach(_.retract(entry))
         throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)

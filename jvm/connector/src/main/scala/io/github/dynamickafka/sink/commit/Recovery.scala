@@ -51,8 +51,12 @@ private[commit] final class Recovery(
     val last = j.newest()
     val lost = last.filterNot(_._2).flatMap { case (entry, _) =>
       clusters.remember(entry)
-      // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-      rollForward(j, claim, entry, replayLost && !isOver(j, entry)).filter(_ => isRunAgain(j, entry))
+      if (isFinished(j, entry)) {
+        j.finish(entry)
+        None
+      } else
+        // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
+        rollForward(j, claim, entry, replayLost && !isOver(j, entry)).filter(_ => isRunAgain(j, entry))
     }
     // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
     val written =
@@ -60,6 +64,15 @@ private[commit] final class Recovery(
     written.foreach(clusters.remember)
     Recovered(written.filter(isRunAgain(j, _)), lost)
   }
+
+  /**
+   * Whether Spark has logged the end of the batch, as it does when the sink has committed all of it, although the mark of the decision
+   * is missing: both are written at the same time. Of another plan it is not certain: a run that was paused may have decided a batch of
+   * which a later run has deferred all records, and has decided nothing.
+   */
+  private def isFinished(j: Journal, entry: JournalEntry): Boolean =
+    job.isEmpty && j.batches.finished().exists(_ >= entry.batch) &&
+      j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
   /** Whether Spark has finished the batch, so that it does not run it again. */
   private def isOver(j: Journal, entry: JournalEntry): Boolean =

@@ -1,6 +1,10 @@
 package io.github.dynamickafka.sink.commit
 
-import java.util.concurrent.TimeUnit
+import java.util.concurrent.{ExecutorService, TimeUnit}
+
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.config.UnknownCommitPolicy
 import io.github.dynamickafka.error.Errors
@@ -9,6 +13,7 @@ import io.github.dynamickafka.sink.journal.{
   BatchInput,
   BatchPlans,
   Claim,
+  DoneMarks,
   JobOrigin,
   Journal,
   JournalCluster,
@@ -33,6 +38,7 @@ import io.github.dynamickafka.time.Clock
  * @param job None: a streaming query, with the journal in its checkpoint
  * @param earlier journals of earlier jobs
  * @param plans what the sources of the query have left out of its batches
+ * @param marking the executor of what is written while Spark logs the end of a batch
  */
 private[sink] final class TwoPhaseCommit(
     slots: Slots,
@@ -47,13 +53,17 @@ private[sink] final class TwoPhaseCommit(
     pool: TransactionPool,
     probe: CommitProbe,
     clock: Clock,
-    plans: PlannedDeferrals
+    plans: PlannedDeferrals,
+    marking: ExecutorService = Clusters.threads
 ) {
+  import TwoPhaseCommit.{CloseMs, log}
+
   private val inspector = new Inspector(clusters, clock)
   private val committer = new Committer(clusters.committing, inspector, pool, clock, clusters.threads)
   private val markers = new Markers(clusters, clusters.committing, pool, clock)
+  private val marks = journal.filter(_ => job.isEmpty).map(new DoneMarks(_, marking))
   private val commits =
-    new DecisionCommits(claim, journal, committer, markers, unknown, probe, () => deadline())
+    new DecisionCommits(claim, journal, marks, committer, markers, unknown, probe, () => deadline())
   private val recovery = new Recovery(
     claim,
     journal,
@@ -102,6 +112,7 @@ private[sink] final class TwoPhaseCommit(
 
   /** Called before the tasks of a batch are started, after they are planned. */
   def begin(): Unit = {
+    marks.foreach(_.await())
     slots.begin()
     batchPlans.foreach(_.begin())
   }
@@ -201,12 +212,24 @@ private[sink] final class TwoPhaseCommit(
     }
 
   /** The run is over. */
-  def close(): Unit = slots.release()
+  def close(): Unit = {
+    try marks.foreach(_.await(CloseMs))
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"The last decision could not be marked as finished, which the next start repeats: $e")
+    }
+    slots.release()
+  }
 
   private def deadline(): Long = clock.nanoTime() + TimeUnit.MILLISECONDS.toNanos(commitTimeoutMs)
 }
 
 private[sink] object TwoPhaseCommit {
+
+  private val log = LoggerFactory.getLogger(classOf[TwoPhaseCommit])
+
+  /** How long the end of a query waits for a file system. */
+  private val CloseMs = 10000L
 
   /** @param commitMs the time from the end of the tasks to the last commit, including the journal, in milliseconds */
   final case class Summary(transactions: Int, commitMs: Long)

@@ -48,13 +48,21 @@ private[sink] final class PlannedBatches(location: String, hadoop: Configuration
   private def deferral(source: String, batch: Long) = s"$Sources/$source/dynamic-kafka/deferred/$batch.json"
 
   /** The number of the last batch in Spark's offset log: the batch that runs, while one does. */
-  def last(): Option[Long] = files.names(offsets).flatMap(_.toLongOption).maxOption
+  def last(): Option[Long] = lastIn(Offsets)
+
+  /** The number of the last batch in Spark's commit log, where Spark writes a batch after the sink has committed it. */
+  def finished(): Option[Long] = lastIn(Commits)
+
+  private def lastIn(log: String) = files.names(new Path(home, log)).flatMap(_.toLongOption).maxOption
 }
 
 private object PlannedBatches {
 
   /** Spark's offset log in a checkpoint. */
   private val Offsets = "offsets"
+
+  /** Spark's commit log in a checkpoint. */
+  private val Commits = "commits"
 
   /** The folders of the sources of a query in its checkpoint. */
   private val Sources = "sources"

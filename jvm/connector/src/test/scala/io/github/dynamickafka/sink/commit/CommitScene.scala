@@ -1,6 +1,7 @@
 package io.github.dynamickafka.sink.commit
 
 import java.nio.file.{Files, Path}
+import java.util.concurrent.ExecutorService
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
@@ -23,6 +24,7 @@ import io.github.dynamickafka.sink.journal.{
   JournalCluster,
   JournalEntry
 }
+import io.github.dynamickafka.sink.simulation.Coroutine
 import io.github.dynamickafka.sink.transaction.{Ages, Prepared, TaskTransactions, TransactionName}
 import io.github.dynamickafka.time.ManualClock
 
@@ -62,6 +64,13 @@ private[sink] final class CommitScene {
   def plan(batch: Long, offset: String = Planned): Unit = {
     Files.createDirectories(offsets)
     val _ = Files.writeString(offsets.resolve(batch.toString), offset)
+  }
+
+  /** Adds a batch to Spark's commit log, as Spark does when the sink has committed it. */
+  def end(batch: Long): Unit = {
+    val commits = offsets.resolveSibling("commits")
+    Files.createDirectories(commits)
+    val _ = Files.writeString(commits.resolve(batch.toString), "v1")
   }
 
   /** Leaves a part of a batch out, as the source of this project does. */
@@ -106,7 +115,8 @@ private[sink] final class CommitScene {
       steps: CommitProbe = CommitProbe.NoOp,
       kept: Option[Journal] = Some(journal),
       unknown: UnknownCommitPolicy = UnknownCommitPolicy.Fail,
-      free: Option[FreeSlots] = None
+      free: Option[FreeSlots] = None,
+      marking: ExecutorService = Coroutine.Direct
   ): TwoPhaseCommit = {
     val claimed = kept.fold(Claim("q", run, Instance, generation(run), "-"))(claim(run, _))
     new TwoPhaseCommit(
@@ -122,7 +132,8 @@ private[sink] final class CommitScene {
       kafka.pool,
       steps,
       clock,
-      plans
+      plans,
+      marking
     )
   }
 

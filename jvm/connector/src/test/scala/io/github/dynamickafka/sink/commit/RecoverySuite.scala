@@ -54,6 +54,38 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.journal.newest().exists(_._2))
   }
 
+  test(
+    "Spark has logged the end of the batch, but not this project its mark: finished, without a look at Kafka"
+  ) {
+    Seq(4L, 6L).foreach { last =>
+      val scene = decided()
+      (4L to last).foreach(scene.plan(_))
+      scene.end(last)
+      scene.kafka.setDown("blue")
+      val query = scene.recovered("second")
+      assert(query.lastCommitted == Option.when(last == 4L)(4L) && query.replay.isEmpty)
+      assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> true))
+      assert(
+        scene.kafka.requests.forall(r => r.contains(" connect ") || r.endsWith(" list")),
+        scene.kafka.requests
+      )
+    }
+  }
+
+  test(
+    "Spark has logged the end of an earlier batch, or of another plan of the batch: its transactions are looked at"
+  ) {
+    Seq(3L, 4L).foreach { last =>
+      val scene = decided()
+      scene.end(last)
+      // What a run that was paused has decided, after the next one had deferred the whole batch.
+      if (last == 4L) scene.defer(4L, "all")
+      scene.kafka.put(COMPLETE_ABORT, all: _*)
+      scene.recovered("second")
+      assert(scene.journal.newest().isEmpty)
+    }
+  }
+
   test("none is committed: the batch is written again, and no earlier one counts as written") {
     Seq(4L, 0L).foreach { batch =>
       val scene = decided(batch = batch)

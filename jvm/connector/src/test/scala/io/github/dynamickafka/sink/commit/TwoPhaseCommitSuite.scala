@@ -1,8 +1,11 @@
 package io.github.dynamickafka.sink.commit
 
+import java.io.IOException
+
 import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE_COMMIT, ONGOING}
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.sink.simulation.Coroutine
 import io.github.dynamickafka.testkit.TimeLimit
 
 /** What must not be decided, committed or aborted, also if two runs use one journal. */
@@ -122,6 +125,29 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
       TransactionTimeoutMs
     )
     assert(query.summary.transactions == 0 && newest(scene).isEmpty && query.lastCommitted.contains(0L))
+  }
+
+  test("a decision is marked while Spark logs the end of the batch, and the next batch waits for the mark") {
+    Seq(true, false).foreach { isWritable =>
+      val scene = planned()
+      val query = scene.start("first", marking = new Coroutine.AtOnceOrLate(() => true))
+      query.begin()
+      assert(commit(scene, query, "first")._1 == "none")
+      assert(newest(scene).contains("first" -> false) && scene.kafka.in(COMPLETE_COMMIT).nonEmpty)
+      scene.plan(1L)
+      if (isWritable) {
+        query.begin()
+        assert(newest(scene).contains("first" -> true))
+      } else {
+        scene.breakJournal()
+        intercept[IOException](query.begin())
+      }
+    }
+    val scene = planned()
+    val query = scene.start("first", marking = new Coroutine.AtOnceOrLate(() => true))
+    commit(scene, query, "first")
+    query.close()
+    assert(newest(scene).contains("first" -> true))
   }
 
   test("a commit that does not finish in time: the decision stays, the error lists it, nothing is aborted") {

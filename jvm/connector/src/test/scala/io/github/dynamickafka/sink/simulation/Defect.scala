@@ -47,6 +47,12 @@ private[simulation] sealed abstract class Defect(val name: String) {
   def forgetsAttempts: Boolean = false
   def rollsForwardBlindly: Boolean = false
 
+  /** Whether a decision is marked as finished while its transactions are being committed. */
+  def marksEarly: Boolean = false
+
+  /** Whether a batch that Spark has planned counts as one whose end Spark has logged. */
+  def takesPlannedForFinished: Boolean = false
+
   /** Whether a driver aborts a transaction of another run. */
   def sweeps(driver: Driver, id: String): Boolean = false
 
@@ -165,6 +171,15 @@ private[simulation] object Defect {
       .copy(changes = 50, tasks = p.tasks.copy(stalled = 200))
   }
 
+  case object MarksAreEarly
+      extends Defect("a decision is marked while its transactions are being committed") {
+    override def marksEarly = true
+  }
+
+  case object PlannedIsFinished extends Defect("a batch in the offset log counts as one in the commit log") {
+    override def takesPlannedForFinished = true
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -195,6 +210,8 @@ private[simulation] object Defect {
     AnswersAreBelieved,
     RecreatedTopicsAreIgnored,
     AnySlotIsTaken,
-    AttemptsAreForgotten
+    AttemptsAreForgotten,
+    MarksAreEarly,
+    PlannedIsFinished
   )
 }

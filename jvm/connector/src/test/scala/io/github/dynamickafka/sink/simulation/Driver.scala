@@ -158,7 +158,8 @@ private[simulation] final class Driver(
             pool,
             Steps,
             world.clock,
-            if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans
+            if (world.defect.ignoresPlans) new PlannedDeferrals else log.plans,
+            new Coroutine.AtOnceOrLate(() => world.marksLate)
           )
         }
         if (!commits.contains(sink)) recover(sink)

@@ -19,8 +19,9 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
   // Not drawn, so that the other histories stay as they are.
   private val splits = if (seed % 3 == 0) 300 else 0
   private val refusals = if (seed % 7 == 1) 30 else 0
+  private val marksLate = seed % 5 == 2
   private val profile =
-    defect.favours(Profile.of(random).copy(splits = splits, refusals = refusals))
+    defect.favours(Profile.of(random).copy(splits = splits, refusals = refusals, marksLate = marksLate))
   private val choices = new RandomChoices(random, profile)
   private val world =
     new World(s"w${numbers.incrementAndGet()}", choices, profile.isExclusive, defect, isRecording)
@@ -36,6 +37,7 @@ private[simulation] final class History(seed: Long, defect: Defect, isRecording:
     world.faults = profile.faults
     world.splits = profile.splits
     world.refusals = profile.refusals
+    world.marksLate = profile.marksLate
     while (world.steps < Steps && world.violations.isEmpty) turn()
     val end = settled()
     // Their producers are closed in real time.

@@ -94,7 +94,8 @@ private[simulation] final case class Profile(
     replayLost: Boolean,
     isForeachBatch: Boolean,
     splits: Int,
-    refusals: Int
+    refusals: Int,
+    marksLate: Boolean
 )
 
 private[simulation] object Profile {
@@ -124,7 +125,8 @@ private[simulation] object Profile {
       replayLost = random.nextInt(4) == 0,
       isForeachBatch,
       splits = 0,
-      refusals = 0
+      refusals = 0,
+      marksLate = false
     )
   }
 }

@@ -53,6 +53,9 @@ private[simulation] final class World(
   /** Batches that producers split, out of a thousand. */
   var splits = 0
 
+  /** Whether a decision is marked as finished after Spark has logged the end of the batch, and not before. */
+  var marksLate = false
+
   /** How often each record is visible. */
   var visible = Map.empty[String, Int].withDefaultValue(0)
 
@@ -160,7 +163,9 @@ private[simulation] final class World(
   override def read(path: String): Option[String] = file("get", path)(defect.read(path, files))
   override def exists(path: String): Boolean = file("head", path)(files.contains(path))
   override def names(folder: String): Option[Seq[String]] =
-    file("list", folder)(namesIn(folder))
+    file("list", folder)(
+      namesIn(if (defect.takesPlannedForFinished) folder.replaceFirst("/commits$", "/offsets") else folder)
+    )
   override def delete(path: String): Unit =
     if (!defect.deletesMarksLast) file("delete", path)(files -= path)
     else if (path.endsWith(".done")) current.foreach(_.unmarked = path)
@@ -176,6 +181,8 @@ private[simulation] final class World(
   override def create(path: String, text: String): Boolean = file("create", path) {
     val isNew = !files.contains(path)
     if (isNew) files += path -> text
+    if (isNew && defect.marksEarly && World.isDecision(path))
+      files += path.replace(".json", ".done") -> BatchInput.digest(text)
     isNew
   }
 
@@ -298,6 +305,8 @@ private[simulation] object World {
 
   /** How long a request waits for a cluster that does not respond. */
   val PatienceMs = 1000L
+
+  def isDecision(path: String): Boolean = path.matches(""".*/dynamic-kafka-sink/\d+-\d+\.json""")
 
   /** The digest that a mark has to contain, of the decision next to it. */
   def digestOfDecision(mark: String, files: Map[String, String]): Option[String] =

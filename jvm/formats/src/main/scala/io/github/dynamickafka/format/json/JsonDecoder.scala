@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.json.{CreateJacksonParser, JSONOptions, JacksonParser}
 import org.apache.spark.sql.catalyst.util.BadRecordException
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{DateType, StringType, StructType, TimestampType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.slf4j.LoggerFactory
 
@@ -19,7 +19,8 @@ import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, Decoder, Sid
 /**
  * Decodes JSON objects into columns, with the results of Spark's `from_json`.
  *
- * The bytes are parsed directly into the columns; fields of no column are skipped. Where anything is unusual, the record is
+ * The bytes are parsed directly into the columns, most of them by [[PlainFields]] and the rest by Jackson's parser; fields of no column
+ * are skipped. Where anything is unusual, the record is
  * decoded again by Spark's own parser, in the way of `from_json`: bytes that are not UTF-8, an error of the parser, a value that
  * does not fit its column. So what is bad, and what is left of a bad record, is Spark's decision.
  */
@@ -40,9 +41,26 @@ private[format] final class JsonDecoder(
   private val features = factory.createParser(Array.emptyByteArray).getFeatureMask
   private val spark = new JacksonParser(wantedSchema, options, false)
 
+  private val limits = factory.streamReadConstraints
+  private val isLegacy = SQLConf.get.legacyTimeParserPolicy.toString == "LEGACY"
+
   private val fields: Array[JsonField] = side.wanted.zipWithIndex.map { case (index, bit) =>
     val field = side.schema(index)
-    JsonField(JsonColumn(field.name, field.dataType, index, bit, spark.makeConverter(field.dataType)))
+    val (longest, pattern) = field.dataType match {
+      case _: StringType => limits.getMaxStringLength -> None
+      case DateType => limits.getMaxStringLength -> options.dateFormatInRead
+      case TimestampType => limits.getMaxStringLength -> options.timestampFormatInRead
+      case _ => limits.getMaxNumberLength -> None
+    }
+    JsonField(JsonColumn(
+      field.name,
+      field.dataType,
+      index,
+      bit,
+      spark.makeConverter(field.dataType),
+      longest,
+      isIso = !isLegacy && pattern.isEmpty
+    ))
   }.toArray
   private val byName = new ju.HashMap[String, JsonField]
   fields.foreach(field => byName.put(field.column.name, field))
@@ -55,13 +73,10 @@ private[format] final class JsonDecoder(
   private var isLinked = true
 
   /** Names of objects, also those of no column. */
-  private val names = new ju.HashMap[String, Name]
+  private val names = new ju.HashMap[String, FieldName]
 
-  /** The name at each position of the object before: most records have the same names in the same order. */
-  private val last = new Array[Name](Positions)
-
-  /** The names of [[last]] that no column has. */
-  private val skipped = new Array[Array[Byte]](Positions)
+  /** Reads most records, or what it can of them. */
+  private val plain = new PlainFields(factory, if (asksForAll) seen else null)
 
   /** The field whose value is being read. */
   private var current: JsonField = _
@@ -77,8 +92,7 @@ private[format] final class JsonDecoder(
     val whole =
       try {
         if ((parser eq null) || parser.names > MostNames) parser = newParser(factory, features)
-        parser.reset(bytes)
-        parse(parser, into)
+        parse(bytes, into)
       } catch {
         case NonFatal(_) => false
         // Another version of Jackson is on the class path, whose parser has other protected fields.
@@ -94,55 +108,63 @@ private[format] final class JsonDecoder(
     whole
   }
 
-  private def parse(parser: RecordParser, into: DecodedValues): Boolean =
-    (parser.nextToken() eq JsonToken.START_OBJECT) && {
-      if (asksForAll) ju.Arrays.fill(seen, false)
-      var position = 0
-      var name = next(parser, position)
-      while (name ne null) {
-        val token = parser.nextToken()
-        val field = name.field
-        if (field eq null) {
-          val _ = parser.skipChildren()
-        } else {
-          current = field
-          if (asksForAll) seen(field.column.bit) = true
-          // A name may be there twice: the last value counts.
-          if ((token eq JsonToken.VALUE_NULL) && !field.readsNull) into.setNullAt(field.column.index)
-          else field.read(parser, token, into)
-          current = null
-        }
-        position += 1
-        position += parser.skip(skipped, position)
-        name = next(parser, position)
-      }
-      parser.currentToken() eq JsonToken.END_OBJECT
+  private def parse(bytes: Array[Byte], into: DecodedValues): Boolean = {
+    if (asksForAll) ju.Arrays.fill(seen, false)
+    plain.begin()
+    val index = plain.read(bytes, 0, into)
+    plain.isOver || {
+      parser.reset(bytes)
+      if (plain.position > 0) {
+        parser.enter(index)
+        parseFields(bytes, into)
+      } else (parser.nextToken() eq JsonToken.START_OBJECT) && parseFields(bytes, into)
     }
+  }
+
+  private def parseFields(bytes: Array[Byte], into: DecodedValues): Boolean = {
+    var name = next()
+    while (name ne null) {
+      val token = parser.nextToken()
+      val field = name.field
+      if (field eq null) {
+        val _ = parser.skipChildren()
+      } else {
+        current = field
+        if (asksForAll) seen(field.column.bit) = true
+        // A name may be there twice: the last value counts.
+        if ((token eq JsonToken.VALUE_NULL) && !field.readsNull) into.setNullAt(field.column.index)
+        else field.read(parser, token, into)
+        current = null
+      }
+      plain.position += 1
+      parser.moveTo(plain.read(bytes, parser.index, into))
+      name = if (plain.isOver) null else next()
+    }
+    if (plain.isOver) parser.leave()
+    plain.isOver || (parser.currentToken() eq JsonToken.END_OBJECT)
+  }
 
   /** The next name of the object, compared with the expected one byte by byte; null at the end. */
-  private def next(parser: RecordParser, position: Int): Name = {
-    val expected = if (position < Positions) last(position) else null
+  private def next(): FieldName = {
+    val expected = plain.expected
     if ((expected ne null) && parser.nextFieldName(expected.text)) expected
     else {
       val found =
         if (expected eq null) parser.nextFieldName()
         else if (parser.currentToken() eq JsonToken.FIELD_NAME) parser.currentName()
         else null
-      if (found eq null) null else known(found, position)
+      if (found eq null) null else known(found)
     }
   }
 
-  private def known(text: String, position: Int): Name = {
+  private def known(text: String): FieldName = {
     var name = names.get(text)
     if (name eq null) {
       if (names.size >= MostNames) names.clear()
-      name = new Name(new SerializedString(text), byName.get(text))
+      name = new FieldName(new SerializedString(text), byName.get(text))
       val _ = names.put(text, name)
     }
-    if (position < Positions) {
-      last(position) = name
-      skipped(position) = name.quoted
-    }
+    plain.found(name)
     name
   }
 
@@ -222,12 +244,4 @@ private[format] object JsonDecoder {
 
   /** With more names than this, a new parser is made. */
   private val MostNames = 4000
-  private val Positions = 256
-
-  /** @param field null if no column has this name */
-  private final class Name(val text: SerializedString, val field: JsonField) {
-
-    /** null if a column has this name. */
-    val quoted: Array[Byte] = if (field eq null) JsonSkip.quoted(text.asQuotedUTF8) else null
-  }
 }

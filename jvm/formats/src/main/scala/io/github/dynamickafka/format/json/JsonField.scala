@@ -12,12 +12,14 @@ import org.apache.spark.sql.types.{
   BooleanType,
   ByteType,
   DataType,
+  DateType,
   DoubleType,
   FloatType,
   IntegerType,
   LongType,
   ShortType,
   StringType,
+  TimestampType,
   VariantType
 }
 
@@ -29,13 +31,17 @@ import io.github.dynamickafka.format.DecodedValues
  * @param index in [[DecodedValues]]
  * @param bit its place among the wanted columns
  * @param convert Spark's converter of the type
+ * @param longest the most bytes of a value that is read without Jackson's parser
+ * @param isIso whether dates and timestamps have the form that Spark reads without a pattern
  */
 private[format] final case class JsonColumn(
     name: String,
     dataType: DataType,
     index: Int,
     bit: Int,
-    convert: JsonParser => AnyRef
+    convert: JsonParser => AnyRef,
+    longest: Int,
+    isIso: Boolean
 )
 
 /**
@@ -49,6 +55,23 @@ private[format] abstract class JsonField(val column: JsonColumn) {
   final val readsNull: Boolean = column.dataType == VariantType
 
   def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit
+
+  /**
+   * Reads a value without a parser, if it is as most values of the type are.
+   *
+   * @return the index after the value; -1 if it is not such a value
+   */
+  def plain(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int = {
+    val after = value(bytes, from, end, into)
+    if (after - from <= column.longest) after else -1
+  }
+
+  protected def value(
+      @annotation.unused bytes: Array[Byte],
+      @annotation.unused from: Int,
+      @annotation.unused end: Int,
+      @annotation.unused into: DecodedValues
+  ): Int = -1
 
   protected final def other(parser: RecordParser, into: DecodedValues): Unit =
     into.setAny(at, column.convert(parser))
@@ -65,6 +88,8 @@ private[format] object JsonField {
     case FloatType => new Floats(column)
     case DoubleType => new Doubles(column)
     case BooleanType => new Booleans(column)
+    case DateType if column.isIso => new Dates(column)
+    case TimestampType if column.isIso => new Timestamps(column)
     case _ => new Other(column)
   }
 
@@ -73,26 +98,36 @@ private[format] object JsonField {
   private final class Text(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (token eq VALUE_STRING) into.setObject(at, parser.utf8) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.text(bytes, from, end, at, into)
   }
 
   private final class Bytes(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getByteValue.toLong) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.integer(bytes, from, end, Byte.MinValue.toLong, Byte.MaxValue.toLong, at, into)
   }
 
   private final class Shorts(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getShortValue.toLong) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.integer(bytes, from, end, Short.MinValue.toLong, Short.MaxValue.toLong, at, into)
   }
 
   private final class Ints(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getIntValue.toLong) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.integer(bytes, from, end, Int.MinValue.toLong, Int.MaxValue.toLong, at, into)
   }
 
   private final class Longs(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (token eq VALUE_NUMBER_INT) into.setLong(at, parser.getLongValue) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.integer(bytes, from, end, Long.MinValue, Long.MaxValue, at, into)
   }
 
   private final class Floats(column: JsonColumn) extends JsonField(column) {
@@ -103,6 +138,8 @@ private[format] object JsonField {
   private final class Doubles(column: JsonColumn) extends JsonField(column) {
     override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit =
       if (isNumber(token)) into.setDouble(at, parser.getDoubleValue) else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.double(bytes, from, end, at, into)
   }
 
   private final class Booleans(column: JsonColumn) extends JsonField(column) {
@@ -110,6 +147,20 @@ private[format] object JsonField {
       if (token eq VALUE_TRUE) into.setBoolean(at, true)
       else if (token eq VALUE_FALSE) into.setBoolean(at, false)
       else other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.boolean(bytes, from, end, at, into)
+  }
+
+  private final class Dates(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.date(bytes, from, end, at, into)
+  }
+
+  private final class Timestamps(column: JsonColumn) extends JsonField(column) {
+    override def read(parser: RecordParser, token: JsonToken, into: DecodedValues): Unit = other(parser, into)
+    override protected def value(bytes: Array[Byte], from: Int, end: Int, into: DecodedValues): Int =
+      PlainValue.timestamp(bytes, from, end, at, into)
   }
 
   private final class Other(column: JsonColumn) extends JsonField(column) {

@@ -15,28 +15,34 @@ private[format] object JsonSkip {
   def quoted(name: Array[Byte]): Array[Byte] = ('"'.toByte +: name) ++ Array[Byte]('"', ':')
 
   /**
-   * The index after a field of this name, with the comma before it and its value.
+   * The index of the value of a field of this name.
    *
    * @param bytes of a record; valid UTF-8
-   * @param from the index of the comma
+   * @param from the index of the comma before the field, or of the opening brace
    * @param end the index after the last byte
+   * @param separator the character at `from`
    * @param name [[quoted]]
-   * @param longestNumber the most characters of a number, `maxNumLen`: Jackson refuses longer ones also where it skips them
    * @return -1 if there is something else
    */
-  def field(bytes: Array[Byte], from: Int, end: Int, name: Array[Byte], longestNumber: Int): Int =
+  def afterName(bytes: Array[Byte], from: Int, end: Int, separator: Int, name: Array[Byte]): Int =
     // The shortest value is a digit, and one byte follows.
-    if (end - from < name.length + 3 || bytes(from) != ',') -1
+    if (end - from < name.length + 3 || bytes(from) != separator) -1
     else {
       val begin = afterSpace(bytes, from + 1)
       val colon = begin + name.length
-      if (end - colon < 3 || !ju.Arrays.equals(bytes, begin, colon, name, 0, name.length)) -1
-      else value(bytes, afterSpace(bytes, colon), end, longestNumber)
+      if (end - colon < 2 || !ju.Arrays.equals(bytes, begin, colon, name, 0, name.length)) -1
+      else afterSpace(bytes, colon)
     }
 
   private def afterSpace(bytes: Array[Byte], at: Int) = if (bytes(at) == ' ') at + 1 else at
 
-  private def value(bytes: Array[Byte], at: Int, end: Int, longestNumber: Int): Int = bytes(at) match {
+  /**
+   * The index after a value that is not needed.
+   *
+   * @param longestNumber the most characters of a number, `maxNumLen`: Jackson refuses longer ones also where it skips them
+   * @return -1 if there is something else
+   */
+  def value(bytes: Array[Byte], at: Int, end: Int, longestNumber: Int): Int = bytes(at) match {
     case '"' => string(bytes, at + 1, end)
     case 't' => literal(bytes, at, end, True)
     case 'f' => literal(bytes, at, end, False)
@@ -47,7 +53,7 @@ private[format] object JsonSkip {
   }
 
   /** Up to the quotation mark; no escapes and no control characters. */
-  private def string(bytes: Array[Byte], from: Int, end: Int): Int = {
+  def string(bytes: Array[Byte], from: Int, end: Int): Int = {
     var at = from
     var special = 0L
     while (special == 0L && end - at >= 8) {
@@ -71,7 +77,7 @@ private[format] object JsonSkip {
     if (IsLittleEndian) found else java.lang.Long.reverseBytes(found)
   }
 
-  private def literal(bytes: Array[Byte], at: Int, end: Int, text: Array[Byte]): Int = {
+  def literal(bytes: Array[Byte], at: Int, end: Int, text: Array[Byte]): Int = {
     // What follows is Jackson's: a comma, or an error.
     val after = at + text.length
     if (after <= end && ju.Arrays.equals(bytes, at, after, text, 0, text.length)) after else -1
@@ -91,15 +97,15 @@ private[format] object JsonSkip {
     if (valid && at < end && (bytes(at) == ',' || bytes(at) == '}')) at else -1
   }
 
-  private def digits(bytes: Array[Byte], from: Int, end: Int): Int = {
+  def digits(bytes: Array[Byte], from: Int, end: Int): Int = {
     var at = from
     while (at < end && bytes(at) >= '0' && bytes(at) <= '9') at += 1
     at
   }
 
-  private val True = "true".getBytes
-  private val False = "false".getBytes
-  private val Null = "null".getBytes
+  val True: Array[Byte] = "true".getBytes
+  val False: Array[Byte] = "false".getBytes
+  val Null: Array[Byte] = "null".getBytes
   private val IsLittleEndian = ByteOrder.nativeOrder eq ByteOrder.LITTLE_ENDIAN
   private final val Ones = 0x0101010101010101L
   private final val HighBits = 0x8080808080808080L

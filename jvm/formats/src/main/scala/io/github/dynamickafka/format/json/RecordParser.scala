@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.util.BufferRecycler
 import com.fasterxml.jackson.core.{
   ErrorReportConfiguration,
   JsonFactory,
+  JsonToken,
   StreamReadConstraints,
   StreamWriteConstraints
 }
@@ -32,7 +33,6 @@ private[format] final class RecordParser(factory: JsonFactory, features: Int)
     ) {
 
   private val longest = factory.streamReadConstraints.getMaxStringLength
-  private val longestNumber = factory.streamReadConstraints.getMaxNumberLength
 
   /** Begins with the next record. The one before has been read to the end of its object. */
   def reset(bytes: Array[Byte]): Unit = {
@@ -47,32 +47,28 @@ private[format] final class RecordParser(factory: JsonFactory, features: Int)
     _tokenIncomplete = false
   }
 
-  /**
-   * Skips fields with simple values after the current value, which has been read or is a string.
-   *
-   * @param expected the names of the fields that follow, as [[JsonSkip.quoted]]; null where one is not to be skipped
-   * @param from the index of the next name
-   * @return how many fields were skipped
-   */
-  def skip(expected: Array[Array[Byte]], from: Int): Int =
-    if (from >= expected.length || (expected(from) eq null)) 0
-    else {
-      if (_tokenIncomplete) {
-        _tokenIncomplete = false
-        _skipString()
-      }
-      var next = from
-      var at = _inputPtr
-      while (at >= 0) {
-        _inputPtr = at
-        at =
-          if (next < expected.length && (expected(next) ne null))
-            JsonSkip.field(_inputBuffer, at, _inputEnd, expected(next), longestNumber)
-          else -1
-        if (at >= 0) next += 1
-      }
-      next - from
+  /** The index after the current value, which has been read or is a string. */
+  def index: Int = {
+    if (_tokenIncomplete) {
+      _tokenIncomplete = false
+      _skipString()
     }
+    _inputPtr
+  }
+
+  /** Continues at this index of the same object, after fields that were read without the parser. */
+  def moveTo(index: Int): Unit = _inputPtr = index
+
+  /** Continues within the object with which the record begins, after fields that were read without the parser. */
+  def enter(index: Int): Unit = {
+    moveTo(index)
+    _parsingContext = _parsingContext.createChildObjectContext(-1, -1)
+    val _ = _parsingContext.expectComma()
+    _currToken = JsonToken.VALUE_NULL
+  }
+
+  /** The object with which the record begins has ended, after fields that were read without the parser. */
+  def leave(): Unit = _parsingContext = _parsingContext.getParent
 
   /** How many names the parser remembers: keys of maps may be different in each record. */
   def names: Int = _symbols.size

@@ -74,6 +74,28 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     }
   }
 
+  Seq(
+    Map.empty[String, String],
+    Map("maxStringLen" -> "24", "maxNumLen" -> "12", "allowNumericLeadingZeros" -> "true"),
+    Map("timestampFormat" -> "yyyy-MM-dd HH:mm:ss[.SSSSSS]X", "dateFormat" -> "yyyy-dd-MM")
+  ).zipWithIndex.foreach { case (options, n) =>
+    test(
+      s"fields in the order of the record before, as from_json: ${options.keys.toSeq.sorted.mkString(" ")}"
+    ) {
+      val all = side(options.map { case (k, v) => s"json.$k" -> v }.toSeq: _*)
+      // The columns one by one, so that what is wrong with another one does not hide a difference.
+      val columns = JsonRecords.plainColumns.map(all.schema.fieldIndex)
+      columns.map(Seq(_)).foreach(wanted =>
+        assertSame(
+          all.copy(wanted = wanted),
+          new JsonDecoder(all.copy(wanted = wanted)),
+          JsonRecords.steadyOnes(if (n == 0) 150 else 50, TestSeed() + 30 + n)
+        )(BySpark.json(all.copy(wanted = wanted), options))
+      )
+      assertAsFromJson(JsonRecords.steadyOnes(150, TestSeed() + 40 + n), all.copy(wanted = columns), options)
+    }
+  }
+
   private def decode(ddl: String, options: (String, String)*): String => DecodeFailure = {
     val of = Decoded.side(ddl, options :+ ("format" -> "json"): _*)
     val decoder = new JsonDecoder(of)

@@ -183,12 +183,12 @@ object JsonRecords {
     1 -> Gen.oneOf(anything)
   )
 
-  private def wide(names: Seq[String]): Gen[String] = for {
+  private def wide(names: Seq[String], value: String => Gen[String]): Gen[String] = for {
     fields <- Gen.sequence[Seq[String], String](names.map(name =>
       for {
         before <- oneSpace
         between <- oneSpace
-        value <- simple
+        value <- value(name)
         closing <- Gen.frequency(40 -> "\"", 1 -> "'", 1 -> "")
       } yield s"$before\"$name$closing:$between$value"
     ))
@@ -201,8 +201,69 @@ object JsonRecords {
   def wideOnes(count: Int, seed: Long): Seq[Array[Byte]] = {
     val names =
       (1 to 6).map(n => s"field_$n") ++ Seq("s", "it's", "ä", "i") ++ (7 to 12).map(n => s"field_$n")
-    val one = wide(names).map(_.getBytes(UTF_8))
+    val one = wide(names, _ => simple).map(_.getBytes(UTF_8))
     Gen.listOfN(count, Gen.frequency(6 -> one, 1 -> one.flatMap(broken)))
+      .pureApply(Gen.Parameters.default.withSize(20), org.scalacheck.rng.Seed(seed))
+  }
+
+  private val digits: Gen[String] =
+    Gen.choose(1, 20).flatMap(Gen.listOfN(_, Gen.choose('0', '9'))).map(_.mkString)
+
+  private val number: Gen[String] = for {
+    sign <- Gen.frequency(3 -> "", 1 -> "-")
+    whole <- Gen.frequency(
+      3 -> digits.map(text => text.dropWhile(_ == '0')).map(text => if (text.isEmpty) "0" else text),
+      1 -> digits,
+      1 -> Gen.choose(-40000, 40000).map(_.abs.toString)
+    )
+    fraction <-
+      Gen.frequency(2 -> Gen.const(""), 3 -> digits.map("." + _), 1 -> Gen.oneOf(".", "e3", ".5E-3"))
+  } yield s"$sign$whole$fraction"
+
+  private def padded(least: Int, most: Int): Gen[String] =
+    Gen.frequency(30 -> Gen.choose(least, most).map(n => f"$n%02d"), 1 -> Gen.oneOf("1", "00", "99", "x1"))
+
+  private val day: Gen[String] = for {
+    year <- Gen.oneOf("2026", "2024", "2000", "1900", "1582", "1000", "0999", "9999", "10000", "-001")
+    month <- padded(1, 12)
+    date <- padded(1, 31)
+  } yield s"$year-$month-$date"
+
+  private val time: Gen[String] = for {
+    between <- Gen.frequency(6 -> "T", 3 -> " ", 1 -> "t")
+    (hour, minute, second) <- Gen.zip(padded(0, 23), padded(0, 59), padded(0, 59))
+    fraction <- Gen.frequency(
+      2 -> Gen.const(""),
+      2 -> digits.map(text => "." + text.take(8)),
+      1 -> Gen.oneOf(".", ",5")
+    )
+    zone <- Gen.frequency(8 -> "Z", 1 -> "", 1 -> "+01:00", 1 -> "z", 1 -> " Z", 1 -> "Zx")
+  } yield s"$between$hour:$minute:$second$fraction$zone"
+
+  /** A value that is read without a parser, or nearly such a value. */
+  private def usual(name: String): Gen[String] = {
+    val own = name match {
+      case "day" => day.map(text => s"\"$text\"")
+      case "at" => Gen.zip(day, time).map { case (d, t) => s"\"$d$t\"" }
+      case "t" | "h" | "i" | "l" | "f" | "d" => number
+      case "b" => Gen.oneOf("true", "false")
+      case _ => simple
+    }
+    Gen.frequency(
+      20 -> own,
+      2 -> fitting.get(name).fold(own)(Gen.oneOf(_)),
+      1 -> Gen.const("null"),
+      1 -> simple
+    )
+  }
+
+  /** The columns whose values can be read without a parser. */
+  val plainColumns: Seq[String] = Seq("s", "b", "t", "h", "i", "l", "d", "day", "at", "é")
+
+  /** Records with the same names in the same order, most of which a column has. */
+  def steadyOnes(count: Int, seed: Long): Seq[Array[Byte]] = {
+    val one = wide(plainColumns ++ Seq("f", "field_1", "local"), usual).map(_.getBytes(UTF_8))
+    Gen.listOfN(count, Gen.frequency(12 -> one, 1 -> one.flatMap(broken), 1 -> records))
       .pureApply(Gen.Parameters.default.withSize(20), org.scalacheck.rng.Seed(seed))
   }
 
@@ -220,7 +281,7 @@ object JsonRecords {
         "{\"s\":\"".getBytes(UTF_8) ++ bytes ++ "\",\"".getBytes(UTF_8) ++ bytes ++ "\":1}".getBytes(UTF_8)
       )
 
-  val records: Gen[Array[Byte]] = Gen.frequency(
+  lazy val records: Gen[Array[Byte]] = Gen.frequency(
     12 -> good.map(_.getBytes(UTF_8)),
     3 -> good.map(_.getBytes(UTF_8)).flatMap(broken),
     1 -> odd.map(_.getBytes(UTF_8)),
