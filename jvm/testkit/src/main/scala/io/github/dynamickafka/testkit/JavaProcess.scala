@@ -83,7 +83,7 @@ private[testkit] class JavaProcess(name: String) {
       binary,
       s"-Xmx${command.heapMb}m",
       "-XX:+UseSerialGC",
-      // Else the JVM wakes up twenty times a second to sample counters that nobody reads.
+      // Else the JVM wakes up twenty times a second to sample counters that are not read.
       "-XX:-UsePerfData",
       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
       "-cp",

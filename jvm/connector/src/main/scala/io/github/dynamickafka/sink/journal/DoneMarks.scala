@@ -17,14 +17,18 @@ private[sink] final class DoneMarks(journal: Journal, threads: ExecutorService) 
    *
    * @throws java.io.IOException if it could not be written
    */
-  def await(): Unit = awaited { mark => val _ = mark.get() }
+  def await(): Unit = awaited { mark =>
+    val _ = mark.get()
+  }
 
   /**
    * Waits no longer than this time, in milliseconds.
    *
    * @throws java.util.concurrent.TimeoutException if the mark is still not written
    */
-  def await(ms: Long): Unit = awaited { mark => val _ = mark.get(ms, TimeUnit.MILLISECONDS) }
+  def await(ms: Long): Unit = awaited { mark =>
+    val _ = mark.get(ms, TimeUnit.MILLISECONDS)
+  }
 
   private def awaited(get: Future[_] => Unit): Unit = running.foreach { mark =>
     try get(mark)

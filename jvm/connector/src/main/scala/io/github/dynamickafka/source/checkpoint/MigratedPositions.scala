@@ -58,7 +58,9 @@ private[dynamickafka] object MigratedPositions {
         val cluster = topology.clusters.get(id)
         val removal = topology.removals.getOrElse(id, Removal.none)
         id -> ((topic: String) =>
-          removal(topic) || cluster.exists(c => c.topics.contains(topic) || c.patterns.exists(_.matches(topic)))
+          removal(topic) || cluster.exists(c =>
+            c.topics.contains(topic) || c.patterns.exists(_.matches(topic))
+          )
         )
       }.toMap,
       topology.clusters.values.flatMap(_.replaces).toSet

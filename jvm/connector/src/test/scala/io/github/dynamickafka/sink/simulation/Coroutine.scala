@@ -87,6 +87,7 @@ private[sink] object Coroutine {
           run()
           super.get()
         }
+        override def get(time: Long, unit: TimeUnit): A = get()
       }
   }
 

@@ -37,9 +37,13 @@ class MigratedCheckpointSuite extends SourceTest {
   private def rename(s: Scene): Unit = s.results.rewriteLogged(_.replace("\"gren\"", "\"green\""))
 
   /** What the source writes; Spark writes the id of a query when it is started. */
-  private def ofSource(s: Scene) = s.results.files.filter { case (file, _) => file.matches("(offsets|sources)/.*") }
+  private def ofSource(s: Scene) = s.results.files.filter { case (file, _) =>
+    file.matches("(offsets|sources)/.*")
+  }
 
-  test("a cluster id that the metadata lacks: refused by name, and after a rename the query reads what is new") {
+  test(
+    "a cluster id that the metadata lacks: refused by name, and after a rename the query reads what is new"
+  ) {
     migrated { (s, topic) =>
       val before = ofSource(s)
       s.orders(Entry("green", green, topic))
@@ -48,7 +52,9 @@ class MigratedCheckpointSuite extends SourceTest {
         assert(condition(e) == "MIGRATION_MISMATCH", text(e))
         val parameters = e.getMessageParameters.asScala
         assert(parameters("migrated") == "gren" && parameters("known") == "green")
-        assert(parameters("missing") == "cluster 'gren'" && parameters("suggestion") == " Did you mean 'green'?")
+        assert(
+          parameters("missing") == "cluster 'gren'" && parameters("suggestion") == " Did you mean 'green'?"
+        )
         assert(text(e).contains("rename-cluster"), text(e))
       }
       assert(ofSource(s) == before)
