@@ -9,7 +9,8 @@ import io.github.dynamickafka.time.{Backoff, Clock}
 
 /**
  * Waits for changes of metadata on a daemon thread of its own, until it is closed. A wait that fails is repeated after a pause: only the
- * polls of the service count as failures.
+ * polls of the service count as failures. Waits begin at least [[ChangeWatch.LeastMs]] apart, so that a service that does not wait is not
+ * asked without end.
  *
  * @param shown what is watched, for the log
  * @param await returns when the next wait may begin; runs its argument when the wait works, which resets the pauses. Interrupted by `close`
@@ -41,8 +42,12 @@ private[metadata] final class ChangeWatch(
     try
       while (!closed)
         try {
+          val began = clock.monotonicMs()
           await(() => works())
           works()
+          // Something in front of the service may answer at once, again and again.
+          val left = began + ChangeWatch.LeastMs - clock.monotonicMs()
+          if (left > 0) clock.pauseMs(left)
         } catch { case NonFatal(e) if !closed => failed(e) }
     catch { case _: InterruptedException | NonFatal(_) if closed => () }
 
@@ -59,7 +64,10 @@ private[metadata] final class ChangeWatch(
   }
 }
 
-private object ChangeWatch {
+private[metadata] object ChangeWatch {
+
+  /** Between the begins of two waits. */
+  val LeastMs = 100L
   private val log = LoggerFactory.getLogger(classOf[ChangeWatch])
   private val CloseWaitMs = 300L
   private val Pauses = Backoff(firstMs = 500L, longestMs = 30000L)
