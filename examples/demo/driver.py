@@ -19,10 +19,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 import quickstart
 from demo import batches, page, totals
 
-# More than the producer writes, so that the query catches up, but few enough to watch it.
-RECORDS_PER_BATCH = 500
+# More than the producer writes, on a slow machine too, where a batch takes ten seconds: so the query catches up.
+RECORDS_PER_BATCH = 5_000
 # The second half begins with all orders of the first half.
-RELAYED_PER_BATCH = 2500
+RELAYED_PER_BATCH = 20_000
 STOP_TIMEOUT_S = 5
 
 
