@@ -23,6 +23,10 @@ object BrokerVersions {
   /** The class data of a broker (JEP 310), which halve the CPU time of its start. The build makes it: [[BrokerArchive]]. */
   private[testkit] def archive(version: String): Path = Paths.get(resource(s"$version.archive"))
 
+  /** What `StorageTool format` wrote for the first broker of this version, without which each broker starts a JVM more. */
+  private[testkit] def formatted(version: String): Path =
+    archive(version).resolveSibling(s"$version.bootstrap.checkpoint")
+
   private def resource(name: String): String = {
     val stream = Option(getClass.getResourceAsStream(s"/brokers/$name"))
       .getOrElse(throw new IllegalStateException(s"the build did not write brokers/$name"))
