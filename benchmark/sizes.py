@@ -29,6 +29,10 @@ class Sizes:
     """Changes in the discovery measurement."""
     quiet_s: float = 2.5
     """How long discovery observes the silence of a cluster, without a change and after each change."""
+    metadata_changes: int = 5
+    """Changes of each metadata service."""
+    metadata_poll_ms: int | None = None
+    """None: the default of the connector, 30 s."""
     wan_records: int = 500_000
     """Records of the distant clusters together."""
     ids: tuple[int, ...] = (64, 65, 128, 256)
@@ -103,6 +107,8 @@ SMOKE = Sizes(
     triggers=2,
     changes=1,
     quiet_s=0.5,
+    metadata_changes=1,
+    metadata_poll_ms=500,
     wan_records=2_000,
     ids=(1, 2),
     latency_clusters=2,

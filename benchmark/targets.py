@@ -88,6 +88,17 @@ TARGETS: dict[str, Target] = {
     "start.restart.64": _most("restart to the end of the first batch: 64 cluster ids against 1", 3.0, "x"),
     "discovery.first": _most("metadata change to first record of the new cluster", 1.5, "s"),
     "discovery.silence": _most("silence of the other cluster, compared with no change", 0.3, "s"),
+    **{
+        f"metadata.{service}": _most(f"metadata change to first record: {service}, default interval", bound, "s")
+        for service, bound in {
+            "file": 31.0,
+            "http": 31.0,
+            "kafka-topic": 0.5,
+            "configmap": 1.0,
+            "strimzi": 1.0,
+            "zookeeper": 1.0,
+        }.items()
+    },
     "stop.64": _most("stop() with 64 cluster ids", 1.0, "s"),
     "wan.1.running": _least("1 distant cluster: rate of a batch with open consumers", 0.8, "x bare consumer"),
     "wan.2.running": _least("2 distant clusters: rate of a batch with open consumers", 0.8, "x bare consumer"),

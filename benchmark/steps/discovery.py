@@ -72,7 +72,7 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
             # A fixed time, for the silence without a change, and so that the change falls on its point of the period.
             time.sleep(quiet + (number + rng.random()) / bench.sizes.changes * POLL_MS / 1e3)
             added = _at(lambda: file.write([stays, new]))
-            wait(query, lambda: _knows(query, new), "the new cluster")
+            wait(query, lambda: knows(query, new), "the new cluster")
             # Fixed times here and below: the silence of the other cluster after each change is measured over them.
             time.sleep(quiet)
             removed = _at(lambda: file.write([stays]))
@@ -97,7 +97,7 @@ def _change(bench: Context, file: StreamsFile, stays: Member, new: Member, numbe
     return result
 
 
-def _knows(query: StreamingQuery, member: Member) -> bool:
+def knows(query: StreamingQuery, member: Member) -> bool:
     """Read from the last progress, since a query of the table would slow the streaming query down."""
     sources = last_progress(query).get("sources", [{}])
     return f"pendingRecords.{member.cluster_id}" in (sources[0].get("metrics") or {})

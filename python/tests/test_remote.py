@@ -11,6 +11,7 @@ from dynamic_kafka import (
     JdbcMetadataService,
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
+    StrimziMetadataService,
     ZooKeeperMetadataService,
 )
 
@@ -45,6 +46,25 @@ def test_config_map_service(builder: Builder) -> None:
         "metadataService.ttlMs": "60000",
     }
     assert repr(service) == "KubernetesConfigMapMetadataService('data', 'streams', 'streams.yaml')"
+
+
+def test_strimzi_service(builder: Builder) -> None:
+    service = StrimziMetadataService(
+        "kafka", listener="tls", label="example.com/stream", properties={"client.id": "me"}, ttl="1m"
+    )
+    assert builder.set_kafka_metadata_service(service).options() == {
+        "metadataService": "strimzi",
+        "metadataService.namespace": "kafka",
+        "metadataService.listener": "tls",
+        "metadataService.label": "example.com/stream",
+        "metadataService.properties.client.id": "me",
+        "metadataService.ttlMs": "60000",
+    }
+    assert repr(service) == "StrimziMetadataService('kafka')"
+    assert StrimziMetadataService("a,b").to_options() == {
+        "metadataService": "strimzi",
+        "metadataService.namespace": "a,b",
+    }
 
 
 def test_jdbc_service(builder: Builder) -> None:
@@ -125,6 +145,7 @@ def test_another_service_replaces_the_first(builder: Builder) -> None:
         JdbcMetadataService("jdbc:mysql://me:hunter2@db/meta", "select 'hunter2'", {"password": "hunter2"}),
         KafkaTopicMetadataService("k:9092", "streams", {"sasl.jaas.config": "hunter2"}),
         ZooKeeperMetadataService("z:2181", "/streams", "digest:me:hunter2"),
+        StrimziMetadataService("kafka", properties={"sasl.jaas.config": "hunter2"}),
         ClientCredentials("https://login/token", "hunter2", "hunter2"),
         HttpMetadataService("https://r", oauth=ClientCredentials("https://login/token", "hunter2", "hunter2")),
     ],

@@ -11,8 +11,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = {
-    *("offsets", "throughput", "cost", "json", "avro", "scale", "ids", "stop", "discovery", "planning"),
-    *("start", "wan", "latency", "idle", "faults", "large", "memory", "sink", "protobuf", "event-time"),
+    *("offsets", "throughput", "cost", "json", "avro", "scale", "ids", "stop", "discovery", "metadata"),
+    *(
+        "planning",
+        "start",
+        "wan",
+        "latency",
+        "idle",
+        "faults",
+        "large",
+        "memory",
+        "sink",
+        "protobuf",
+        "event-time",
+    ),
 }
 # They apply to the real sizes, like targets with 64 cluster ids.
 REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "faults.leaderless"} | {

@@ -14,6 +14,7 @@ from dynamic_kafka.remote import (
     JdbcMetadataService,
     KafkaTopicMetadataService,
     KubernetesConfigMapMetadataService,
+    StrimziMetadataService,
     ZooKeeperMetadataService,
 )
 from dynamic_kafka.services import (
@@ -45,6 +46,7 @@ __all__ = [
     "OffsetsInitializer",
     "SingleClusterMetadataService",
     "StaticMetadataService",
+    "StrimziMetadataService",
     "ZooKeeperMetadataService",
     "__version__",
     "document",

@@ -142,6 +142,60 @@ class KubernetesConfigMapMetadataService(JvmMetadataService):
         return f"KubernetesConfigMapMetadataService({self.namespace!r}, {self.name!r}, {self.key!r})"
 
 
+class StrimziMetadataService(JvmMetadataService):
+    """Streams of Strimzi's ``KafkaTopic`` resources, by a label, on the clusters of their ``Kafka`` resources.
+
+    Changes are noticed at once. A cluster's id is the name of its ``Kafka``, its address that of a listener.
+
+    The driver finds the API server and its credentials as other Kubernetes clients do. It needs Spark's Kubernetes
+    module, which is a part of PySpark.
+
+    Args:
+        namespace: Namespace of the resources, several separated by commas.
+        listener: Name of the listener of each ``Kafka``. Default: the only one.
+        label: Key of the label with the id of the stream. Default: ``dynamic-kafka/stream``.
+        properties: Further Kafka client properties of each cluster, without the prefix ``kafka.``. Spark prints
+            options in query plans, so write credentials as references such as
+            ``${file:/etc/secrets/kafka.properties:jaas}``.
+        timeout: Limit for one request, in milliseconds, as text such as ``"10s"``, or as a timedelta; 1 ms or
+            more. Default: 10 s.
+        ttl: How long an answer is cached, in the same forms; 0 or more. Default: answers are not cached.
+
+    Raises:
+        ValueError: if ``timeout`` or ``ttl`` is too small or is not a duration.
+    """
+
+    def __init__(
+        self,
+        namespace: str,
+        listener: str | None = None,
+        label: str | None = None,
+        properties: Mapping[str, str] | None = None,
+        timeout: Duration | None = None,
+        ttl: Duration | None = None,
+    ) -> None:
+        self.namespace = namespace
+        self.listener = listener
+        self.label = label
+        self._properties = {name: option_text(name, value) for name, value in (properties or {}).items()}
+        self._limits = limits(timeout, ttl)
+
+    def to_options(self) -> dict[str, str]:
+        """Returns ``metadataService=strimzi`` with the other arguments."""
+        return {
+            "metadataService": "strimzi",
+            "metadataService.namespace": self.namespace,
+            **({"metadataService.listener": self.listener} if self.listener else {}),
+            **({"metadataService.label": self.label} if self.label else {}),
+            **{f"metadataService.properties.{name}": value for name, value in self._properties.items()},
+            **self._limits,
+        }
+
+    def __repr__(self) -> str:
+        """Returns the name with the namespace, without the properties."""
+        return f"StrimziMetadataService({self.namespace!r})"
+
+
 class JdbcMetadataService(JvmMetadataService):
     """Streams in a database that has a JDBC driver. The JDBC driver has to be on Spark's class path.
 

@@ -201,6 +201,32 @@ final case class KubernetesConfigMapMetadataService(
 }
 
 /**
+ * Streams of Strimzi's `KafkaTopic` resources, by a label, on the clusters of their `Kafka` resources. Changes are noticed at once.
+ *
+ * @param namespace the namespace of the resources, several separated by commas
+ * @param listener the name of the listener of each `Kafka`. Default: the only one
+ * @param label the key of the label with the id of the stream. Default: `dynamic-kafka/stream`
+ * @param properties other Kafka client properties of each cluster, without the prefix `kafka.`
+ * @param timeout the time limit of one request. Default: 10 s
+ * @param ttl how long an answer is cached. Default: answers are not cached
+ */
+final case class StrimziMetadataService(
+    namespace: String,
+    listener: String = "",
+    label: String = "",
+    properties: Map[String, String] = Map.empty,
+    timeout: TimeArgument = TimeArgument.Default,
+    ttl: TimeArgument = TimeArgument.Default
+) extends BuiltInMetadataService {
+  import MetadataServiceSpecs._
+  private[dynamickafka] override def spec = Strimzi
+  private[dynamickafka] override def arguments =
+    Map(StrimziNamespace.name -> namespace) ++ chosen(StrimziListener -> listener, StrimziLabel -> label) ++
+      prefixed(properties) ++ limits(timeout, ttl)
+  protected override def shown: Seq[String] = Seq(namespace)
+}
+
+/**
  * Streams in a database that has a JDBC driver, which has to be on Spark's class path.
  *
  * @param url `jdbc:...`, without credentials

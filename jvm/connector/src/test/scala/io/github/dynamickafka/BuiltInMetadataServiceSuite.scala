@@ -57,6 +57,23 @@ class BuiltInMetadataServiceSuite extends AnyFunSuite with TimeLimit {
       "KubernetesConfigMapMetadataService(ns, streams, streams.yaml)"
     ),
     (
+      StrimziMetadataService(
+        "kafka",
+        listener = "tls",
+        label = "example.com/stream",
+        properties = Map("sasl.jaas.config" -> "pw"),
+        ttl = "1s"
+      ),
+      Map(
+        "namespace" -> "kafka",
+        "listener" -> "tls",
+        "label" -> "example.com/stream",
+        "properties.sasl.jaas.config" -> "pw",
+        "ttlMs" -> "1s"
+      ),
+      "StrimziMetadataService(kafka)"
+    ),
+    (
       JdbcMetadataService(
         "jdbc:h2:mem:pw",
         "SELECT 1",

@@ -89,6 +89,23 @@ private[dynamickafka] object MetadataServiceSpecs {
     secret = true
   )
 
+  val StrimziNamespace: OptionSpec[String] =
+    required("namespace", "Namespace of the resources `KafkaTopic` and `Kafka`, several separated by `,`.")
+  val StrimziListener: OptionSpec[String] = OptionSpec(
+    "listener",
+    text,
+    Some(""),
+    "the only one",
+    "Name of the listener of each `Kafka`. Its annotation `dynamic-kafka/listener` takes precedence."
+  )
+  val StrimziLabel: OptionSpec[String] = OptionSpec(
+    "label",
+    text,
+    Some("dynamic-kafka/stream"),
+    "`dynamic-kafka/stream`",
+    "Key of the label of a `KafkaTopic` whose value is the id of its stream."
+  )
+
   /** How long one call of a remote service may take, in milliseconds. */
   val DefaultTimeoutMs: Long = 10000L
   // Clients count in int.
@@ -144,9 +161,19 @@ private[dynamickafka] object MetadataServiceSpecs {
   val ZooKeeper: MetadataServiceSpec =
     MetadataServiceSpec("zookeeper", Seq(ConnectString, NodePath, NodeAuth, TimeoutMs))
 
+  val Strimzi: MetadataServiceSpec = MetadataServiceSpec(
+    "strimzi",
+    Seq(StrimziNamespace, StrimziListener, StrimziLabel, TimeoutMs, TtlMs),
+    Some(ArgumentPrefix(
+      "properties.",
+      "<kafka property>",
+      "Other properties of each cluster. They take precedence over those of the listener."
+    ))
+  )
+
   /** The services that users can name. */
   val all: Seq[MetadataServiceSpec] =
-    Seq(File, Static, SingleCluster, Http, ConfigMap, Jdbc, KafkaTopic, ZooKeeper)
+    Seq(File, Static, SingleCluster, Http, ConfigMap, Strimzi, Jdbc, KafkaTopic, ZooKeeper)
 
   /** All names, each between these. */
   def names(quote: String): String = all.map(spec => s"$quote${spec.name}$quote").mkString(", ")

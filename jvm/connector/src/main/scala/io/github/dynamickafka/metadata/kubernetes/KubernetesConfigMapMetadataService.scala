@@ -1,21 +1,10 @@
 package io.github.dynamickafka.metadata.kubernetes
 
 import java.io.IOException
-import java.util.concurrent.CompletableFuture
 
-import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
-import io.fabric8.kubernetes.api.model.ConfigMap
-import io.fabric8.kubernetes.client.{
-  Config,
-  KubernetesClient,
-  KubernetesClientBuilder,
-  KubernetesClientException,
-  Watcher,
-  WatcherException
-}
+import io.fabric8.kubernetes.client.Config
 
 import io.github.dynamickafka.config.MetadataServiceSpecs
 import io.github.dynamickafka.metadata.document.MetadataDocument
@@ -53,32 +42,19 @@ final class KubernetesConfigMapMetadataService private[metadata] (
 
   private val shown = s"ConfigMap $namespace/$name"
   private val cache = new TtlCache[MetadataDocument](ttlMs)
-  private var client: Option[KubernetesClient] = None
+  private val server = new ApiServer(timeoutMs, config)
 
   override protected def document(): MetadataDocument =
     cache.get(MetadataDocument.parse(text(), s"$shown, key '$key'"))
 
-  override def close(): Unit = synchronized {
-    client.foreach(_.close())
-    client = None
-  }
+  override def close(): Unit = server.close()
 
   override def onChange(changed: Runnable): AutoCloseable = new ChangeWatch(shown)({ working =>
-    val ended = new CompletableFuture[Unit]
-    val watch = opened().configMaps().inNamespace(namespace).withName(name).watch(new Watcher[ConfigMap] {
-      override def eventReceived(action: Watcher.Action, map: ConfigMap): Unit = {
-        cache.forget()
-        changed.run()
-      }
-      override def onClose(e: WatcherException): Unit = { val _ = ended.completeExceptionally(e) }
-      override def onClose(): Unit = { val _ = ended.complete(()) }
-    })
-    try {
-      working()
-      // The ConfigMap may have changed before.
+    def noticed(): Unit = {
+      cache.forget()
       changed.run()
-      ended.get()
-    } finally watch.close()
+    }
+    ApiServer.watch(working, () => noticed())(Seq(map()))
   })
 
   private def text(): String = {
@@ -92,32 +68,11 @@ final class KubernetesConfigMapMetadataService private[metadata] (
     )
   }
 
-  private def read(): ConfigMap = {
-    val found =
-      try opened().configMaps().inNamespace(namespace).withName(name).get()
-      catch { case NonFatal(e) => throw new IOException(s"$shown cannot be read", reason(e)) }
+  private def map() = server.opened().configMaps().inNamespace(namespace).withName(name)
+
+  private def read() = {
+    val found = ApiServer.reading(shown)(map().get())
     if (found == null) throw new IOException(s"$shown does not exist")
     found
-  }
-
-  /** Without a response of the server, only the cause of the client's exception contains the reason. */
-  @tailrec private def reason(e: Throwable): Throwable = e match {
-    case client: KubernetesClientException if client.getCode <= 0 && client.getCause != null =>
-      reason(client.getCause)
-    case other => other
-  }
-
-  /** Opened by the first call, on the polling thread, because opening it may block. */
-  private def opened(): KubernetesClient = synchronized {
-    client.getOrElse {
-      val limited = config()
-      limited.setConnectionTimeout(timeoutMs.toInt)
-      limited.setRequestTimeout(timeoutMs.toInt)
-      // The retries of the client would take longer than the connector waits for one call.
-      limited.setRequestRetryBackoffLimit(0)
-      val created = new KubernetesClientBuilder().withConfig(limited).build()
-      client = Some(created)
-      created
-    }
   }
 }

@@ -14,7 +14,11 @@ import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.document.Names
 import io.github.dynamickafka.metadata.http.{HttpMetadataService, OAuthLogin}
-import io.github.dynamickafka.metadata.kubernetes.{KubernetesClasses, KubernetesConfigMapMetadataService}
+import io.github.dynamickafka.metadata.kubernetes.{
+  KubernetesClasses,
+  KubernetesConfigMapMetadataService,
+  StrimziMetadataService
+}
 import io.github.dynamickafka.metadata.service.{
   FileMetadataService,
   JdbcMetadataService,
@@ -40,6 +44,7 @@ private[dynamickafka] object MetadataServices {
       SingleCluster -> ((arguments, _) => singleCluster(arguments)),
       Http -> ((arguments, _) => http(arguments)),
       ConfigMap -> ((arguments, _) => configMap(arguments)),
+      Strimzi -> ((arguments, _) => strimzi(arguments)),
       Jdbc -> ((arguments, _) =>
         new JdbcMetadataService(
           arguments(JdbcUrl),
@@ -130,6 +135,18 @@ private[dynamickafka] object MetadataServices {
       arguments(Namespace),
       arguments(ConfigMapName),
       arguments(ConfigMapKey),
+      arguments(TimeoutMs),
+      arguments(TtlMs)
+    )
+  }
+
+  private def strimzi(arguments: ServiceArguments): KafkaMetadataService = {
+    KubernetesClasses.require(Strimzi.name)
+    new StrimziMetadataService(
+      arguments(StrimziNamespace),
+      arguments(StrimziListener),
+      arguments(StrimziLabel),
+      arguments.underPrefix.asJava,
       arguments(TimeoutMs),
       arguments(TtlMs)
     )

@@ -3,15 +3,12 @@ package io.github.dynamickafka.metadata.kubernetes
 import java.io.IOException
 import java.net.ServerSocket
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.logging.{Level, Logger}
 import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
 import io.fabric8.kubernetes.api.model.ConfigMapBuilder
-import io.fabric8.kubernetes.client.server.mock.{KubernetesMixedDispatcher, KubernetesMockServer}
 import io.fabric8.kubernetes.client.{ConfigBuilder, KubernetesClient}
-import io.fabric8.mockwebserver.{Context, MockWebServer, ServerRequest, ServerResponse}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.{Millis, Seconds, Span}
@@ -19,14 +16,11 @@ import org.scalatest.time.{Millis, Seconds, Span}
 import io.github.dynamickafka.error.DynamicKafkaIllegalArgumentException
 import io.github.dynamickafka.error.FailureText
 import io.github.dynamickafka.metadata.KafkaMetadataService
+import io.github.dynamickafka.metadata.kubernetes.ApiServerDouble.withServer
 import io.github.dynamickafka.metadata.registry.ServiceByName
 import io.github.dynamickafka.testkit.TimeLimit
 
 class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventually {
-
-  // It logs every request. The logger is kept, since a level does not outlive its logger.
-  private val serverLog = Logger.getLogger(classOf[MockWebServer].getName)
-  serverLog.setLevel(Level.WARNING)
 
   private val Path = "/api/v1/namespaces/data/configmaps/streams"
   private val Watch =
@@ -41,25 +35,6 @@ class KubernetesConfigMapMetadataServiceSuite extends AnyFunSuite with TimeLimit
        |streams:
        |  orders: {clusters: {blue: {topics: [$topic]}}}
        |""".stripMargin
-
-  /** A server that stores what it is given, and first returns the responses that a test expects. */
-  private def withServer[A](body: (KubernetesMockServer, KubernetesClient) => A): A = {
-    val replies = new ju.HashMap[ServerRequest, ju.Queue[ServerResponse]]
-    val server = new KubernetesMockServer(
-      new Context,
-      new MockWebServer,
-      replies,
-      new KubernetesMixedDispatcher(replies),
-      false
-    )
-    server.init()
-    val client = server.createClient()
-    try body(server, client)
-    finally {
-      client.close()
-      server.destroy()
-    }
-  }
 
   private def put(client: KubernetesClient, data: (String, String)*): Unit = {
     val map = new ConfigMapBuilder()

@@ -61,12 +61,19 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
     refused("UNKNOWN_OPTION", "http", "url" -> "http://a/", "timeout" -> "5")("'metadataService.timeoutMs'")
   }
 
-  test("configmap and jdbc send no request before the first call") {
+  test("configmap, strimzi and jdbc send no request before the first call") {
     create("configmap", "namespace" -> "a", "name" -> "b", "key" -> "c", "ttlMs" -> "5").close()
     Seq("namespace", "name", "key").foreach { argument =>
       val all = Seq("namespace" -> "a", "name" -> "b", "key" -> "c").filterNot(_._1 == argument)
       refused("MISSING_OPTION", "configmap", all: _*)(s"'metadataService.$argument'")
     }
+    create("strimzi", "namespace" -> "a, b", "properties.client.id" -> "me", "ttlMs" -> "5").close()
+    refused("MISSING_OPTION", "strimzi", "listener" -> "tls")("'metadataService.namespace'")
+    refused("INVALID_OPTION", "strimzi", "namespace" -> ",")("'metadataService.namespace'", "at least one")
+    refused("INVALID_OPTION", "strimzi", "namespace" -> "a", "properties.bootstrap.servers" -> "b:1")(
+      "'metadataService.properties.bootstrap.servers'",
+      "listener"
+    )
     val url = "url" -> "jdbc:postgresql://no.such.host/"
     create("jdbc", url, "query" -> "select 1", "properties.user" -> "me", "ttlMs" -> "5").close()
     refused("MISSING_OPTION", "jdbc", url)("'metadataService.query'")
@@ -96,7 +103,7 @@ class MetadataServicesSuite extends AnyFunSuite with TimeLimit {
   test("an unknown name is refused with the valid ones") {
     refused("INVALID_OPTION", "fiel")(
       "neither a known service",
-      "'file', 'static', 'single-cluster', 'http', 'configmap', 'jdbc'",
+      "'file', 'static', 'single-cluster', 'http', 'configmap', 'strimzi', 'jdbc'",
       "Did you mean 'file'?"
     )
     refused("INVALID_OPTION", "com.example.Nothing")(
