@@ -13,18 +13,11 @@ from tests.harness.driver_process import DriverProcess
 from tests.harness.load import Load
 from tests.harness.query import Query
 from tests.harness.scene import Scene
-from tests.harness.standalone import standalone
+from tests.harness.standalone import COMPLETE, SEVERAL_TASKS, standalone
 from tests.harness.waiting import until
 
 CLUSTERS = ("blue", "green")
 RECORDS = 40
-# Two tasks or more in each batch, on two executors.
-SMALL = {"maxOffsetsPerTrigger": "200", "maxRecordsPerPartition": "20"}
-CONF = {
-    "spark.executor.memory": "512m",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
-}
 # An executor that does not respond is given up after this time, and its tasks run elsewhere. Not much less: a busy
 # machine would lose executors that are well.
 PATIENCE = {
@@ -36,17 +29,15 @@ PATIENCE = {
 
 @pytest.mark.test_all
 def test_a_reading_query_with_executors_that_are_killed_and_frozen(scene: Scene) -> None:
-    topic = scene.topic(*CLUSTERS)
-    metadata = scene.metadata("orders", *CLUSTERS, topic=topic)
-    for cluster in CLUSTERS:
-        scene.produce(cluster, topic, RECORDS)
+    topic, metadata = scene.filled("orders", *CLUSTERS, records=RECORDS)
     queries = {
-        name: scene.query(metadata, name, **SMALL) for name in ("killed", "thawed-in-time", "thawed-too-late")
+        name: scene.query(metadata, name, **SEVERAL_TASKS)
+        for name in ("killed", "thawed-in-time", "thawed-too-late")
     }
     # A machine that is busy with faults must be able to keep pace.
     brokers = {name: scene.brokers[name] for name in CLUSTERS}
-    with standalone(scene.folder / "spark") as master, Load(brokers, pause_s=1.0, records=2) as load:
-        driver = scene.drivers.configured({"spark.master": master, **CONF, **PATIENCE})
+    with standalone(scene.folder / "spark") as spark, Load(brokers, pause_s=1.0, records=2) as load:
+        driver = spark.driver(scene.drivers, COMPLETE, PATIENCE)
         for cluster in CLUSTERS:
             load.add(cluster, topic, 2)
         killed, in_time, too_late = queries.values()

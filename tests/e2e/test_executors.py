@@ -20,10 +20,7 @@ RECORDS = 40
 
 @pytest.mark.timeout(600)
 def test_the_partitions_of_each_cluster_are_on_different_executors(scene: Scene) -> None:
-    topic = scene.topic(*CLUSTERS)
-    for cluster in CLUSTERS:
-        scene.produce(cluster, topic, RECORDS)
-    streams = scene.metadata("orders", *CLUSTERS, topic=topic)
+    _, streams = scene.filled("orders", *CLUSTERS, records=RECORDS)
     log = scene.folder / "executors.log"
     with log.open("w") as errors:
         ran = subprocess.run(

@@ -11,7 +11,7 @@ from tests.harness.load import Load
 from tests.harness.metadata import MetadataFile
 from tests.harness.query import Query
 from tests.harness.scene import Scene
-from tests.harness.standalone import HOSTS, standalone
+from tests.harness.standalone import COMPLETE, HOSTS, standalone
 from tests.harness.waiting import until
 
 if TYPE_CHECKING:
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
 ADDRESS = "BROKERS_OF_FAR"
 REFERENCE = f"${{env:{ADDRESS}}}"
 RECORDS = 40
-CONF = {
-    "spark.executor.memory": "512m",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
-}
 OPTIONS = {"clusterFailurePolicy": "skip", "clusterRequestTimeoutMs": "10000", "maxOffsetsPerTrigger": "200"}
 # Every packet is lost and connections stay open, or connections are reset.
 FAULTS: dict[str, Callable[[Cluster], None]] = {
@@ -48,8 +43,8 @@ def test_the_driver_is_cut_from_a_cluster_that_executors_reach(
 ) -> None:
     topic, query = _stream(scene, far)
     monkeypatch.setenv(ADDRESS, far.bootstrap_servers)
-    with standalone(scene.folder / "spark", {host: {ADDRESS: far.direct_servers} for host in HOSTS}) as master:
-        driver = scene.drivers.configured({"spark.master": master, **CONF})
+    with standalone(scene.folder / "spark", {host: {ADDRESS: far.direct_servers} for host in HOSTS}) as spark:
+        driver = spark.driver(scene.drivers, COMPLETE)
         query.begin(driver, fault={"task": "hang", "at": f"far-{RECORDS + 10}"})
         query.await_hit()
         FAULTS[fault](far)
@@ -73,8 +68,8 @@ def test_executors_are_cut_from_a_cluster_that_the_driver_reaches(
 ) -> None:
     topic, query = _stream(scene, far)
     monkeypatch.setenv(ADDRESS, far.direct_servers)
-    with standalone(scene.folder / "spark", {host: {ADDRESS: far.bootstrap_servers} for host in HOSTS}) as master:
-        driver = scene.drivers.configured({"spark.master": master, **CONF})
+    with standalone(scene.folder / "spark", {host: {ADDRESS: far.bootstrap_servers} for host in HOSTS}) as spark:
+        driver = spark.driver(scene.drivers, COMPLETE)
         query.start(driver)
         scene.await_exact(query, ("blue", topic), ("far", topic))
         for fault in FAULTS.values():

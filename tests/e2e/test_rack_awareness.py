@@ -53,8 +53,8 @@ def test_executors_read_from_the_brokers_of_their_rack(zones: Cluster, tmp_path:
     streams.write()
 
     environments = {host: {RACK: rack} for host, rack in zip(HOSTS, RACKS, strict=True)}
-    with standalone(tmp_path / "spark", environments) as master:
-        rows = _read(master, streams.path, tmp_path / "job.log")
+    with standalone(tmp_path / "spark", environments) as spark:
+        rows = _read(spark.master, streams.path, tmp_path / "job.log")
 
     for topic in OPTIONS:
         assert {zones.leader(topic, p) for p in range(PARTITIONS)} == {LEADER}

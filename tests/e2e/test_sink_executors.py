@@ -10,21 +10,8 @@ import pytest
 
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import PATIENCE_S, SinkQuery
-from tests.harness.standalone import standalone
+from tests.harness.standalone import COMPLETE, SPECULATION, standalone
 from tests.harness.waiting import until
-
-CONF = {
-    "spark.executor.memory": "512m",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
-}
-# As soon as one of two tasks has finished, the other one counts as slow.
-SPECULATION = {
-    "spark.speculation": "true",
-    "spark.speculation.quantile": "0.5",
-    "spark.speculation.multiplier": "1.5",
-    "spark.speculation.interval": "100ms",
-}
 
 
 @pytest.mark.test_all
@@ -36,9 +23,9 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
     slow = pipelines.writer("slow")
     raced = pipelines.writer("raced")
     queries = (failed, killed, slow, raced)
-    with standalone(pipelines.folder / "spark") as master, pipelines.watcher(*queries):
+    with standalone(pipelines.folder / "spark") as spark, pipelines.watcher(*queries):
         # One query after the other, because there are two cores.
-        driver = pipelines.drivers.configured({"spark.master": master, **CONF})
+        driver = spark.driver(pipelines.drivers, COMPLETE)
         failed.begin(driver, fault={"task": "fail", "at": values[-1]})
         pipelines.await_written(failed)
         failed.stop()
@@ -51,7 +38,7 @@ def test_attempts_of_tasks(pipelines: Pipelines) -> None:
         killed.stop()
         driver.kill()
 
-        driver = pipelines.drivers.configured({"spark.master": master, **CONF, **SPECULATION})
+        driver = spark.driver(pipelines.drivers, COMPLETE, SPECULATION)
         slow.begin(driver, fault=hang)
         pipelines.await_written(slow)
         pipelines.orders(20)

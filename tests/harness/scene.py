@@ -45,6 +45,13 @@ class Scene:
             file.cluster(name, self.brokers[name].bootstrap_servers)
         return file.stream(stream, {cluster: [topic] for cluster in clusters}).write()
 
+    def filled(self, stream: str, *clusters: str, records: int) -> tuple[str, MetadataFile]:
+        """Create a topic with this number of records on each of these clusters, and a file with one stream of it."""
+        topic = self.topic(*clusters)
+        for cluster in clusters:
+            self.produce(cluster, topic, records)
+        return topic, self.metadata(stream, *clusters, topic=topic)
+
     def query(self, metadata: MetadataFile, name: str = "", service: str = "file", **options: str) -> Query:
         """Create a query over the first stream of a file, without starting it."""
         stream = next(iter(metadata.document()["streams"]))

@@ -30,9 +30,10 @@ ALONG = {
     "kafka-clients": "3.9.2",
     "commons-pool2": COMMONS_POOL[LINE],
 }
-# Why four classes are in packages of Spark: docs/dev/decisions/0009-one-class-in-sparks-package.md.
+# Why these classes are in packages of Spark: docs/dev/decisions/0009-one-class-in-sparks-package.md.
 OURS = (
     "io/github/dynamickafka/",
+    "org/apache/spark/DynamicKafkaFailure",
     "org/apache/spark/metrics/source/DynamicKafkaGauges",
     "org/apache/spark/rpc/DynamicKafkaEndpoint",
     "org/apache/spark/sql/avro/DynamicKafkaAvro",

@@ -19,6 +19,7 @@ from typing import Any
 
 import dynamic_kafka
 from dynamic_kafka import errors
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -192,6 +193,8 @@ class Session:
     def _described(self, error: Exception, folder: Path) -> tuple[str, str]:
         # The connector's error is the cause of the query's.
         ours = re.search(r"\[DYNAMIC_KAFKA\.\w+\] .*", str(error), re.DOTALL)
+        # In which the text is lost between stack traces.
+        assert ours is None or not isinstance(error, Py4JJavaError), error
         found = _CONDITION.search(ours[0] if ours else str(error))
         if found is None or isinstance(error, TypeError | ValueError):
             condition, text = type(error).__name__, str(error)

@@ -33,7 +33,8 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
         "jvm/iceberg/src/test/scala",
         "jvm/stores/src/test/scala"
       ).flatMap(files(_, "Suite.scala")).toMap ++
-        Seq("python/tests", "tests/e2e", "tests/lines", "tests/connect").flatMap(files(_, ".py"))
+        Seq("python/tests", "tests/e2e", "tests/lines", "tests/connect", "tests/packaging")
+          .flatMap(files(_, ".py"))
       val text = Files.readString(root.resolve("docs/dev").resolve(document))
       val found = named.findAllMatchIn(text).toSeq
       assert(found.size > 40)

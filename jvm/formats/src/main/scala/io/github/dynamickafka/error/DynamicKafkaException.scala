@@ -4,7 +4,7 @@ import java.{util => ju}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.{ErrorClassesJsonReader, SparkThrowable}
+import org.apache.spark.{DynamicKafkaFailure, ErrorClassesJsonReader, SparkThrowable}
 
 /**
  * An error of this connector: a condition `DYNAMIC_KAFKA.<SUBCLASS>` with parameters, which PySpark returns from
@@ -27,12 +27,12 @@ final class DynamicKafkaIllegalArgumentException private[dynamickafka] (
 ) extends IllegalArgumentException(ErrorConditions.text(condition, parameters), cause)
     with DynamicKafkaError
 
-/** A failure while a query runs, such as an unreachable cluster or lost records. */
+/** A failure of a query, such as an unreachable cluster or lost records. In PySpark: `SparkRuntimeException`. */
 final class DynamicKafkaRuntimeException private[dynamickafka] (
     private[dynamickafka] val condition: String,
     private[dynamickafka] val parameters: Map[String, String],
     cause: Throwable = null
-) extends RuntimeException(ErrorConditions.text(condition, parameters), cause)
+) extends DynamicKafkaFailure(ErrorConditions.text(condition, parameters), cause)
     with DynamicKafkaError
 
 private[dynamickafka] object ErrorConditions {

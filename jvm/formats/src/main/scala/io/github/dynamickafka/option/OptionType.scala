@@ -77,14 +77,19 @@ private[dynamickafka] object OptionType {
     )
 
   /** One of the given words, case-insensitive. */
-  def oneOf[T](values: (String, T)*): OptionType[T] =
+  def oneOf[T](values: (String, T)*): OptionType[T] = {
+    val words = values.map { case (word, _) => word }
     OptionType(
-      values.map { case (word, _) => s"`$word`" }.mkString(", "),
+      words.map(word => s"`$word`").mkString(", "),
       s =>
         values
           .collectFirst { case (word, value) if word.equalsIgnoreCase(s) => value }
-          .toRight(s"it is not one of ${values.map { case (word, _) => s"'$word'" }.mkString(", ")}.")
+          .toRight {
+            val meant = Suggestions.closest(s, words).fold("")(word => s" Did you mean '$word'?")
+            s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.$meant"
+          }
     )
+  }
 
   /** Names separated by `;` or `,`, without duplicates, in the order of the text. */
   val names: OptionType[Seq[String]] =
