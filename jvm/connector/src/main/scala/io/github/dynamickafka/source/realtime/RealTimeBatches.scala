@@ -73,7 +73,10 @@ private[source] final class RealTimeBatches(
   def prepare(): Unit = {
     options.realTime.refused.foreach { case (name, value) => throw refused(name, value) }
     // Spark deletes these batches before it plans the first one.
-    checkpoint.ofQuery.uncommitted.foreach(text => checkpoint.entries.add(CompositeOffsetJson.read(text)))
+    val entries = checkpoint.entries
+    entries.write(
+      checkpoint.ofQuery.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
+    )
     isPrepared = true
     reporter.showLatencies(latencies.of)
     query().foreach(RealTimeQueries.add(_, this))

@@ -9,7 +9,7 @@ private[simulation] sealed abstract class RealTimeDefect(val name: String) {
 
   /** What a restart knows of the start positions of batches that are not logged. */
   def restored(decided: DecidedEntries): DecidedEntries = decided
-  def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.add(end)
+  def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.addOlder(end)
   def range(range: OffsetRange): OffsetRange = range
 
   /** Where a batch starts that does not fit the topology; None: it ends before a record is read. */
