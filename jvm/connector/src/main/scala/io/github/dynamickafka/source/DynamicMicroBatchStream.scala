@@ -210,7 +210,8 @@ private[source] final class DynamicMicroBatchStream(
 
   override def commit(end: Offset): Unit = {
     logged.committed(end.asInstanceOf[CompositeOffset])
-    checkpoint.entries.committed(end.asInstanceOf[CompositeOffset])
+    if (realTime.isOn) realTime.committed(end.asInstanceOf[CompositeOffset])
+    else checkpoint.entries.committed(end.asInstanceOf[CompositeOffset])
     finished(end.asInstanceOf[CompositeOffset])
   }
 

@@ -42,6 +42,25 @@ private[dynamickafka] final case class DecidedEntries(
       )
     }
 
+  /** Same, of a batch that may be older than what is decided: a decision about another log of the same name stays. */
+  def addOlder(end: CompositeOffset): DecidedEntries = {
+    val identities = end.identities.map { case (id, identity) =>
+      val known = this.identities.getOrElse(id, ClusterIdentity.unknown)
+      id -> identity.copy(topics = identity.topics.filter { case (topic, topicId) =>
+        !ClusterIdentity.differ(known.topics.get(topic), Some(topicId))
+      })
+    }
+    val entered = end.entered.flatMap { case (id, positions) =>
+      val (known, identity) = (this.identities.getOrElse(id, ClusterIdentity.unknown), end.identity(id))
+      Option.when(!ClusterIdentity.differ(known.kafkaId, identity.kafkaId)) {
+        id -> positions.filterTopics(topic =>
+          !ClusterIdentity.differ(known.topics.get(topic), identity.topics.get(topic))
+        )
+      }
+    }
+    add(end.copy(entered = entered, identities = identities))
+  }
+
   /** Without the logs that this offset has. */
   def committed(end: CompositeOffset): DecidedEntries = {
     val left = positions.map { case (id, of) =>

@@ -9,7 +9,7 @@ import io.github.dynamickafka.storage.AtomicFiles
  * Where partitions have entered in batches that may be missing in Spark's logs: a batch of real-time mode is logged when it has ended, and
  * Spark deletes batches that are logged and not committed when such a query starts. The next run would resolve `latest` again,
  * and leave out what was written in between. The file `entries.json` in the source's part of the checkpoint keeps the
- * positions until a committed batch has them. Used only by the thread of the query.
+ * positions until a committed batch has them. Used by one thread at a time.
  */
 private[source] final class EntryDecisions(home: Path, files: => AtomicFiles) {
   private val file = new Path(home, "entries.json")
@@ -33,7 +33,8 @@ private[source] final class EntryDecisions(home: Path, files: => AtomicFiles) {
   /** @param end an offset that Spark has committed */
   def committed(end: CompositeOffset): Unit = write(current.committed(end))
 
-  private def write(next: DecidedEntries): Unit = if (next != current) {
+  /** Returns when it is durable that this is what is decided, instead of [[current]]. */
+  def write(next: DecidedEntries): Unit = if (next != current) {
     if (next.isEmpty) files.delete(file) else files.replace(file, next.offset.json)
     read = Some(next)
   }

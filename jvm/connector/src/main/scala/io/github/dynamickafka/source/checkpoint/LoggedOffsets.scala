@@ -7,7 +7,7 @@ import io.github.dynamickafka.offset.CompositeOffset
  * the source computes: which ones, the source learns when Spark commits an offset, after it has logged a later one. A restart
  * continues at any offset that may be logged.
  *
- * Used only by the thread of the query.
+ * Used only by the thread of the query and, while that waits for the tasks of a batch in real-time mode, by the one that ends it.
  */
 private[source] final class LoggedOffsets {
   private var newest: Option[CompositeOffset] = None
@@ -34,18 +34,30 @@ private[source] final class LoggedOffsets {
     next.carrying(start, newest.getOrElse(start))
   }
 
-  /** The topics of all offsets that may be the last one in the log, by cluster. */
-  def named: LoggedOffsets.Named = since.foldLeft(LoggedOffsets.none) { (all, more) =>
-    more.foldLeft(all) { case (them, (id, topics)) =>
-      them.updated(id, them.getOrElse(id, Set.empty) ++ topics)
-    }
+  /**
+   * What [[next]] and then [[named]] would return: for an offset that has not been reached yet.
+   *
+   * @param expected with what enters and leaves, whatever its positions are
+   */
+  def expecting(start: CompositeOffset, expected: CompositeOffset): (CompositeOffset, LoggedOffsets.Named) = {
+    val end = expected.carrying(start, newest.getOrElse(start))
+    (end, LoggedOffsets.merged(since :+ LoggedOffsets.namedIn(end)))
   }
+
+  /** The topics of all offsets that may be the last one in the log, by cluster. */
+  def named: LoggedOffsets.Named = LoggedOffsets.merged(since)
 }
 
 private[source] object LoggedOffsets {
   type Named = Map[String, Set[String]]
 
   private val none: Named = Map.empty
+
+  private def merged(all: Seq[Named]): Named = all.foldLeft(none) { (all, more) =>
+    more.foldLeft(all) { case (them, (id, topics)) =>
+      them.updated(id, them.getOrElse(id, Set.empty) ++ topics)
+    }
+  }
 
   def namedIn(offset: CompositeOffset): Named =
     (offset.clusters.keySet ++ offset.retained.keySet).iterator.map { id =>

@@ -16,8 +16,8 @@ import org.apache.kafka.clients.consumer.{
   OffsetAndMetadata,
   OffsetOutOfRangeException
 }
-import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.errors.TimeoutException
+import org.apache.kafka.common.{KafkaException, TopicPartition}
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
@@ -235,8 +235,16 @@ private[source] final class RangeConsumer(
     positions.toMap
   }
 
-  /** Makes a `next` call of another thread fail immediately. The consumer must not be used afterwards. */
+  /** Makes a `next` or `follow` call of another thread fail immediately. The consumer must not be used before [[sleepAgain]]. */
   def wakeUp(): Unit = consumer.wakeup()
+
+  /** Called by the thread that uses the consumer after the last [[wakeUp]], which may have come after its last call. Reads nothing. */
+  def sleepAgain(): Unit = {
+    consumer.pause(consumer.assignment)
+    try { val _ = consumer.poll(Duration.ZERO) }
+    // Of other errors, the next call finds what is still wrong.
+    catch { case _: KafkaException => () }
+  }
 
   /** Does not wait. */
   def close(): Unit = {

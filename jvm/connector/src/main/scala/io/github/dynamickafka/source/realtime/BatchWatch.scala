@@ -14,12 +14,14 @@ import io.github.dynamickafka.time.Clock
  * @param minBatchMs how long a batch lasts at least
  * @param latencies gets what tasks report
  * @param fits whether the start of the batch still fits; called every [[BatchWatch.TickMs]], never while the batch does not run
+ * @param prepare called once before the tasks of a batch are ended that does not fit any more
  */
 private[realtime] final class BatchWatch(
     minBatchMs: Long,
     clock: Clock,
     latencies: BatchLatencies,
-    fits: () => Boolean
+    fits: () => Boolean,
+    prepare: () => Unit
 ) extends AutoCloseable {
   import BatchWatch._
 
@@ -85,7 +87,11 @@ private[realtime] final class BatchWatch(
         }
       }
       if (!isRequested && !fits()) isRequested = true
-      if (isRequested && age >= minBatchMs) ends.end()
+      if (isRequested && age >= minBatchMs && !batch.isTold) {
+        batch.isTold = true
+        try prepare()
+        finally ends.end()
+      }
     } catch { case NonFatal(e) => log.warn("Failed to look whether the batch has to end", e) }
   }
 
@@ -106,5 +112,8 @@ private[realtime] object BatchWatch {
 
   private final class Running(val tasks: Int, val begun: Long) {
     @volatile var areSlotsKnown = false
+
+    /** Used by the thread of the watch alone. */
+    var isTold = false
   }
 }

@@ -5,7 +5,7 @@ import java.util.concurrent.{ArrayBlockingQueue, CountDownLatch, TimeUnit, Timeo
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.kafka.common.errors.{InterruptException, RetriableException}
+import org.apache.kafka.common.errors.{InterruptException, RetriableException, WakeupException}
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 import org.slf4j.LoggerFactory
 
@@ -36,6 +36,9 @@ private[realtime] final class ClusterLane(
   private val handed = new ArrayBlockingQueue[Slice](Handed)
   private val ended = new CountDownLatch(1)
   @volatile private var stopped = false
+
+  /** The consumer while the lane reads with it: afterwards it may be that of another task. */
+  private var polling: Option[RangeConsumer] = None
   @volatile private var error: Option[Throwable] = None
   // Written before `ended`, read after it.
   private var left = Seq.empty[Slice]
@@ -59,7 +62,10 @@ private[realtime] final class ClusterLane(
   }
 
   /** Ends the thread, without waiting for it. */
-  def stop(): Unit = stopped = true
+  def stop(): Unit = synchronized {
+    if (!stopped) polling.foreach(_.wakeUp())
+    stopped = true
+  }
 
   /**
    * What a lane that was stopped has fetched and not handed over, and the positions of the consumer behind all of it; None if its
@@ -109,6 +115,7 @@ private[realtime] final class ClusterLane(
   private def follow(consumer: RangeConsumer): Unit = {
     var sound = false
     try {
+      synchronized { if (!stopped) polling = Some(consumer) }
       consumer.begin(bundle.byPartition)
       var bounded = bundle.byPartition.count(_._2.until != OffsetRange.NoEnd)
       var open = consumer.following
@@ -116,10 +123,13 @@ private[realtime] final class ClusterLane(
       while (!stopped) {
         val slices =
           try consumer.follow(PollMs, lost)
-          // The driver decides when a cluster has been silent for too long.
-          catch { case _: RetriableException => Nil }
+          catch {
+            // The driver decides when a cluster has been silent for too long.
+            case _: RetriableException => Nil
+            case _: WakeupException if stopped => Nil
+          }
         hand(slices)
-        if (System.nanoTime() - checkedAt > CheckNanos) {
+        if (!stopped && System.nanoTime() - checkedAt > CheckNanos) {
           checkedAt = System.nanoTime()
           consumer.closeRecreated(lost)
         }
@@ -133,8 +143,13 @@ private[realtime] final class ClusterLane(
           if (lostOnes > 0 || bounded == 0) closed()
         }
       }
+      synchronized { polling = None }
+      consumer.sleepAgain()
       positions = consumer.reached()
       sound = true
+    } catch {
+      // In a request that is sent again by the next one who reads these ranges.
+      case _: WakeupException if stopped => ()
     } finally if (sound) pool.release(consumer) else pool.discard(consumer)
   }
 
@@ -156,7 +171,7 @@ private[realtime] object ClusterLane {
   /** Lists of records that wait for the task: while it reads one, the next one is there. */
   private val Handed = 4
 
-  /** How long the end of a batch may wait for the thread. Records end a poll at once. */
+  /** How long a poll waits for records. The end of a batch ends it at once. */
   private val PollMs = 50L
 
   private val RetryMs = 1000L

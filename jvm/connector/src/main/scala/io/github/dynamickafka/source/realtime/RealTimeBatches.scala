@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
 import io.github.dynamickafka.config.SourceOptions
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, OffsetRange}
-import io.github.dynamickafka.source.checkpoint.{LoggedOffsets, SourceCheckpoint}
+import io.github.dynamickafka.source.checkpoint.{DecidedEntries, LoggedOffsets, SourceCheckpoint}
 import io.github.dynamickafka.source.cluster.ClusterStreams
 import io.github.dynamickafka.source.loss.LostRecords
 import io.github.dynamickafka.source.read.{RangeBundle, ReadSettings, StreamRange}
@@ -28,7 +28,8 @@ import io.github.dynamickafka.topology.Topology
 
 /**
  * The batches of a query in real-time mode: planned from their start alone, and ended by what their tasks report. See
- * docs/dev/decisions/0043-real-time-mode.md. Used by the thread of the query, but for [[fits]].
+ * docs/dev/decisions/0043-real-time-mode.md, and 0052 for what is done before the tasks end. Used by the thread of the query,
+ * but for [[fits]] and [[prepareEnd]].
  *
  * @param settings of all tasks
  * @param cores the current number of cores of the session
@@ -56,12 +57,20 @@ private[source] final class RealTimeBatches(
 
   private val log = LoggerFactory.getLogger(classOf[RealTimeBatches])
   private val latencies = new BatchLatencies
-  private val watch = new BatchWatch(options.realTime.minBatchMs, clock, latencies, () => fits())
+  private val watch =
+    new BatchWatch(options.realTime.minBatchMs, clock, latencies, () => fits(), () => prepareEnd())
   private val held = new CountDownLatch(1)
   @volatile private var isStopping = false
   private var isPrepared = false
   private var running: Option[Running] = None
   private var settled: Option[Settled] = None
+  private var ahead: Option[Ahead] = None
+
+  /** What Spark has committed, and [[tidy]] has not applied to the decisions. */
+  private var commits = Vector.empty[CompositeOffset]
+
+  /** A topology that is stored, perhaps with what no offset has any more. */
+  private var untidy: Option[Topology] = None
   private var lookedAt = 0L
   private var looked: Option[Topology] = None
   private var failure: Option[Throwable] = None
@@ -73,7 +82,10 @@ private[source] final class RealTimeBatches(
   def prepare(): Unit = {
     options.realTime.refused.foreach { case (name, value) => throw refused(name, value) }
     // Spark deletes these batches before it plans the first one.
-    checkpoint.ofQuery.uncommitted.foreach(text => checkpoint.entries.add(CompositeOffsetJson.read(text)))
+    val entries = checkpoint.entries
+    entries.write(
+      checkpoint.ofQuery.uncommitted.map(CompositeOffsetJson.read(_)).foldLeft(entries.current)(_.addOlder(_))
+    )
     isPrepared = true
     reporter.showLatencies(latencies.of)
     query().foreach(RealTimeQueries.add(_, this))
@@ -128,7 +140,9 @@ private[source] final class RealTimeBatches(
     val snapshot = settled.collect { case Settled(`start`, snapshot) => snapshot }.getOrElse(next(from))
     // Otherwise the batch ends at once: what is decided now is in its end, before a record is read.
     val isSettled = from == start && snapshot.position.sameAs(start)
-    checkpoint.remember(snapshot.topology, logged.named)
+    // The end of the batch before has stored it: only what no offset has any more is left out, while this batch runs.
+    if (settled.exists(_.snapshot eq snapshot)) untidy = Some(snapshot.topology)
+    else checkpoint.remember(snapshot.topology, logged.named)
     val ranges = if (isSettled) rangesOf(start, snapshot) else Nil
     val parts = RealTimeTasks.divide(
       ranges,
@@ -149,6 +163,7 @@ private[source] final class RealTimeBatches(
     }.toArray
     looked = Some(snapshot.trigger.topology)
     lookedAt = clock.monotonicMs()
+    ahead = None
     running = Some(Running(start, from, propertiesOf(snapshot.trigger.topology, start), tasks))
     checkpoint.planned()
     tasks
@@ -172,7 +187,7 @@ private[source] final class RealTimeBatches(
     val snapshot =
       if (failure.isDefined) None
       else
-        try Some(next(reached))
+        try Some(further(batch, reached).getOrElse(next(reached)))
         catch {
           case NonFatal(e) =>
             failure = Some(e)
@@ -188,7 +203,12 @@ private[source] final class RealTimeBatches(
       lost.add(s.trigger.start, s.next, latestOffsets.update(s))
       reporter.ended(reached, s, latestOffsets.current)
     }
-    if (end.entered.nonEmpty && (end ne batch.start)) checkpoint.entries.add(end)
+    // Without what was decided ahead and does not enter here. After a failure the decisions stay, as after a crash.
+    if (snapshot.isDefined) {
+      val before = ahead.fold(checkpoint.entries.current)(_.before)
+      checkpoint.entries.write(if (end ne batch.start) before.add(end) else before)
+    }
+    ahead = None
     settled = snapshot.map(Settled(end, _))
     reporter.planned(end, ranges)
     if (end ne batch.start) {
@@ -198,6 +218,28 @@ private[source] final class RealTimeBatches(
     }
     end
   }
+
+  /** What was found before the tasks have ended, at what they have read since; None if the clusters have to be asked. */
+  private def further(batch: Running, reached: CompositeOffset): Option[TriggerSnapshot] =
+    for {
+      found <- ahead.map(_.snapshot)
+      // Another change of the metadata since then is in the end of this batch, too.
+      if batch.from == batch.start && feed.newest.exists(_ eq found.trigger.topology)
+      trigger <- found.trigger.readFurther(reached, clock.currentTimeMillis(), checkpoint.entries.current)
+      transition = trigger.transition(options, found.topology)
+      (views, next) <- FurtherRead(
+        reached,
+        found.transition,
+        transition,
+        found.views,
+        trigger.decided,
+        options.replacedClusters
+      )
+    } yield {
+      val snapshot = TriggerSnapshot(trigger, found.topology, transition, views, next)
+      snapshots.found(snapshot)
+      snapshot
+    }
 
   private def next(from: CompositeOffset): TriggerSnapshot = {
     val snapshot = snapshots.next(from)
@@ -213,19 +255,60 @@ private[source] final class RealTimeBatches(
       running.forall { batch =>
         lookedAt = clock.monotonicMs()
         looked = newest
-        try
+        try {
+          tidy()
           newest.forall(propertiesOf(_, batch.start) == batch.properties) && {
             val snapshot = snapshots.look(batch.from)
             snapshots.judgeUnanswered(snapshot)
             snapshot.position.sameAs(batch.from)
           }
-        catch {
+        } catch {
           case NonFatal(e) =>
             failure = Some(e)
             false
         }
       }
     }
+  }
+
+  /**
+   * Before the tasks are ended: stores what the end of their batch requires, while records are still read. If the batch then ends
+   * otherwise, by another change or a crash, what was decided here is withdrawn, or is a decision as that of a batch that Spark did
+   * not log.
+   */
+  private def prepareEnd(): Unit = synchronized {
+    running.filter(batch => failure.isEmpty && ahead.isEmpty && batch.from == batch.start).foreach { batch =>
+      try {
+        tidy()
+        val snapshot = snapshots.look(batch.from)
+        val isChanged = !snapshot.position.sameAs(batch.from) ||
+          propertiesOf(snapshot.trigger.topology, batch.start) != batch.properties
+        if (isChanged && FurtherRead.isCertain(snapshot.next)) {
+          val before = checkpoint.entries.current
+          val position = snapshot.next.offset(snapshot.next.spans.map(_ => 0L))
+          val (end, named) = logged.expecting(batch.start, position)
+          val _ = OffsetRange.beforeLogging(batch.start, end)
+          // From here on, the end of the batch withdraws what does not enter.
+          ahead = Some(Ahead(snapshot, before))
+          checkpoint.remember(snapshot.topology, named)
+          checkpoint.entries.write(before.add(end))
+        }
+      } catch {
+        case NonFatal(e) => log.info("The end of the batch is not prepared: {}", e.getMessage)
+      }
+    }
+  }
+
+  /** Spark has committed this offset. The decisions that it has are forgotten while a batch runs. */
+  def committed(end: CompositeOffset): Unit = synchronized(commits :+= end)
+
+  /** Leaves out of the checkpoint what is not needed any more, while records are read. */
+  private def tidy(): Unit = {
+    val entries = checkpoint.entries
+    entries.write(commits.foldLeft(entries.current)(_.committed(_)))
+    commits = Vector.empty
+    untidy.foreach(checkpoint.remember(_, logged.named))
+    untidy = None
   }
 
   override def close(): Unit = {
@@ -249,6 +332,13 @@ private[realtime] object RealTimeBatches {
       properties: Map[String, Map[String, String]],
       partitions: Array[InputPartition]
   )
+
+  /**
+   * What was found and stored before the tasks of a batch have ended.
+   *
+   * @param before the decisions without those that were made ahead
+   */
+  private final case class Ahead(snapshot: TriggerSnapshot, before: DecidedEntries)
 
   /** An offset of this run, and what it was computed from. */
   private final case class Settled(offset: CompositeOffset, snapshot: TriggerSnapshot)

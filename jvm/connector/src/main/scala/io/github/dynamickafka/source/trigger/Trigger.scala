@@ -37,6 +37,14 @@ private[dynamickafka] final case class Trigger(
     case Trigger.Started(_, decided) => decided
   }
 
+  /** The same at what was read since, if it began as a trigger of a running query. */
+  def readFurther(reached: CompositeOffset, now: Long, decided: DecidedEntries): Option[Trigger] =
+    origin match {
+      case started: Trigger.Started if pinned.isEmpty =>
+        Some(copy(start = reached, now = now, origin = started.copy(decided = decided)))
+      case _ => None
+    }
+
   /** @param expanded the topology with the topics that match patterns */
   def transition(options: SourceOptions, expanded: Topology): Transition = {
     val rules = Reconcile.Rules(

@@ -84,6 +84,9 @@ private[source] final class TriggerSnapshots(
     snapshot
   }
 
+  /** The trigger of the query has found this, without a request. */
+  def found(snapshot: TriggerSnapshot): Unit = newest = Some(snapshot)
+
   /**
    * What Kafka has while files are read, for metrics. Decides nothing: what is wrong with Kafka ends the query only when it reads
    * Kafka. None if it is not known, and for a while afterwards, because each attempt may wait for a cluster.

@@ -12,10 +12,27 @@ import io.github.dynamickafka.testkit.TimeLimit
 
 class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
 
+  test("what Spark has deleted does not replace a decision about a newer log") {
+    val newer =
+      DecidedEntries.none.add(entering("red", at(("t", 0, 4), ("u", 0, 2)), known("t-2", "kafka-2")))
+    val older = entering("red", at(("t", 0, 7)), known("t-1", "kafka-1"))
+    assert(newer.addOlder(older) == newer, "of another Kafka cluster")
+    assert(newer.addOlder(entering("red", at(("t", 0, 7)), known("t-1", "kafka-2"))) == newer, "recreated")
+    val same = newer.addOlder(entering("red", at(("t", 0, 7), ("t", 1, 3)), known("t-2", "kafka-2")))
+    assert(same.positions("red") == at(("t", 0, 4), ("t", 1, 3), ("u", 0, 2)), "the first decision stays")
+    assert(newer.addOlder(entering(
+      "blue",
+      at(("t", 0, 1)),
+      known("t-3", "kafka-3")
+    )).positions.contains("blue"))
+  }
+
   private val query = Files.createTempDirectory("entries-")
   private val folder = query.resolve("sources").resolve("1")
   private def checkpoint() = new SourceCheckpoint(folder.toUri.toString, new Configuration)
   private def at(offsets: (String, Int, Long)*) = Positions.from(offsets)
+  private def known(topic: String, cluster: String) =
+    ClusterIdentity(Some(cluster), SortedMap("t" -> topic))
   private def entering(
       cluster: String,
       positions: Positions,
@@ -57,8 +74,6 @@ class EntryDecisionsSuite extends AnyFunSuite with TimeLimit {
   }
 
   test("a decision is about one log: not about a recreated topic, or another Kafka cluster") {
-    def known(topic: String, cluster: String) =
-      ClusterIdentity(Some(cluster), SortedMap("t" -> topic))
     checkpoint().entries.add(entering("red", at(("t", 0, 7)), known("t-1", "kafka-1")))
     val second = checkpoint()
     assert(starts(second, "red", Map("t" -> "t-1"), Some("kafka-1")).get("t", 0).contains(7L))

@@ -14,7 +14,7 @@ import org.apache.kafka.clients.consumer.{
 import org.apache.kafka.common.{PartitionInfo, TopicPartition}
 
 import io.github.dynamickafka.kafka.ConsumerSettings
-import io.github.dynamickafka.offset.{LogIdentity, Loss}
+import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
@@ -35,6 +35,21 @@ class RangeConsumerSuite extends MockClients with TimeLimit {
     add(client, p0, 7L)
     assert(drain(c) == Seq(0 -> 6L, 0 -> 7L))
     assert(!c.holdsRecords)
+  }
+
+  test("a consumer that is woken up after its last call reads further in the next batch, and loses nothing") {
+    val client = new Client
+    val c = new RangeConsumer(settings, client)
+    bounds(client, p0, 0L, 10L)
+    c.begin(ranges(p0 -> (0L -> OffsetRange.NoEnd)))
+    add(client, p0, 0L, 1L)
+    assert(c.follow(0L, noLoss).flatMap(offsets) == Seq(0 -> 0L, 0 -> 1L))
+    add(client, p0, 2L)
+    c.wakeUp()
+    c.sleepAgain()
+    assert(c.reached() == Map(p0 -> 2L))
+    c.begin(ranges(p0 -> (2L -> OffsetRange.NoEnd)))
+    assert(c.follow(0L, noLoss).flatMap(offsets) == Seq(0 -> 2L))
   }
 
   test("a start other than the end of the last batch is sought") {

@@ -1,15 +1,16 @@
 package io.github.dynamickafka.source.simulation
 
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange}
+import io.github.dynamickafka.offset.{ClusterView, CompositeOffset, NextOffset, OffsetRange, Transition}
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
-import io.github.dynamickafka.source.realtime.TaskPositions
+import io.github.dynamickafka.source.realtime.{FurtherRead, TaskPositions}
+import io.github.dynamickafka.topology.ReplacedClusterPolicy
 
 /** A rule of real-time mode that is not the product's, to see whether the simulation finds it. */
 private[simulation] sealed abstract class RealTimeDefect(val name: String) {
 
   /** What a restart knows of the start positions of batches that are not logged. */
   def restored(decided: DecidedEntries): DecidedEntries = decided
-  def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.add(end)
+  def purged(decided: DecidedEntries, end: CompositeOffset): DecidedEntries = decided.addOlder(end)
   def range(range: OffsetRange): OffsetRange = range
 
   /** Where a batch starts that does not fit the topology; None: it ends before a record is read. */
@@ -18,6 +19,25 @@ private[simulation] sealed abstract class RealTimeDefect(val name: String) {
 
   def reached(start: CompositeOffset, reported: Seq[TaskPositions]): CompositeOffset =
     TaskPositions.reached(start, reported)
+
+  /**
+   * What is stored of start positions when a batch ends.
+   *
+   * @param ahead what was stored before the tasks have ended, if that was
+   */
+  def decided(@annotation.unused ahead: Option[DecidedEntries], end: DecidedEntries): DecidedEntries = end
+
+  def isCertain(atStart: NextOffset): Boolean = FurtherRead.isCertain(atStart)
+
+  def further(
+      reached: CompositeOffset,
+      before: Transition,
+      now: Transition,
+      views: Map[String, ClusterView],
+      decided: DecidedEntries,
+      ifReplaced: ReplacedClusterPolicy
+  ): Option[(Map[String, ClusterView], NextOffset)] =
+    FurtherRead(reached, before, now, views, decided, ifReplaced)
 }
 
 private[simulation] object RealTimeDefect {
@@ -56,12 +76,39 @@ private[simulation] object RealTimeDefect {
     }
   }
 
+  case object OnlyStoredAhead
+      extends RealTimeDefect("a start position that is decided after the tasks have ended is not stored") {
+    override def decided(ahead: Option[DecidedEntries], end: DecidedEntries): DecidedEntries =
+      ahead.getOrElse(end)
+  }
+
+  case object ResponsesAreOld
+      extends RealTimeDefect("the end of a batch takes what was read meanwhile for lost") {
+    override def further(
+        reached: CompositeOffset,
+        before: Transition,
+        now: Transition,
+        views: Map[String, ClusterView],
+        decided: DecidedEntries,
+        ifReplaced: ReplacedClusterPolicy
+    ): Option[(Map[String, ClusterView], NextOffset)] =
+      Some((views, NextOffset(reached, now, decided.in(views), ifReplaced, _ => false)))
+  }
+
+  case object AllIsDecidedAhead
+      extends RealTimeDefect("where a cluster continues for another one is decided while that is read") {
+    override def isCertain(atStart: NextOffset): Boolean = true
+  }
+
   val all: Seq[RealTimeDefect] = Seq(
     DecisionsAreForgotten,
     PurgedAreForgotten,
     EpochsAreIgnored,
     DrainsHaveNoEnd,
     UnloggedIsRead,
+    OnlyStoredAhead,
+    ResponsesAreOld,
+    AllIsDecidedAhead,
     OnlyReported
   )
 }

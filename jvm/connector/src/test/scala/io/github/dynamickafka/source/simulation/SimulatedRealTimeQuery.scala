@@ -30,7 +30,7 @@ private[simulation] final class SimulatedRealTimeQuery(
     defect: RealTimeDefect
 ) {
   private val log =
-    new OffsetLog(world, hasHoles, onCommit = end => decided = decided.committed(end))
+    new OffsetLog(world, hasHoles, onCommit = end => committed :+= end)
   private val sink = new ModelSink(isIdempotent = false)
   private val ahead = new ModelAgents(world)
   private var grace = newGrace()
@@ -38,6 +38,10 @@ private[simulation] final class SimulatedRealTimeQuery(
 
   /** The file of the checkpoint, which outlives a crash. */
   private var decided = DecidedEntries.none
+
+  /** What Spark has committed, and the file of the decisions does not know yet. */
+  private var committed = Vector.empty[CompositeOffset]
+  private var prepared: Option[PreparedEnd] = None
   private var settled: Option[(CompositeOffset, Planned)] = None
   private var isRealTime = true
 
@@ -65,6 +69,8 @@ private[simulation] final class SimulatedRealTimeQuery(
     former = None
     ahead.clear()
     settled = None
+    prepared = None
+    committed = Vector.empty
     log.restart()
     decided = defect.restored(decided)
     if (isRealTime) log.purge().foreach(end => decided = defect.purged(decided, end))
@@ -90,7 +96,10 @@ private[simulation] final class SimulatedRealTimeQuery(
     val followers = from.toSeq.flatMap(RealTimeRanges(_)).map { case (id, range) =>
       new ModelFollower(world, truth, id, defect.range(range))
     }
-    if (from.isDefined) runUntilEnd(start, followers)
+    if (from.isDefined) {
+      runUntilEnd(start, followers)
+      if (!world.isSettled || world.chance(50)) prepareEnd(start, followers)
+    }
     val rows = followers.toVector.flatMap(_.rows)
     val _ = sink.add(log.next, rows)
     if (rows.nonEmpty) world.tell(s"read $rows in ${log.next}")
@@ -117,8 +126,28 @@ private[simulation] final class SimulatedRealTimeQuery(
     }
   }
 
+  /** The driver decides that the batch ends; more happens before the tasks end. */
+  private def prepareEnd(start: CompositeOffset, followers: Seq[ModelFollower]): Unit = {
+    tidy()
+    val planned = plan(start)
+    if (defect.isCertain(planned.next) && !positionOf(planned).sameAs(start)) {
+      val end = planned.next.offset(planned.next.spans.map(_ => 0L)).carrying(start, log.certain)
+      prepared = Some(PreparedEnd(planned, former, decided))
+      decided = decided.add(end)
+      world.tell(s"prepared ${end.json}")
+      if (!world.isSettled && world.chance(50)) world.change()
+      followers.foreach(f => f.read(if (world.isSettled) Int.MaxValue else world.upTo(4)))
+    }
+  }
+
+  private def tidy(): Unit = {
+    decided = committed.foldLeft(decided)(_.committed(_))
+    committed = Vector.empty
+  }
+
   /** What the driver looks at while the batch runs. */
   private def fits(start: CompositeOffset): Boolean = {
+    tidy()
     val planned = plan(start)
     val _ = grace.observe(
       planned.next.losses.filter {
@@ -131,19 +160,39 @@ private[simulation] final class SimulatedRealTimeQuery(
   }
 
   private def endOf(start: CompositeOffset, followers: Seq[ModelFollower]): CompositeOffset = {
-    val planned = next(defect.reached(start, followers.map(_.positions)))
+    val reached = defect.reached(start, followers.map(_.positions))
+    val planned = further(reached).getOrElse(next(reached))
     val computed = planned.next.offset(planned.next.spans.map(_ => 0L)).carrying(start, log.certain)
     val end = if (computed.sameAs(start)) start else computed
     val _ = OffsetRange.beforeLogging(start, end)
-    if (end ne start) {
-      decided = decided.add(end)
-      truth.note(end)
-    }
+    val before = prepared.fold(decided)(_.before)
+    decided = defect.decided(prepared.map(_ => decided), if (end ne start) before.add(end) else before)
+    if (end ne start) truth.note(end)
+    prepared = None
     settled = Some(end -> planned)
     end
   }
 
-  private def microBatch(crash: RealTimeCrash.Value): Boolean = log.unfinished match {
+  /** What was prepared, at what was read since. */
+  private def further(reached: CompositeOffset): Option[Planned] = for {
+    PreparedEnd(found, topology, _) <- prepared if topology.contains(world.topology)
+    trigger = Trigger.begin(reached, world.topology, configs, world.now, Trigger.Started(None, decided))
+    transition = trigger.transition(options, world.topology)
+    (views, next) <-
+      defect.further(reached, found.transition, transition, found.views, decided, ifReplaced)
+  } yield {
+    world.tell("ended as prepared")
+    truth.declared(reached, Nil, Nil, world.topology)
+    Planned(transition, views, next)
+  }
+
+  private def microBatch(crash: RealTimeCrash.Value): Boolean = {
+    val found = inMicroBatches(crash)
+    tidy()
+    found
+  }
+
+  private def inMicroBatches(crash: RealTimeCrash.Value): Boolean = log.unfinished match {
     case Some(batch) =>
       run(batch, crash, isReplay = true)
       true
@@ -209,3 +258,15 @@ private[simulation] final class SimulatedRealTimeQuery(
     Planned(transition, views, if (unconfirmed.isEmpty) first else nextOf(views))
   }
 }
+
+/**
+ * What was stored before the tasks of a batch have ended.
+ *
+ * @param topology the one to which it belongs
+ * @param before the decisions without it
+ */
+private[simulation] final case class PreparedEnd(
+    planned: Planned,
+    topology: Option[Topology],
+    before: DecidedEntries
+)

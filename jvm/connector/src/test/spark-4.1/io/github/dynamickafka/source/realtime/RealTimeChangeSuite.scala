@@ -1,6 +1,11 @@
 package io.github.dynamickafka.source.realtime
 
+import java.util.concurrent.{ConcurrentLinkedQueue, CountDownLatch}
+
+import scala.jdk.CollectionConverters._
+
 import io.github.dynamickafka.source.{Entry, Seen}
+import io.github.dynamickafka.storage.RawInProcessFiles
 
 /** Changes of the topology while a batch of five minutes runs. */
 class RealTimeChangeSuite extends RealTimeTest {
@@ -25,6 +30,45 @@ class RealTimeChangeSuite extends RealTimeTest {
       assert(
         logged.entered("green").of(topic).values.toSet == Set(0L),
         "the end of the batch has what enters"
+      )
+    }
+  }
+
+  test(
+    "what enters is stored while others are read; after the tasks have ended only Spark's logs are written"
+  ) {
+    realTime { (s, rows) =>
+      val topic = newTopicOn(1, blue, green)
+      produce(green, topic, 1, values("g", 0, 1))
+      s.orders(Entry("blue", blue, topic))
+      val _ = rows.start(s.frame())
+      produce(blue, topic, 1, values("b", 0, 1))
+      waitFor("blue")(rows.seen.size == 1)
+      val (isStoring, mayStore) = (new CountDownLatch(1), new CountDownLatch(1))
+      val written = new ConcurrentLinkedQueue[String]
+      RawInProcessFiles.renaming = path =>
+        if (path.toString.contains(s.results.checkpoint.toString) && !path.getName.endsWith(".crc")) {
+          val _ = written.add(s"${path.getParent.getName}/${path.getName}")
+          if (path.getName == "entries.json") {
+            isStoring.countDown()
+            mayStore.await()
+          }
+        }
+      try {
+        s.change(Entry("blue", blue, topic), Entry("green", green, topic))
+        isStoring.await()
+        produce(blue, topic, 1, values("b", 1, 2))
+        waitFor("a record while the position is stored")(rows.seen.size == 2)
+        mayStore.countDown()
+        waitFor("green")(rows.seen.size == 3)
+      } finally {
+        mayStore.countDown()
+        RawInProcessFiles.renaming = _ => ()
+      }
+      // What was read last is written by a thread of its own, for which no batch waits.
+      assert(
+        written.asScala.toSeq.filterNot(_.endsWith("/read.json")) ==
+          Seq("topology/1.json", "dynamic-kafka/entries.json", "offsets/0", "commits/0")
       )
     }
   }
