@@ -99,7 +99,9 @@ final class StrimziMetadataService private[metadata] (
       cache.forget()
       changed.run()
     }
-    ApiServer.watch(working, () => noticed())(all.flatMap(namespace => Seq(topics(namespace), kafkas(namespace))))
+    ApiServer.watch(working, () => noticed())(all.flatMap(namespace =>
+      Seq(topics(namespace), kafkas(namespace))
+    ))
   })
 
   override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"

@@ -46,8 +46,10 @@ private[kubernetes] final class StrimziStreams(
   )
 
   def stream(id: String): Option[KafkaStream] = byStream.get(id).map { own =>
-    if (id.isBlank) fail(s"${shown(own.head)}, label '$label'", "it is empty; it has to be the id of a stream")
-    val all = own.groupBy(kafkaOf).toSeq.map { case (kafka, of) => (clusterId(kafka), kafka, of) }.sortBy(_._1)
+    if (id.isBlank)
+      fail(s"${shown(own.head)}, label '$label'", "it is empty; it has to be the id of a stream")
+    val all =
+      own.groupBy(kafkaOf).toSeq.map { case (kafka, of) => (clusterId(kafka), kafka, of) }.sortBy(_._1)
     all.groupBy(_._1).values.find(_.size > 1).foreach { same =>
       val Seq(one, other) = same.map(_._2).sortBy(shown).take(2)
       fail(
@@ -64,7 +66,10 @@ private[kubernetes] final class StrimziStreams(
   private def kafkaOf(topic: GenericKubernetesResource): GenericKubernetesResource = {
     val cluster = labels(topic).getOrElse(
       Cluster,
-      fail(shown(topic), s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to")
+      fail(
+        shown(topic),
+        s"it has no label '$Cluster', which names the Kafka resource that the topic belongs to"
+      )
     )
     byName.getOrElse(
       (namespace(topic), cluster),
@@ -156,14 +161,16 @@ private[kubernetes] object StrimziStreams {
     s"${resource.getKind} ${namespace(resource)}/${name(resource)}"
   private def labels(resource: GenericKubernetesResource) =
     Option(resource.getMetadata.getLabels).fold(Map.empty[String, String])(_.asScala.toMap)
-  private def annotation(on: GenericKubernetesResource, key: String) = s"${shown(on)}, annotation '$Prefix$key'"
+  private def annotation(on: GenericKubernetesResource, key: String) =
+    s"${shown(on)}, annotation '$Prefix$key'"
 
   private def topicName(topic: GenericKubernetesResource): String =
     Option(topic.get[String]("spec", "topicName")).getOrElse(name(topic))
 
   private def clusterId(kafka: GenericKubernetesResource): String = {
     val id = annotations(kafka, OfKafka).getOrElse(ClusterId, name(kafka))
-    if (!Names.isClusterId(id)) fail(annotation(kafka, ClusterId), s"'$id' is invalid: ${Names.ClusterIdRule}")
+    if (!Names.isClusterId(id))
+      fail(annotation(kafka, ClusterId), s"'$id' is invalid: ${Names.ClusterIdRule}")
     id
   }
 

@@ -27,7 +27,8 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(100, Seconds), Span(5, Millis))
 
   private val Plain = "{name: plain, port: 9092, type: internal, tls: false}"
-  private val Tls = "{name: tls, port: 9093, type: internal, tls: true, authentication: {type: scram-sha-512}}"
+  private val Tls =
+    "{name: tls, port: 9093, type: internal, tls: true, authentication: {type: scram-sha-512}}"
   private val PlainStatus = "{name: plain, bootstrapServers: 'plain:9092'}"
   private val TlsStatus =
     "{name: tls, bootstrapServers: 'tls:9093', certificates: [\"A1\\nA2\\n\", \"B1\\n\"]}"
@@ -103,7 +104,10 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
     () => client.getConfiguration
   )
 
-  private def clusters(service: KafkaMetadataService, stream: String = "orders"): Map[String, ClusterMetadata] =
+  private def clusters(
+      service: KafkaMetadataService,
+      stream: String = "orders"
+  ): Map[String, ClusterMetadata] =
     service.describeStreams(ju.List.of(stream)).get(stream).getClusterMetadataMap.asScala.toMap
 
   private def topics(service: KafkaMetadataService): Map[String, Set[String]] =
@@ -139,7 +143,12 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
         Map("bootstrap.servers" -> "plain:9092", "client.id" -> "me"))
       assert(orders("green").getProperties.get("bootstrap.servers") == "g-0:9092,g-1:9092")
       assert(orders.values.forall(c => c.state == ClusterMetadata.Active && c.write && c.replaces == null))
-      assert(Seq("blue", "green", "other", "red").map(strimzi.isClusterActive) == Seq(true, true, false, false))
+      assert(Seq("blue", "green", "other", "red").map(strimzi.isClusterActive) == Seq(
+        true,
+        true,
+        false,
+        false
+      ))
       assert(strimzi.describeStreams(ju.List.of("none")).isEmpty)
       strimzi.close()
       assert(topics(strimzi).size == 2)
@@ -224,15 +233,19 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
         assert(found.contains("Kafka data/blue is not ready") && found.contains(text))
       }
       // A failed reconciliation takes no listener away.
-      put(client, kafka("blue", status = s"{conditions: [{type: NotReady, status: 'True'}], listeners: [$PlainStatus]}"))
+      put(
+        client,
+        kafka("blue", status = s"{conditions: [{type: NotReady, status: 'True'}], listeners: [$PlainStatus]}")
+      )
       assert(topics(strimzi) == Map("blue" -> Set("orders"), "green" -> Set("orders-g")))
     }
   }
 
   test("annotations: of topics, and of a Kafka for all of its streams") {
     withServer { (_, client) =>
-      val ofKafka = "{dynamic-kafka/state: draining, dynamic-kafka/write: 'false', dynamic-kafka/replaces: old, " +
-        "dynamic-kafka/cluster-id: blue-2, other/state: x}"
+      val ofKafka =
+        "{dynamic-kafka/state: draining, dynamic-kafka/write: 'false', dynamic-kafka/replaces: old, " +
+          "dynamic-kafka/cluster-id: blue-2, other/state: x}"
       val ofTopic = "{dynamic-kafka/state: active, dynamic-kafka/starting-offsets: latest, " +
         "dynamic-kafka/stopping-offsets: 'timestamp:5'}"
       put(
@@ -255,7 +268,11 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
       assert(strimzi.isClusterActive("blue-2") && !strimzi.isClusterActive("blue"))
       val wrong = Seq(
         topic("orders-b", "blue", annotations = "{dynamic-kafka/state: removed}") ->
-          Seq("KafkaTopic data/orders-b, annotation 'dynamic-kafka/state'", "differs", "KafkaTopic data/orders,"),
+          Seq(
+            "KafkaTopic data/orders-b, annotation 'dynamic-kafka/state'",
+            "differs",
+            "KafkaTopic data/orders,"
+          ),
         topic("orders-b", "blue", annotations = "{dynamic-kafka/sate: removed}") ->
           Seq("annotation 'dynamic-kafka/sate'", "unknown", "Did you mean 'state'"),
         topic("orders-b", "") -> Seq("KafkaTopic data/orders-b", "no label 'strimzi.io/cluster'")
@@ -266,7 +283,8 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
         parts.foreach(part => assert(found.contains(part)))
       }
       delete(client, topic("orders-b", "blue"))
-      val values = Seq("state: Draining" -> "'Draining' is not a valid state", "write: 'no'" -> "'no' is neither")
+      val values =
+        Seq("state: Draining" -> "'Draining' is not a valid state", "write: 'no'" -> "'no' is neither")
       values.foreach { case (annotation, text) =>
         put(client, topic("orders", "blue", annotations = s"{dynamic-kafka/$annotation}"))
         val found = invalid(strimzi)
@@ -306,7 +324,9 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
       server.expect().get()
         .withPath("/apis/kafka.strimzi.io/v1beta2/namespaces/data/kafkas").andReturn(403, "").once()
       val denied = failure(strimzi)
-      assert(denied.contains("Kafka resources in the namespace 'data' cannot be read") && denied.contains("Forbidden"))
+      assert(denied.contains("Kafka resources in the namespace 'data' cannot be read") && denied.contains(
+        "Forbidden"
+      ))
       assert(topics(strimzi) == Map("blue" -> Set("orders")))
     }
   }
@@ -327,7 +347,10 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
         eventually(assert(changes.get > before && check))
       }
       noticed(put(client, topic("more", "blue")))(topics(strimzi) == Map("blue" -> Set("orders", "more")))
-      noticed(put(client, kafka("blue", status = s"{listeners: [{name: plain, bootstrapServers: 'new:1'}]}")))(
+      noticed(put(
+        client,
+        kafka("blue", status = s"{listeners: [{name: plain, bootstrapServers: 'new:1'}]}")
+      ))(
         clusters(strimzi)("blue").getProperties.get("bootstrap.servers") == "new:1"
       )
       noticed(delete(client, topic("more", "blue")))(
@@ -344,7 +367,10 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
   test("the KafkaTopic of the document is a topic of a stream") {
     val page = Files.readString(Path.of(System.getProperty("dynamickafka.root"), "docs/metadata.md"))
     val begin = page.indexOf("apiVersion: kafka.strimzi.io/v1\nkind: KafkaTopic")
-    val yaml = page.substring(begin, page.indexOf("```", begin)).replace("metadata:\n", "metadata:\n  namespace: data\n")
+    val yaml = page.substring(
+      begin,
+      page.indexOf("```", begin)
+    ).replace("metadata:\n", "metadata:\n  namespace: data\n")
     withServer { (_, client) =>
       put(client, kafka("blue"), yaml)
       assert(topics(service(client)) == Map("blue" -> Set("orders")))
@@ -353,7 +379,11 @@ class StrimziMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventu
 
   test("created by name; without the client's classes the error says what to add") {
     withServer { (server, client) =>
-      put(client, kafka("blue", Seq(Plain, Tls), s"{listeners: [$PlainStatus, $TlsStatus]}"), topic("orders", "blue"))
+      put(
+        client,
+        kafka("blue", Seq(Plain, Tls), s"{listeners: [$PlainStatus, $TlsStatus]}"),
+        topic("orders", "blue")
+      )
       val settings = Map("kubernetes.master" -> server.url("/"), "kubernetes.auth.tryKubeConfig" -> "false")
       settings.foreach { case (k, v) => System.setProperty(k, v) }
       try {
