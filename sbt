@@ -37,6 +37,7 @@ done
 # Escape codes in a log help nobody.
 color=true
 [[ -t 1 ]] || color=false
-# Half of the heap at once: grown bit by bit it is collected all the time while a compiler starts.
-exec java -Dsbt.color="$color" -Xms1g -Xmx2g -Xss4m -XX:+UseSerialGC -Dsbt.supershell=false ${SBT_OPTS:-} \
+# Half of the heap at once: grown bit by bit it is collected all the time while a compiler starts. Without the optimizing
+# compiler, all sources are compiled in the same time, and with 360 instead of 494 s of CPU, which tests beside it have.
+exec java -Dsbt.color="$color" -Xms1g -Xmx2g -Xss4m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dsbt.supershell=false ${SBT_OPTS:-} \
   ${properties[@]+"${properties[@]}"} -jar "$launcher" ${commands[@]+"${commands[@]}"}
