@@ -16,7 +16,7 @@ import org.apache.kafka.clients.consumer.{
   OffsetAndMetadata,
   OffsetOutOfRangeException
 }
-import org.apache.kafka.common.errors.TimeoutException
+import org.apache.kafka.common.errors.{RetriableException, TimeoutException, WakeupException}
 import org.apache.kafka.common.{KafkaException, TopicPartition}
 
 import io.github.dynamickafka.kafka.ConsumerSettings
@@ -205,18 +205,21 @@ private[source] final class RangeConsumer(
    * @param lost as in [[next]]
    */
   def follow(waitMs: Long, lost: Loss => Unit): Seq[Slice] = {
-    try {
-      val records = consumer.poll(Duration.ofMillis(waitMs))
-      records.partitions.forEach { tp =>
-        if (open.contains(tp) && !isOther(tp)) {
-          val found = records.records(tp)
-          positions(tp) = found.get(found.size - 1).offset + 1
-          sizes(tp) = sizeOf(found.get(0))
-          take(tp, found)
+    try
+      try {
+        val records = consumer.poll(Duration.ofMillis(waitMs))
+        records.partitions.forEach { tp =>
+          if (open.contains(tp) && !isOther(tp)) {
+            val found = records.records(tp)
+            positions(tp) = found.get(found.size - 1).offset + 1
+            sizes(tp) = sizeOf(found.get(0))
+            take(tp, found)
+          }
         }
-      }
-      pass(open.keysIterator.filter(open(_).until != OffsetRange.NoEnd))
-    } catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
+        pass(open.keysIterator.filter(open(_).until != OffsetRange.NoEnd))
+      } catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
+    // The position is behind what was taken, which has to be returned: the caller may not call again.
+    catch { case _: WakeupException | _: RetriableException if ready.nonEmpty => () }
     ready.dequeueAll(_ => true).toSeq
   }
 

@@ -1,5 +1,6 @@
 package io.github.dynamickafka.source.read
 
+import java.time.Duration
 import java.util.concurrent.TimeoutException
 import java.{util => ju}
 
@@ -11,7 +12,8 @@ import org.apache.kafka.clients.consumer.{
   OffsetAndMetadata,
   OffsetOutOfRangeException
 }
-import org.apache.kafka.common.{PartitionInfo, TopicPartition}
+import org.apache.kafka.common.errors.{DisconnectException, WakeupException}
+import org.apache.kafka.common.{KafkaException, PartitionInfo, TopicPartition}
 
 import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.{LogIdentity, Loss, OffsetRange}
@@ -51,6 +53,26 @@ class RangeConsumerSuite extends MockClients with TimeLimit {
     c.begin(ranges(p0 -> (2L -> OffsetRange.NoEnd)))
     assert(c.follow(0L, noLoss).flatMap(offsets) == Seq(0 -> 2L))
   }
+
+  for (failure <- Seq(new WakeupException, new DisconnectException))
+    test(
+      s"${failure.getClass.getSimpleName} after a poll: what was taken is returned, as the position is behind it"
+    ) {
+      var fails = false
+      val client = new Client {
+        override def position(tp: TopicPartition, timeout: Duration): Long =
+          if (fails) throw failure else super.position(tp, timeout)
+      }
+      val c = new RangeConsumer(settings, client)
+      bounds(client, p0, 0L, 10L)
+      c.begin(ranges(p0 -> (0L -> 5L)))
+      add(client, p0, 0L, 1L)
+      fails = true
+      assert(c.follow(0L, noLoss).flatMap(offsets) == Seq(0 -> 0L, 0 -> 1L))
+      assertThrows[KafkaException](c.follow(0L, noLoss))
+      fails = false
+      assert(c.reached() == Map(p0 -> 2L))
+    }
 
   test("a start other than the end of the last batch is sought") {
     val client = new Client
