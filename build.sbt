@@ -96,7 +96,9 @@ val common = Seq(
   // A later client deprecates what the client of the line has no replacement for.
   scalacOptions ++= SparkLines.otherClients.map(_ => "-Wconf:cat=deprecation:silent"),
   javacOptions ++= Seq("-Xlint:all,-processing,-serial", "-Werror", "--release", "17"),
-  Test / javaOptions ++= javaModuleOptions ++ Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC"),
+  // Without C2 the JVM reserves a fifth of its usual code cache, see `sbt` at the root.
+  Test / javaOptions ++= javaModuleOptions ++
+    Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
   // A program that runs for half an hour does profit from it.

@@ -39,5 +39,8 @@ color=true
 [[ -t 1 ]] || color=false
 # Half of the heap at once: grown bit by bit it is collected all the time while a compiler starts. Without the optimizing
 # compiler, all sources are compiled in the same time, and with 360 instead of 494 s of CPU, which tests beside it have.
-exec java -Dsbt.color="$color" -Xms1g -Xmx2g -Xss4m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Dsbt.supershell=false ${SBT_OPTS:-} \
+# Its own default for compiled code is 48 MB. Once that is full, method handles no longer link (JDK-8295724), and whatever
+# sbt runs next fails with "no such method: MethodHandle.linkToStatic".
+exec java -Dsbt.color="$color" -Xms1g -Xmx2g -Xss4m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+  -XX:ReservedCodeCacheSize=240m -Dsbt.supershell=false ${SBT_OPTS:-} \
   ${properties[@]+"${properties[@]}"} -jar "$launcher" ${commands[@]+"${commands[@]}"}
