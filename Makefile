@@ -41,10 +41,10 @@ LINE_RUN := $(LINE_VENV)/bin/python
 ready_jars = $(if $(filter $(FIRST_LINE),$(1)),$(JARS),jvm/connector/target/line-$(1)/jars/.ready)
 SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
-LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py)
+LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics page-pictures soak soak-sink simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -76,7 +76,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics simulation soak soak-sink SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -221,6 +221,9 @@ soak: $(JARS) ## Random events under load, one cluster of three brokers: 200, or
 
 soak-sink: $(JARS) ## The same with a query that writes, exactly once, without deletions: 100 events, or MINUTES=60
 	$(call SOAK,100) --sink
+
+soak-real-time: $(JARS) ## The same with a query in real-time mode, which writes at least once: 100 events, or MINUTES=60
+	$(call SOAK,100) --real-time
 
 HISTORIES := 1000000
 SINK_HISTORIES := 20000

@@ -97,7 +97,7 @@ def test_a_bad_file(file: Path) -> None:
 
 
 def test_warnings_do_not_count(file: Path) -> None:
-    other = changed(file, ("  green:\n", "  red: {properties: {bootstrap.servers: r}}\n  green:\n"))
+    other = changed(file, ("  green:\n", "  red: {properties: {bootstrap.servers: 'r:1'}}\n  green:\n"))
     result = run("validate", other)
     assert result.exit_code == 0
     assert result.stderr == "other.yaml:11: cluster 'red': no stream uses this cluster (warning)\n"

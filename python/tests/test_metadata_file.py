@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from dynamic_kafka._tools.metadata_file.document import read
 from dynamic_kafka._tools.metadata_file.schema import schema_text
 
@@ -65,7 +67,7 @@ def test_numbers_with_thousands_of_digits() -> None:
 
 
 def test_warnings() -> None:
-    text = GOOD.replace("  blue:\n    prop", "  red: {properties: {bootstrap.servers: r}}\n  blue:\n    prop", 1)
+    text = GOOD.replace("  blue:\n    prop", "  red: {properties: {bootstrap.servers: r:1}}\n  blue:\n    prop", 1)
     text = text.replace('client.id: "0123"', "kafka.client.id: x") + "  empty: {clusters: {}}\n"
     document = read(text)
     assert not document.errors
@@ -77,9 +79,39 @@ def test_warnings() -> None:
     ]
 
 
+@pytest.mark.parametrize("address", ["localhost", "localhost:abc", "localhost:65536", ":9092", "a:1,b", "a:1 b:2"])
+def test_an_address_with_which_no_client_connects(address: str) -> None:
+    (warning,) = read(_one_cluster(address)).warnings
+    wrong = address.removeprefix("a:1,")
+    assert (warning.line, warning.reason) == (3, f"'{wrong}' is not host:port, so that no client can connect")
+    entry = f"{{clusterId: blue, bootstrapServers: '{address}', topics: [a]}}"
+    (of_flink,) = read(f"- {{streamId: a, clusterMetadataList: [{entry}]}}").warnings
+    assert of_flink.reason == warning.reason
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "a:1",
+        "a:1, b:2",
+        "a:1,,b:2,",
+        "[::1]:9092",
+        "SSL://a.b-c_d:1",
+        "${file:/etc/kafka/blue.properties:address}",
+    ],
+)
+def test_an_address_that_clients_can_read(address: str) -> None:
+    assert read(_one_cluster(address)).warnings == []
+
+
+def _one_cluster(address: str) -> str:
+    cluster = f"version: 1\nclusters:\n  blue: {{properties: {{bootstrap.servers: '{address}'}}}}\n"
+    return cluster + "streams: {a: {clusters: {blue: {topics: [a]}}}}\n"
+
+
 def test_flink_streams_with_two_addresses_of_one_cluster() -> None:
     entry = "  clusterMetadataList: [{clusterId: blue, bootstrapServers: %s, topics: [a]}]\n"
-    document = read("- streamId: a\n" + entry % "b1" + "- streamId: b\n" + entry % "b2")
+    document = read("- streamId: a\n" + entry % "b1:1" + "- streamId: b\n" + entry % "b2:1")
     (warning,) = document.warnings
     assert (warning.line, warning.place.stream, warning.place.cluster) == (4, "b", "blue")
     assert "stream 'a' specifies a different address for this cluster" in warning.reason

@@ -22,6 +22,11 @@ class Checkpoint:
         logged = self.offsets()
         return logged[max(logged)] if logged else {}
 
+    def last_finished(self) -> dict[str, Any]:
+        """The offset of the last finished batch; empty if there is none."""
+        done, logged = self.committed(), self.offsets()
+        return logged[done[-1]] if done else {}
+
     def committed(self) -> list[int]:
         """Finished batches."""
         return sorted(self._log("commits"))

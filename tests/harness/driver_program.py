@@ -122,6 +122,16 @@ class Driver:
         writer = frame.writeStream.outputMode("update").format("dynamic-kafka").options(**command["write"])
         self._run(name, command, writer)
 
+    def _real_time(self, name: str, command: dict[str, Any]) -> None:
+        """Start a query that copies a stream, with the trigger of real-time mode."""
+        write = DynamicKafka.writer(self._frame(command).select("key", "value"))
+        for option, value in command["write"].items():
+            write.set_option(option, value)
+        self._run(name, command, write.write_stream().outputMode("update"))
+
+    def _end(self, name: str, command: dict[str, Any]) -> None:
+        DynamicKafka.stop(self._queries[name])
+
     def _release(self, name: str, command: dict[str, Any]) -> None:
         self._steps.release(name)
 

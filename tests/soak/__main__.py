@@ -1,4 +1,4 @@
-"""`python -m tests.soak [--sink [--state]] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
+"""`python -m tests.soak [--sink [--state] | --real-time] [--events 200 | --minutes 60] [--nodes 3] [--seed N]`."""
 
 from __future__ import annotations
 
@@ -32,18 +32,23 @@ def main() -> int:
     arguments.add_argument(
         "--state", action="store_true", help="with --sink: a query with a state, no order of keys"
     )
-    arguments.add_argument("--nodes", type=int, help=f"brokers of {SEVERAL} (default: 3, with --sink 1)")
+    arguments.add_argument("--real-time", action="store_true", help="a query in real-time mode, which writes")
+    arguments.add_argument(
+        "--nodes", type=int, help=f"brokers of {SEVERAL} (default: 3, with --sink or --real-time 1)"
+    )
     given = arguments.parse_args()
-    nodes = given.nodes or (1 if given.sink else 3)
+    only_reads = not given.sink and not given.real_time
+    nodes = given.nodes or (3 if only_reads else 1)
     events = given.events if given.events or given.minutes else EVENTS
     # Which of the records that a query that writes has read are lost is not modelled.
     scope = Scope(
         writes=given.sink,
-        losses=not given.sink,
+        losses=only_reads,
         several=nodes > 1,
         # The task that hangs is one that writes.
         timeouts=given.sink and not given.state,
         state=given.state,
+        real_time=given.real_time,
     )
     folder = Path(tempfile.mkdtemp(prefix="dynamic-kafka-soak-"))
     drivers = DriverPool(folder / "drivers")

@@ -65,21 +65,21 @@ def finished(checkpoint: Checkpoint, cluster: str, topic: str, former: Collectio
         topic: The name of the topic.
         former: Kafka's ids of deleted topics of this name: the query may not have noticed yet that there is a new one.
     """
-    offset = _last_finished(checkpoint)
+    offset = checkpoint.last_finished()
     if _topic_id(offset, cluster, topic) in former:
         return {}
-    read = positions(offset) | positions({"clusters": _retained(offset)})
+    read = positions_with_retained(offset)
     return {partition: at for (id, name, partition), at in read.items() if (id, name) == (cluster, topic)}
+
+
+def positions_with_retained(offset: Mapping[str, Any]) -> dict[tuple[str, str, int], int]:
+    """The positions of a composite offset, those of clusters and topics that are not in the metadata among them."""
+    return positions(offset) | positions({"clusters": _retained(offset)})
 
 
 def known_id(checkpoint: Checkpoint, cluster: str, topic: str) -> str | None:
     """Kafka's id of the topic that finished batches have read under this name, if they have."""
-    return _topic_id(_last_finished(checkpoint), cluster, topic)
-
-
-def _last_finished(checkpoint: Checkpoint) -> Mapping[str, Any]:
-    done, logged = checkpoint.committed(), checkpoint.offsets()
-    return logged[done[-1]] if done else {}
+    return _topic_id(checkpoint.last_finished(), cluster, topic)
 
 
 def _topic_id(offset: Mapping[str, Any], cluster: str, topic: str) -> str | None:

@@ -48,6 +48,7 @@ class Scope:
         several: Whether one cluster, `layout.SEVERAL`, has several brokers.
         timeouts: Whether transactions of a query that writes reach their time limit.
         state: Whether a query that writes has a state, and no order of keys.
+        real_time: Whether the query runs in real-time mode, and writes at least once.
     """
 
     writes: bool = False
@@ -55,6 +56,7 @@ class Scope:
     several: bool = False
     timeouts: bool = False
     state: bool = False
+    real_time: bool = False
 
     def weights(self, dead: bool) -> dict[str, int]:
         """How frequent each kind of event is, relative to others."""

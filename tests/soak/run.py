@@ -14,6 +14,7 @@ from tests.harness.driver_pool import DriverPool
 
 from .layout import Event
 from .plan import NOTHING_LOST, Scope, first_events, last_events, plan
+from .real_time_world import RealTimeWorld
 from .sink_world import SinkWorld
 from .timeouts import check_reached
 from .world import World
@@ -69,11 +70,13 @@ def soak(
     result = Result()
     events: list[Event] = []
     options = LOSSES if scope.losses else None
-    world = (
-        SinkWorld(folder, brokers, drivers, options, pause_s, state=scope.state)
-        if scope.writes
-        else World(folder, brokers, drivers, options, pause_s)
-    )
+    world: World
+    if scope.real_time:
+        world = RealTimeWorld(folder, brokers, drivers, pause_s)
+    elif scope.writes:
+        world = SinkWorld(folder, brokers, drivers, options, pause_s, state=scope.state)
+    else:
+        world = World(folder, brokers, drivers, options, pause_s)
 
     def happen(event: Event) -> None:
         log(f"{time.monotonic() - begin:6.1f} s  {len(events):3}  {event}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,10 @@ from dynamic_kafka._tools.metadata_file.tree import Tree
 from dynamic_kafka.model import KafkaStream
 
 _KAFKA = "kafka."
+_BOOTSTRAP = "bootstrap.servers"
+# As Kafka's clients read an entry of bootstrap.servers, and a port that exists.
+_ADDRESS = re.compile(r"(?:[0-9A-Za-z%._-]*://)?\[?([0-9A-Za-z%._:-]+)\]?:([0-9]{1,5})")
+_LARGEST_PORT = 65535
 
 
 def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
@@ -36,6 +41,18 @@ def _clusters(tree: Tree, used: set[str]) -> Found:
             if name.startswith(_KAFKA):
                 right = name.removeprefix(_KAFKA)
                 yield ("clusters", id, "properties", name), f"properties have no prefix here: write '{right}'"
+        yield from _address(tree, ("clusters", id, "properties", _BOOTSTRAP))
+
+
+def _address(tree: Tree, path: Path) -> Found:
+    """Finds an address that Kafka's clients refuse. What a reference becomes is not known here."""
+    text = tree.text(path)
+    if "${" in text:
+        return
+    for entry in filter(None, (entry.strip() for entry in text.split(","))):
+        address = _ADDRESS.fullmatch(entry)
+        if not address or int(address[2]) > _LARGEST_PORT:
+            yield path, f"'{entry}' is not host:port, so that no client can connect"
 
 
 def _other_addresses(tree: Tree) -> Found:
@@ -45,6 +62,7 @@ def _other_addresses(tree: Tree) -> Found:
         for at, entry in enumerate(stream["clusterMetadataList"]):
             path = (index, "clusterMetadataList", at)
             address = tree.text((*path, "bootstrapServers"))
+            yield from _address(tree, (*path, "bootstrapServers"))
             other, known = first.setdefault(
                 flink_cluster_id(tree, path, entry), (tree.text((index, "streamId")), address)
             )

@@ -84,11 +84,14 @@ private[dynamickafka] object OptionType {
       s =>
         values
           .collectFirst { case (word, value) if word.equalsIgnoreCase(s) => value }
-          .toRight {
-            val meant = Suggestions.closest(s, words).fold("")(word => s" Did you mean '$word'?")
-            s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.$meant"
-          }
+          .toRight(notOneOf(s, words))
     )
+  }
+
+  /** Why a text is invalid that is none of the given words. */
+  def notOneOf(text: String, words: Seq[String]): String = {
+    val meant = Suggestions.closest(text, words).fold("")(word => s" Did you mean '$word'?")
+    s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.$meant"
   }
 
   /** Names separated by `;` or `,`, without duplicates, in the order of the text. */

@@ -9,7 +9,7 @@ import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path}
+import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, PathIsDirectoryException}
 
 import io.github.dynamickafka.time.Clock
 
@@ -88,7 +88,7 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
   private def stamp(fs: FileSystem): Stamp = {
     val identity = identityOf(path)
     val status = fs.getFileStatus(path)
-    if (status.isDirectory) throw new IOException(s"$path is a directory")
+    if (status.isDirectory) throw new PathIsDirectoryException(path.toString)
     Stamp(status.getModificationTime, status.getLen, identity)
   }
 

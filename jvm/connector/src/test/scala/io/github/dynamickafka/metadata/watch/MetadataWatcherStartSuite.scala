@@ -47,6 +47,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
       "a stream that is missing" -> (_.answers(stream("order", "blue" -> cluster("a")))),
       "a document that is invalid" ->
         (_.throws(Errors.metadataInvalid("file streams.yaml, line 3", "a tab is not allowed"))),
+      "a path that is a directory" -> (_.throws(new PathIsDirectoryException("streams"))),
       "a path that does not exist" ->
         (_.throws(new RuntimeException(new FileNotFoundException("nowhere.yaml does not exist"))))
     )

@@ -28,9 +28,9 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
 
   /** The types of options that name a format: of keys and of values, in queries that read and in those that write. */
   val toRead: OptionType[Format] = oneOf(all)
-  val valuesToRead: OptionType[Format] = orOfMetadata(toRead)
+  val valuesToRead: OptionType[Format] = orOfMetadata(all)
   val toWrite: OptionType[Format] = orReadOnly(oneOf(written))
-  val valuesToWrite: OptionType[Format] = orReadOnly(orOfMetadata(oneOf(written)))
+  val valuesToWrite: OptionType[Format] = orReadOnly(orOfMetadata(written))
 
   def find(name: String): Option[Format] = all.find(_.name.equalsIgnoreCase(name.trim))
 
@@ -43,16 +43,18 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
   )
 
   /** With `metadata`, which is replaced before options are parsed, so that it is an error here. */
-  private def orOfMetadata(formats: OptionType[Format]): OptionType[Format] = OptionType(
-    s"${formats.label}, `${Formats.OfMetadata}`",
-    name =>
-      if (name.equalsIgnoreCase(Formats.OfMetadata))
-        Left(
-          "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog, and clusters, have the format of " +
-            "the metadata without it; tables of Spark's own catalog name their format."
-        )
-      else formats.parse(name).left.map(_.stripSuffix(".") + s", '${Formats.OfMetadata}'.")
-  )
+  private def orOfMetadata(formats: Seq[Format]): OptionType[Format] = {
+    val named = oneOf(formats, more = Seq(Formats.OfMetadata))
+    named.copy(parse =
+      name =>
+        if (name.equalsIgnoreCase(Formats.OfMetadata))
+          Left(
+            "it is an option of queries with 'format(\"dynamic-kafka\")'. Tables of a DynamicKafkaCatalog, and clusters, have the format of " +
+              "the metadata without it; tables of Spark's own catalog name their format."
+          )
+        else named.parse(name)
+    )
+  }
 
   private def orReadOnly(formats: OptionType[Format]): OptionType[Format] =
     formats.copy(parse = name => formats.parse(name).left.map(reason => readOnly(name).getOrElse(reason)))
@@ -61,11 +63,15 @@ private[dynamickafka] final class Formats(val all: Seq[Format]) {
     s"it is for reading only. Changes are written as ${quoted(written.filter(_.isChange)).mkString(" or ")}."
   )
 
-  private def oneOf(formats: Seq[Format]): OptionType[Format] = {
-    val named = OptionType.oneOf(formats.map(f => f.name -> f): _*)
+  /** @param more words that are valid as well, and are parsed elsewhere */
+  private def oneOf(formats: Seq[Format], more: Seq[String] = Nil): OptionType[Format] = {
+    val names = formats.map(_.name)
     OptionType(
-      s"${named.label}, `${ClassFormat.Prefix}<name>`",
-      text => ClassFormat.parse(text).getOrElse(named.parse(text))
+      (names ++ (s"${ClassFormat.Prefix}<name>" +: more)).map(word => s"`$word`").mkString(", "),
+      text =>
+        ClassFormat.parse(text).getOrElse(
+          formats.find(_.name.equalsIgnoreCase(text)).toRight(OptionType.notOneOf(text, names ++ more))
+        )
     )
   }
   private def quoted(formats: Seq[Format]) = formats.map(f => s"'${f.name}'")

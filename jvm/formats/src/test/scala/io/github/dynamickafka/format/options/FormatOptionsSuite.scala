@@ -123,6 +123,18 @@ class FormatOptionsSuite extends AnyFunSuite with TimeLimit {
     assertRefused("UNKNOWN_OPTION", "")("xml.mode" -> "x")
   }
 
+  test("a format that does not exist: all formats, and the most similar one") {
+    assertRefused("INVALID_OPTION", "'protobuf-confluent', 'metadata'. Did you mean 'json'?")(
+      "format" -> "jsn"
+    )
+    assertRefused("INVALID_OPTION", "'metadata'. Did you mean 'metadata'?")("format" -> "metdata")
+    assertRefused("INVALID_OPTION", "'protobuf-confluent'. Did you mean 'avro'?")(
+      "keyFormat" -> "avr",
+      "keyFields" -> "a",
+      "schema" -> "a INT"
+    )
+  }
+
   test("timestampFormat.standard is a format of timestamps with and without zone") {
     def standard(name: String) =
       of(
