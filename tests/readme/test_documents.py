@@ -30,11 +30,17 @@ COMMANDS = {
     "pip install 'dynamic-kafka[spark]'",
     "spark-pipelines --remote sc://localhost:15002 run --spec examples/pipeline/spark-pipeline.yml",
     "docker compose up --detach --wait",
+    # The namespace and the secret of the manifests, see tests/kubernetes.
+    "kubectl create namespace data",
+    "kubectl create secret generic kafka-credentials --namespace data --from-file=blue.properties",
     ".venv/bin/python examples/quickstart.py",
     ".venv/bin/python examples/event_time.py",
     ".venv/bin/python examples/real_time.py",
     ".venv/bin/python -m pytest tests/e2e/test_demo.py",
 }
+
+
+MANIFESTS = docs.ROOT / "examples" / "kubernetes"
 
 
 @pytest.mark.parametrize("block", docs.blocks(), ids=str)
@@ -77,6 +83,8 @@ def test_commands_exist(block: docs.Block) -> None:
                 assert task.split("/")[0] in ("connector", "formats", "lineage", "testkit")
             case ["spark-submit" | "spark-shell" | "pyspark", "--packages", packages, *_]:
                 assert packages in (coordinate, ",".join((coordinate, _lineage(coordinate), OPENLINEAGE)))
+            case ["kubectl", "apply", *files]:
+                assert all((MANIFESTS / file).exists() for file in files if file != "-f")
             case _:
                 assert re.sub(r"\s+#.*", "", line) in COMMANDS
 

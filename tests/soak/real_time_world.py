@@ -37,7 +37,7 @@ WITHOUT_TRANSACTIONS = {name: value for name, value in WRITE.items() if name != 
 class RealTimeWorld(World):
     """The query writes the records as they are.
 
-    A record is written once, and once more at the most for each run that began before its batch was finished.
+    A record is written once, and again at most once for each later run that began before its batch was finished.
     """
 
     settle_s = 400.0

@@ -88,7 +88,7 @@ private[dynamickafka] object OptionType {
     )
   }
 
-  /** Why a text is invalid that is none of the given words. */
+  /** Why a text that is not in the list is invalid. */
   def notOneOf(text: String, words: Seq[String]): String = {
     val meant = Suggestions.closest(text, words).fold("")(word => s" Did you mean '$word'?")
     s"it is not one of ${words.map(word => s"'$word'").mkString(", ")}.$meant"
