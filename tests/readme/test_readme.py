@@ -30,6 +30,7 @@ sys.path.insert(0, str(docs.ROOT / "jvm" / "testkit" / "python"))
 
 from dynamic_kafka_testkit import Record, Testkit
 
+from tests.harness.own_jvm import own_jvm
 from tests.harness.waiting import until
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spark(classes: Path) -> Iterator[SparkSession]:
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", False)
     builder = builder.config("spark.sql.shuffle.partitions", 1).config("spark.driver.host", "localhost")
-    session = DynamicKafka.configure(builder, jars=[*JARS, classes]).getOrCreate()
-    yield session
-    session.stop()
+    with own_jvm():
+        session = DynamicKafka.configure(builder, jars=[*JARS, classes]).getOrCreate()
+        yield session
+        session.stop()
 
 
 @pytest.fixture(scope="module")

@@ -78,13 +78,16 @@ class AskAheadSuite extends AnyFunSuite with TimeLimit with Eventually {
       val from = System.nanoTime()
       var slowest = 0L
       var without = 0
+      var ofGreen = from
       val error = intercept[Errors.Runtime] {
         while (true) {
           val one = System.nanoTime()
           w.green.ends = endsAt(10L + msSince(from))
           val views = w.trigger()
           slowest = math.max(slowest, msSince(one))
-          assert(end(views("green")).isDefined)
+          // On a busy machine its response may be late for a trigger.
+          if (end(views("green")).isDefined) ofGreen = System.nanoTime()
+          assert(msSince(ofGreen) < 3000, "the other cluster is read")
           if (views("blue") == ClusterView.Pending) without += 1
           Thread.sleep(10)
         }
