@@ -5,6 +5,8 @@ import java.io.FileNotFoundException
 import scala.collection.immutable.SortedMap
 import scala.util.Using
 
+import org.apache.hadoop.fs.PathIsDirectoryException
+
 import io.github.dynamickafka.config.{DiscoveryOptions, Subscription}
 import io.github.dynamickafka.error.Errors
 import io.github.dynamickafka.metadata.ScriptedService
@@ -57,7 +59,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
     watching(service, intervalMs, threshold = 100) { watcher =>
       val text = unavailable(watcher.awaitFirst()).getMessage
       assert(text.contains("failed 1 consecutive times"), text)
-      assert(Seq("Did you mean 'order'?", "line 3", "nowhere.yaml").count(text.contains(_)) == 1, text)
+      assert(Seq("Did you mean 'order'?", "line 3", "nowhere.yaml", "Is a directory").count(text.contains(_)) == 1, text)
     }
   }
 

@@ -4,13 +4,14 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.SparkThrowable
 
-import io.github.dynamickafka.DynamicKafka
 import io.github.dynamickafka.source.{Entry, Seen}
 
 /** Several sources in one query, and what a source reports. Spark's KafkaRealTimeModeSuite has tests of the same for its own source. */
 class RealTimeSourcesSuite extends RealTimeTest {
 
-  test("a frame is not united with itself: Spark refuses it by name; two frames of one stream are read twice") {
+  test(
+    "a frame is not united with itself: Spark refuses it by name; two frames of one stream are read twice"
+  ) {
     realTime { (s, rows) =>
       val topic = newTopicOn(1, blue)
       s.orders(Entry("blue", blue, topic))
