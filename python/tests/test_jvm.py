@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
@@ -44,9 +45,16 @@ def refused(builder: DynamicKafkaReaderBuilder) -> DynamicKafkaError:
 
 def test_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(SparkSession, "_instantiatedSession", None)
     error = refused(over(None))
     assert error.getCondition() == "DYNAMIC_KAFKA.NO_SESSION"
     assert "no active Spark session" in str(error)
+
+
+def test_the_default_session_in_another_thread(spark: SparkSession) -> None:
+    """The active session of the JVM is that of a thread, as PySpark's threads have a thread of the JVM each."""
+    with ThreadPoolExecutor(1) as other:
+        assert other.submit(_jvm.session, None).result() is spark
 
 
 def test_no_jar(spark: SparkSession) -> None:

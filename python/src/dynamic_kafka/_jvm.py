@@ -25,20 +25,22 @@ def is_dataframe(frame: object) -> bool:
 
 
 def session(spark: SparkSession | None) -> SparkSession:
-    """Returns the given session or the active one, classic or Spark Connect.
+    """Returns the given session, or else the active one of the thread or the default one, classic or Spark Connect.
 
     Raises:
-        DynamicKafkaError: if there is no active session, or the session has been stopped.
+        DynamicKafkaError: if there is no session, or the session has been stopped.
         TypeError: if ``spark`` is of another type.
     """
     try:
+        from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
     except ImportError:
         raise errors.pyspark_missing() from None
     if spark is None:
-        spark = SparkSession.getActiveSession()
-        if spark is None:
-            raise errors.no_session()
+        try:
+            spark = SparkSession.active()
+        except PySparkRuntimeError:
+            raise errors.no_session() from None
     if is_connect(spark):
         return spark
     if not isinstance(spark, SparkSession):
