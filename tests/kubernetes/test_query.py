@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
 
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-SETTINGS = {"spark.ui.enabled": "false", "spark.driver.host": "localhost", "spark.jars.ivy": "ivy"}
+SETTINGS = {"spark.ui.enabled": "false", "spark.driver.host": "localhost"}
 
 
 @pytest.mark.test_all

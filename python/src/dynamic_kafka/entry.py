@@ -70,7 +70,7 @@ class DynamicKafka:
         """Returns a builder of a read.
 
         Args:
-            spark: The session, classic or Spark Connect. None: the active session when ``load()`` is called.
+            spark: The session, classic or Spark Connect. None: the active or default session when ``load()`` is called.
         """
         return DynamicKafkaReaderBuilder(spark)
 
@@ -92,7 +92,7 @@ class DynamicKafka:
         """Returns the address of the page of the driver, if a query with the option ``ui=true`` has opened it.
 
         Args:
-            spark: A classic session; without it, the active one.
+            spark: A classic session; without it, the active or default one.
 
         Raises:
             DynamicKafkaError: if the session is one of Spark Connect, whose driver is another process.
