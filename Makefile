@@ -271,7 +271,7 @@ site: target/site-venv/ready ## The documentation as a website, with its links c
 release-check: $(VENV)/ready ## What a release publishes, built twice and verified; nothing is signed or uploaded: target/release
 	$(RUN) -m release
 
-LABEL := A query keeps running while its clusters are added, drained, removed and added again; every order is compared at the end
+LABEL := A query keeps running while its clusters are added, drained and removed, the query moves to another checkpoint, and a cluster is replaced by its mirror; every order is compared at the end
 picture: $(JARS) target/site-venv/ready ## The moving picture of the demo: records `make demo`, writes docs/assets/demo.svg
 	target/site-venv/bin/python -m website.picture --title 'make demo' --label '$(LABEL)' docs/assets/demo.svg -- $(RUN) examples/demo.py
 
