@@ -25,7 +25,9 @@ def is_dataframe(frame: object) -> bool:
 
 
 def session(spark: SparkSession | None) -> SparkSession:
-    """Returns the given session, else the active one of the thread, else the default one; classic or Spark Connect.
+    """Returns the given session, else the active one of the thread, else the default one.
+
+    It is a classic one, or one of Spark Connect.
 
     Raises:
         DynamicKafkaError: if there is no session, or the session has been stopped.

@@ -70,7 +70,7 @@ class DynamicKafka:
         """Returns a builder of a read.
 
         Args:
-            spark: The session, classic or Spark Connect. None: the active or default one when ``load()`` is called.
+            spark: The session, classic or Spark Connect. None: the active, else the default one, at ``load()``.
         """
         return DynamicKafkaReaderBuilder(spark)
 
