@@ -44,7 +44,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py)
 
 .PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
-  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
+  test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
 help: ## The targets of this file
@@ -76,7 +76,7 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
 	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
-	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
+	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
@@ -177,6 +177,15 @@ test-kubernetes: $(JARS) target/kubernetes/.ready ## The manifests of examples/k
 target/kubernetes/.ready: $(VENV)/ready
 	rm -rf $(@D) && mkdir -p $(@D)
 	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --target $(@D) kubernetes-validate==1.37.0 kubeflow-spark-api==2.4.0
+	touch $@
+
+# A kernel of Jupyter has packages that nothing else here needs.
+test-notebook: $(JARS) target/notebook/.ready ## A query in a kernel of Jupyter: an interrupted cell, a restarted kernel
+	$(call TIMED,notebook) env PYTHONPATH=target/notebook $(RUN) -m pytest -q tests/notebook/real_kernel.py
+
+target/notebook/.ready: $(VENV)/ready
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(VENV)/bin/python -m pip install -q --disable-pip-version-check --target $(@D) ipykernel==7.4.0 jupyter_client==8.10.0
 	touch $@
 
 # OpenLineage's listener is 43 MB, so not in `make test`. It reads settings when a session starts.

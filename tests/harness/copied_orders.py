@@ -43,6 +43,10 @@ class Copies:
         until("a task that hangs", lambda: pid.exists() or (program is not None and program.poll() is not None))
         return int(pid.read_text())
 
+    def release(self) -> None:
+        """Let the task with the fault continue."""
+        self._marker.with_name(f"{self._marker.name}.go").touch()
+
     def produce(self) -> None:
         """Produce more orders on all clusters."""
         for name in SOURCES:

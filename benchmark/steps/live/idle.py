@@ -13,8 +13,8 @@ from benchmark.sources import Member, StreamsFile, product
 
 STEP = "idle"
 TOPIC = "idle"
-STEADY = 0.9
-"""A period that uses this part of what the one before used ends the warm-up."""
+STEADY, ENOUGH = 0.9, 2
+"""So many periods in succession that use no less than this part of the least so far end the warm-up."""
 
 
 def run(bench: Context) -> None:
@@ -50,11 +50,15 @@ def idle_cores(bench: Context, frame: DataFrame) -> float:
 
 def _steady(bench: Context) -> float:
     """The cores in use when the JVM has compiled what an idle query executes, which takes minutes at its pace."""
-    before, now = float("inf"), _cores(bench)
+    least, others = float("inf"), 0
+    now = least
     for _ in range(bench.sizes.idle_warm):
-        if now > before * STEADY:
+        now = _cores(bench)
+        # One period alone may have more than the one before by chance.
+        others = 0 if now < least * STEADY else others + 1
+        least = min(least, now)
+        if others == ENOUGH:
             break
-        before, now = now, _cores(bench)
     return now
 
 
