@@ -59,7 +59,10 @@ class MetadataWatcherStartSuite extends WatcherTest {
     watching(service, intervalMs, threshold = 100) { watcher =>
       val text = unavailable(watcher.awaitFirst()).getMessage
       assert(text.contains("failed 1 consecutive times"), text)
-      assert(Seq("Did you mean 'order'?", "line 3", "nowhere.yaml", "Is a directory").count(text.contains(_)) == 1, text)
+      assert(
+        Seq("Did you mean 'order'?", "line 3", "nowhere.yaml", "Is a directory").count(text.contains(_)) == 1,
+        text
+      )
     }
   }
 
