@@ -14,7 +14,7 @@ from benchmark.sources import Member, StreamsFile, product
 STEP = "idle"
 TOPIC = "idle"
 STEADY, ENOUGH = 0.9, 2
-"""So many periods in succession that use no less than this part of the least so far end the warm-up."""
+"""When this number of consecutive periods use no less than this part of the least so far, the warm-up ends."""
 
 
 def run(bench: Context) -> None:
