@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.harness.checker import Seen
 from tests.harness.scene import Scene
 from tests.harness.seed import FIXED, seed
+from tests.soak.at_least_once import compare
 from tests.soak.layout import CLUSTERS, OF_NODES, OUTLASTS, STEPS, Event, Layout
 from tests.soak.plan import NOTHING_LOST, Scope, first_events, last_events, plan
 from tests.soak.run import Length, soak
@@ -73,6 +76,42 @@ def test_a_long_soak_has_to_reach_a_time_limit() -> None:
 
 def _outlasts() -> list[Event]:
     return [Event(kind, step=step) for kind in OUTLASTS for step in STEPS]
+
+
+PRODUCED = [Seen("blue", "orders", 0, offset, f"blue-{offset}") for offset in range(4)]
+# Two records are in a finished batch.
+FINISHED = {"clusters": {"blue": {"orders": {"0": 2}}}}
+
+
+def test_what_later_runs_repeat_of_unfinished_batches_is_no_anomaly() -> None:
+    written = {"blue-0": 1, "blue-1": 1, "blue-2": 2, "blue-3": 3}
+    result = compare(PRODUCED, written, [{}, FINISHED, FINISHED])
+    assert (result.anomalies, result.repeated) == ([], 3)
+
+
+@pytest.mark.parametrize(
+    ("written", "starts", "anomaly"),
+    [
+        ({"blue-0": 1, "blue-1": 1, "blue-3": 1}, [{}], "1 lost"),
+        ({"blue-0": 1, "blue-1": 1, "blue-2": 1}, [{}], "1 unseen"),
+        # Without another run, of a finished batch, and more often than there were runs.
+        ({"blue-0": 1, "blue-1": 1, "blue-2": 2, "blue-3": 1}, [{}], "1 duplicate"),
+        ({"blue-0": 1, "blue-1": 2, "blue-2": 1, "blue-3": 1}, [{}, FINISHED], "1 duplicate"),
+        ({"blue-0": 1, "blue-1": 1, "blue-2": 3, "blue-3": 1}, [{}, FINISHED], "1 duplicate"),
+        # Of a cluster that has left the metadata.
+        (
+            {"blue-0": 1, "blue-1": 2, "blue-2": 1, "blue-3": 1},
+            [{}, {"retained": {"blue": {"topics": {"orders": {"offsets": {"0": 2}}}}}}],
+            "1 duplicate",
+        ),
+        ({"blue-0": 1, "blue-1": 1, "blue-2": 1, "blue-3": 1, "blue-9": 1}, [{}], "1 unexpected"),
+    ],
+)
+def test_anomalies_of_a_query_that_writes_at_least_once(
+    written: dict[str, int], starts: list[dict[str, Any]], anomaly: str
+) -> None:
+    (found,) = compare(PRODUCED, written, starts).anomalies
+    assert found.startswith(anomaly)
 
 
 def test_a_seed_determines_the_plan() -> None:

@@ -9,17 +9,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.harness.anomalies import classify, texts
-from tests.harness.checker import Seen, stored
+from tests.harness.checker import stored
 from tests.harness.driver_pool import DriverPool
 from tests.harness.metadata import MetadataFile
-from tests.harness.output_checker import line_of
 from tests.harness.query import Query
 from tests.harness.real_time_query import RealTimeQuery
 from tests.harness.waiting import until
 
+from .at_least_once import compare
 from .layout import CLUSTERS, Event
-from .losses import positions_with_retained
 from .sink_world import DISTURBANCES, PARTITIONS, RESTARTS_PER_OUTAGE, TARGET, WRITE
 from .world import OPTIONS, QUIET_S, STREAM, World
 
@@ -108,26 +106,16 @@ class RealTimeWorld(World):
         with contextlib.suppress(TimeoutError):
             until("all records", lambda: self._alive() and not self._unwritten(), self.settle_s)
         self._compare()
+        # What comes late, comes now or never.
         time.sleep(QUIET_S)
         self._copying.end()
         self._compare()
 
     def _compare(self) -> None:
-        produced, written = stored(self._topics()), self._written()
-        values = Counter(record.value for record in produced.elements())
-        repeats = {record.value: self._allowed(record) for record in produced}
-        # What may have been repeated counts as one.
-        found = Counter({v: 1 if 0 < count <= 1 + repeats.get(v, 0) else count for v, count in written.items()})
-        anomalies = texts(classify(values, found, line_of, before=self._before))
-        assert not anomalies, "; ".join(anomalies)
-        self._before = found
-        self._repeated = written.total() - found.total()
-
-    def _allowed(self, record: Seen) -> int:
-        """How many runs began before the batch of a record was finished, apart from the first one."""
-        place = (record.cluster, record.topic, record.partition)
-        later = self._copying.starts[1:]
-        return sum(record.offset >= positions_with_retained(start).get(place, 0) for start in later)
+        produced = stored(self._topics()).elements()
+        result = compare(produced, self._written(), self._copying.starts, self._before)
+        assert not result.anomalies, "; ".join(result.anomalies)
+        self._before, self._repeated = result.found, result.repeated
 
     def _unwritten(self, cluster: str | None = None, topics: set[str] | None = None) -> set[str]:
         """The values of all records, or of some topics of a cluster, that were not written."""
