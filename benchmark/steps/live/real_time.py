@@ -241,6 +241,7 @@ def _changes(own: Bench) -> None:
         seconds = own.sizes.real_time_warm_s + window * (1 + 2 * changes)
         with ThreadPoolExecutor(1) as pool:
             sending = pool.submit(own.send, members, min(own.sizes.real_time_rates), seconds)
+            # A fixed time: the warm-up, whose records do not count.
             time.sleep(own.sizes.real_time_warm_s)
             observe("no change")
             for member in new:

@@ -207,15 +207,7 @@ private[source] final class RangeConsumer(
   def follow(waitMs: Long, lost: Loss => Unit): Seq[Slice] = {
     try
       try {
-        val records = consumer.poll(Duration.ofMillis(waitMs))
-        records.partitions.forEach { tp =>
-          if (open.contains(tp) && !isOther(tp)) {
-            val found = records.records(tp)
-            positions(tp) = found.get(found.size - 1).offset + 1
-            sizes(tp) = sizeOf(found.get(0))
-            take(tp, found)
-          }
-        }
+        fetch(waitMs)
         pass(open.keysIterator.filter(open(_).until != OffsetRange.NoEnd))
       } catch { case e: OffsetOutOfRangeException => outOfRange(e, lost) }
     // The position is behind what was taken, which has to be returned: the caller may not call again.
@@ -256,16 +248,20 @@ private[source] final class RangeConsumer(
   }
 
   private def poll(waitMs: Long): Unit = {
+    fetch(waitMs)
+    pass(open.keysIterator)
+  }
+
+  private def fetch(waitMs: Long): Unit = {
     val records = consumer.poll(Duration.ofMillis(waitMs))
-    open.keys.toSeq.foreach { tp =>
-      val found = records.records(tp)
-      if (!found.isEmpty && !isOther(tp)) {
+    records.partitions.forEach { tp =>
+      if (open.contains(tp) && !isOther(tp)) {
+        val found = records.records(tp)
         positions(tp) = found.get(found.size - 1).offset + 1
         sizes(tp) = sizeOf(found.get(0))
         take(tp, found)
       }
     }
-    pass(open.keysIterator)
   }
 
   /** After all records are taken, because this can throw for any partition (KIP-320), which must not lose records. */
