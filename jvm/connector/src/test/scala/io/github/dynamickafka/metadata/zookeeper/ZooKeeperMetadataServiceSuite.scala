@@ -5,6 +5,9 @@ import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicInteger
 import java.{util => ju}
 
+import scala.concurrent.ExecutionContext.Implicits.global
+import scala.concurrent.duration.Duration
+import scala.concurrent.{Await, Future}
 import scala.jdk.CollectionConverters._
 
 import org.apache.zookeeper.ZooDefs
@@ -37,8 +40,12 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
        |streams: {orders: {clusters: {blue: {topics: [$topic]}}}}
        |""".stripMargin
 
-  private def service(path: String, more: String*): KafkaMetadataService =
-    ServiceByName.create("ZooKeeper", Seq(s"connectString=${server.address}", s"path=$path") ++ more: _*)
+  /** Its time limit, unless it is named, leaves room for a busy machine. */
+  private def service(path: String, more: String*): KafkaMetadataService = {
+    val limit = if (more.exists(_.startsWith("timeoutMs="))) Nil else Seq("timeoutMs=100000")
+    val needed = Seq(s"connectString=${server.address}", s"path=$path")
+    ServiceByName.create("ZooKeeper", needed ++ limit ++ more: _*)
+  }
 
   private def topics(service: KafkaMetadataService): Set[String] =
     service.describeStreams(
@@ -94,6 +101,7 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
       ServiceByName.create(
         "zookeeper",
         s"connectString=${server.address}/kafka",
+        "timeoutMs=100000",
         s"path=${path.stripPrefix("/kafka")}"
       )
     val e = intercept[DynamicKafkaIllegalArgumentException](zookeeper.getAllStreams())
@@ -127,6 +135,19 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
       val before = changes.get
       server.put(path, document("b"))
       eventually(assert(changes.get > before && topics(zookeeper) == Set("b")))
+    }
+  }
+
+  test("a connection that is lost during a call: the call is repeated within its time limit") {
+    val path = paths.next()
+    server.put(path, document("a"))
+    watched(path) { (zookeeper, _) =>
+      assert(topics(zookeeper) == Set("a"))
+      server.freeze()
+      // Longer than a session: the client takes its connection for lost after two thirds of one.
+      val thawed = Future { Thread.sleep(1000); server.thaw() }
+      assert(topics(zookeeper) == Set("a"))
+      Await.result(thawed, Duration.Inf)
     }
   }
 

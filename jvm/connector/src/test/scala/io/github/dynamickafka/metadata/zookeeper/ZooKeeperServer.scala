@@ -33,15 +33,18 @@ final class ZooKeeperServer extends AutoCloseable {
   val client: CuratorFramework =
     CuratorFrameworkFactory.newClient(address, 60000, 60000, new RetryForever(20))
   client.start()
+  // Until its JVM has started, calls of a test with a time limit would fail on a busy machine.
+  client.blockUntilConnected()
 
+  // A write whose response was lost is repeated, so that it has to be allowed twice.
   def put(path: String, text: String, acl: java.util.List[ACL] = null): Unit = {
     if (client.checkExists().forPath(path) == null)
-      client.create().creatingParentsIfNeeded().withACL(acl).forPath(path, text.getBytes(UTF_8))
+      client.create().orSetData().creatingParentsIfNeeded().withACL(acl).forPath(path, text.getBytes(UTF_8))
     else client.setData().forPath(path, text.getBytes(UTF_8))
     ()
   }
 
-  def delete(path: String): Unit = { val _ = client.delete().forPath(path) }
+  def delete(path: String): Unit = { val _ = client.delete().quietly().forPath(path) }
 
   def kill(): Unit = { val _ = process.destroyForcibly().waitFor() }
   def start(): Unit = process = launch()
