@@ -31,7 +31,7 @@ class ExplorationSuite extends AnyFunSuite with TimeLimit {
   finds(Defect.BatchesByNumber, NotInFast)
   finds(Defect.UnknownIsLost, NotInFast)
   finds(Defect.RollsForwardBlindly, NotInFast)
-  finds(Defect.PlansAreIgnored, NotInFast, isDeferred = true)
+  finds(Defect.PlansAreIgnored, TestAll, isDeferred = true)
   finds(Defect.SweepsAllOthers, TestAll)
   finds(Defect.RunsShareIds, TestAll)
 }
