@@ -34,10 +34,15 @@ private[simulation] final case class OwedDrains(topics: Map[(String, String), Ow
         .fold(drainRemoved)(topic => topic.draining && drain.targets.keys.forall(topic.reads))
     })
 
-  /** Without what was planned up to its target by an older response: its tasks declare that it is gone. */
+  /**
+   * Without what was planned up to its target by an older response: its tasks declare that it is gone. A batch of real-time mode whose
+   * tasks have read up to the target can retire the topic in the same end.
+   */
   def planned(end: CompositeOffset): OwedDrains = OwedDrains(topics.map { case ((id, name), drain) =>
+    def retired(p: Int) = end.retained.get(id).flatMap(_.topics.get(name))
+      .filter(_.id.contains(drain.topicId)).flatMap(_.offsets.get(p))
     (id, name) -> drain.copy(targets = drain.targets.filterNot { case (p, target) =>
-      end.position(id).get(name, p).exists(_ >= target)
+      end.position(id).get(name, p).orElse(retired(p)).exists(_ >= target)
     })
   }.filter(_._2.targets.nonEmpty))
 
