@@ -5,7 +5,7 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.github.dynamickafka.TestSeed
+import io.github.dynamickafka.NoneWrong
 import io.github.dynamickafka.metadata.watch.RemovalGuard
 import io.github.dynamickafka.offset._
 import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
@@ -117,14 +117,13 @@ class RenamedClustersPropertySuite extends AnyFunSuite with TimeLimit {
     } catch { case e: Exception => Some(s"seed $seed: $e") }
   }
 
-  private def right(histories: Range): Unit = {
-    val first = TestSeed()
-    histories.foreach(i => wrong(first + i, isCorrected = true).foreach(fail(_)))
+  test("renamed cluster ids: no edit ends the query, and each record is read once") {
+    NoneWrong(0 until 500)(wrong(_, isCorrected = true))
   }
 
-  test("renamed cluster ids: no edit ends the query, and each record is read once")(right(0 until 500))
-
-  test("further renamed cluster ids", TestAll)(right(500 until 2000))
+  test("further renamed cluster ids", TestAll) {
+    NoneWrong(500 until 2000)(wrong(_, isCorrected = true))
+  }
 
   test("it finds that both ids are read until the removal is confirmed") {
     assert((0L until 100L).iterator.flatMap(wrong(
