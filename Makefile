@@ -57,10 +57,13 @@ demo: $(JARS) ## The main job on two local clusters, with the verdict at the end
 BESIDE_SBT := environments
 # `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy.
 BUILT := target/built
+# What ran side by side is mixed in what is printed, so that the failed tests are named once more at the end.
+LOGS := target/scalatest.log target/python.log target/pytest.log
+FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|^\[error\]|^(FAILED|ERROR) ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
 # $(IVY) first, because both of what runs side by side require it.
 test: $(IVY) ## The tests
-	@rm -f $(BUILT) $(BUILT).failed
-	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)"
+	@rm -f $(BUILT) $(BUILT).failed $(LOGS)
+	@$(MAKE) --no-print-directory -j2 test-scala beside-sbt BESIDE_SBT="$(BESIDE_SBT)" || { $(FAILED_LINES); exit 1; }
 
 beside-sbt:
 	@$(MAKE) --no-print-directory $(BESIDE_SBT) test-python
@@ -84,16 +87,16 @@ test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of a
 	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
 	  connector/publishM2 "touch $(BUILT)" $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" smoke/runWithOtherClients test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
-	  awk '/Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
+	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
 	@touch $(JARS) $(PUBLISHED) $(foreach line,$(SMOKE_LINES),$(call ready_jars,$(line)))
 
 test-python: $(VENV)/ready $(CLASS_DATA) ## The tests of the Python package, without brokers
-	@cd python && $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS)
+	@mkdir -p target; cd python; $(call TIMED,python) ../$(RUN) -m pytest -q -n $(WORKERS) | tee ../target/python.log
 
 test-e2e: $(JARS) $(PUBLISHED) $(CLASS_DATA) ## End-to-end tests, on real brokers
-	@$(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
-	  --junitxml target/pytest.xml tests
+	@mkdir -p target; $(call TIMED,end to end) $(RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  --junitxml target/pytest.xml tests | tee target/pytest.log
 
 environments: $(VENV)/ready $(CLASS_DATA)
 
