@@ -322,6 +322,7 @@ $(IVY): requirements-dev.txt
 	touch $@
 
 $(VENV)/spark: $(IVY)
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --no-compile "$$(grep '^pyspark==' requirements-dev.txt)"
 	touch $@
 

@@ -1,6 +1,6 @@
 package io.github.dynamickafka.source.client
 
-import java.util.concurrent.{CompletableFuture, Executor, TimeUnit}
+import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.control.NonFatal
 
@@ -10,14 +10,14 @@ import scala.util.control.NonFatal
  * to a distant cluster would come one round trip after another. Thread-safe.
  *
  * @param send sends a request about several keys
- * @param delayed runs a task after [[MergedRequests.LongestWaitMs]]
+ * @param limit completes a future after [[MergedRequests.LongestWaitMs]], unless it is completed before
  */
 private[client] final class MergedRequests[K, A](
     send: Set[K] => Map[K, CompletableFuture[A]],
-    delayed: Executor = MergedRequests.Delayed
+    limit: CompletableFuture[Unit] => Unit = MergedRequests.limited
 ) {
   private var waiting = Map.empty[K, CompletableFuture[A]]
-  private var sent: Option[AnyRef] = None
+  private var isSent = false
 
   /** A future of each key that its user alone completes early. */
   def apply(keys: Set[K]): Map[K, CompletableFuture[A]] =
@@ -25,23 +25,22 @@ private[client] final class MergedRequests[K, A](
     else {
       val (answers, isFree) = synchronized {
         waiting ++= (keys -- waiting.keySet).iterator.map(_ -> new CompletableFuture[A])
-        (keys.iterator.map(key => key -> waiting(key)).toMap, sent.isEmpty)
+        (keys.iterator.map(key => key -> waiting(key)).toMap, !isSent)
       }
       // Before it is sent: a user may not see the response of another one as its own.
       val own = answers.map { case (key, answer) => key -> answer.copy() }
-      if (isFree) sendWaiting(after = None)
+      if (isFree) sendWaiting(isFirst = true)
       own
     }
 
-  /** @param after the request that has ended, if this is not the first one */
-  private def sendWaiting(after: Option[AnyRef]): Unit = {
-    val request = new AnyRef
+  /** @param isFirst whether no request is pending; otherwise the pending one has ended */
+  private def sendWaiting(isFirst: Boolean): Unit = {
     val next = synchronized {
-      if (sent != after) Map.empty[K, CompletableFuture[A]]
+      if (isFirst && isSent) Map.empty[K, CompletableFuture[A]]
       else {
         val next = waiting
         waiting = Map.empty
-        sent = Option.when(next.nonEmpty)(request)
+        isSent = next.nonEmpty
         next
       }
     }
@@ -51,14 +50,16 @@ private[client] final class MergedRequests[K, A](
         catch {
           case NonFatal(e) => next.map { case (key, _) => key -> CompletableFuture.failedFuture[A](e) }
         }
-      // A response of any broker ends the wait: that of a frozen one would never come.
-      delayed.execute(() => sendWaiting(after = Some(request)))
+      // Completed once. A response of any broker ends the wait: that of a frozen one would never come.
+      val wait = new CompletableFuture[Unit]
+      wait.thenRun(() => sendWaiting(isFirst = false))
       answers.foreach { case (key, answer) =>
         answer.whenComplete { (value, error) =>
-          sendWaiting(after = Some(request))
+          wait.complete(())
           val _ = if (error == null) next(key).complete(value) else next(key).completeExceptionally(error)
         }
       }
+      limit(wait)
     }
   }
 }
@@ -68,5 +69,9 @@ private[client] object MergedRequests {
   /** Longer than the round trip to any region, and short for those that wait for a broker of others. */
   val LongestWaitMs = 250L
 
-  private val Delayed = CompletableFuture.delayedExecutor(LongestWaitMs, TimeUnit.MILLISECONDS)
+  // A response cancels the timer. A delayed executor would run its task nevertheless, each on a thread of its own where the JVM
+  // has at most two processors.
+  private def limited(wait: CompletableFuture[Unit]): Unit = {
+    val _ = wait.completeOnTimeout((), LongestWaitMs, TimeUnit.MILLISECONDS)
+  }
 }

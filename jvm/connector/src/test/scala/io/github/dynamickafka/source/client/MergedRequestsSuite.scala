@@ -1,5 +1,6 @@
 package io.github.dynamickafka.source.client
 
+import java.lang.management.ManagementFactory
 import java.util.concurrent.atomic.AtomicInteger
 import java.util.concurrent.{CompletableFuture, CompletionException, CountDownLatch, TimeUnit}
 
@@ -14,13 +15,13 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
 
   private final class Cluster {
     var sent = Vector.empty[Map[String, CompletableFuture[Int]]]
-    var timers = Vector.empty[Runnable]
+    var waits = Vector.empty[CompletableFuture[Unit]]
     val requests = new MergedRequests[String, Int](
       keys => {
         sent :+= keys.iterator.map(_ -> new CompletableFuture[Int]).toMap
         sent.last
       },
-      timers :+= _
+      waits :+= _
     )
     def ask(keys: String*): Map[String, CompletableFuture[Int]] = requests(keys.toSet)
     def keys: Seq[Set[String]] = sent.map(_.keySet)
@@ -59,12 +60,24 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     c.ask("frozen")
     val b = c.ask("b")
     assert(c.keys.size == 1)
-    c.timers(0).run()
+    c.waits(0).complete(())
     c.sent(1)("b").complete(1)
     assert(b("b").join() == 1)
     c.ask("c")
-    c.timers.foreach(_.run())
+    c.waits.foreach(_.complete(()))
     assert(c.keys == Seq(Set("frozen"), Set("b"), Set("c")), "a timer is for its own request")
+  }
+
+  // CompletableFuture runs what is asynchronous on a new thread where the JVM has at most two processors.
+  test("a request that is responded to leaves no timer and starts no thread") {
+    def started = ManagementFactory.getThreadMXBean.getTotalStartedThreadCount
+    val requests =
+      new MergedRequests[Int, Int](_.iterator.map(key => key -> CompletableFuture.completedFuture(key)).toMap)
+    requests(Set(0))
+    val before = started
+    (1 to 1000).foreach(key => requests(Set(key)))
+    Thread.sleep(2 * MergedRequests.LongestWaitMs)
+    assert(started - before < 500)
   }
 
   test("a user that waits no longer completes only its own future") {

@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.cluster
 
 import java.util.concurrent.atomic.AtomicInteger
-import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, Executors, TimeUnit}
+import java.{util => ju}
 
 import scala.collection.concurrent.TrieMap
 
@@ -139,15 +140,15 @@ final class ScriptedCluster {
 
     /** As Kafka's: the thread of the client fails all pending requests, and is waited for. */
     override def close(): Unit = {
-      val thread = new Thread(() =>
-        unanswered.forEach { answer =>
-          val _ = answer.completeExceptionally(new TimeoutException("the client is closed"))
-        }
+      val ended = CompletableFuture.runAsync(
+        () =>
+          unanswered.forEach { answer =>
+            val _ = answer.completeExceptionally(new TimeoutException("the client is closed"))
+          },
+        ScriptedCluster.threads
       )
-      thread.setDaemon(true)
-      thread.start()
-      thread.join(ScriptedCluster.CloseMs)
-      if (thread.isAlive) stuck.incrementAndGet()
+      try { val _ = ended.get(ScriptedCluster.CloseMs, TimeUnit.MILLISECONDS) }
+      catch { case _: ju.concurrent.TimeoutException => stuck.incrementAndGet() }
       val _ = closed.incrementAndGet()
     }
 
@@ -160,6 +161,13 @@ final class ScriptedCluster {
 
 object ScriptedCluster {
   private val CloseMs = 20000L
+
+  /** Shared, because simulations close thousands of clients in a second. */
+  private val threads = Executors.newCachedThreadPool { task =>
+    val thread = new Thread(task, "scripted-client")
+    thread.setDaemon(true)
+    thread
+  }
 
   /** A topic `t` whose partitions are led by these nodes, each with ten records. */
   def led(nodes: Int*): ScriptedCluster = {
