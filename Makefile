@@ -59,7 +59,7 @@ BESIDE_SBT := environments
 BUILT := target/built
 # What ran side by side is mixed in what is printed, so that the failed tests are named once more at the end.
 LOGS := target/scalatest.log target/python.log target/pytest.log
-FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|^\[error\]|^(FAILED|ERROR) ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
+FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|took longer than .* minutes|^\[error\]|^(FAILED|ERROR) ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
 # $(IVY) first, because both of what runs side by side require it.
 test: $(IVY) ## The tests
 	@rm -f $(BUILT) $(BUILT).failed $(LOGS)

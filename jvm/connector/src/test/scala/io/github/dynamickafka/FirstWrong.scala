@@ -14,8 +14,10 @@ object FirstWrong {
    */
   def apply(most: Int, skipped: Int = 0)(wrong: Long => Option[String]): String = {
     val first = TestSeed()
-    Iterator.range(skipped, skipped + most).flatMap(i =>
+    Iterator.range(skipped, skipped + most).flatMap { i =>
+      // The time limit of the test. Otherwise it would have to end the JVM, with all suites that come later.
+      if (Thread.interrupted()) throw new InterruptedException(s"not found in $i histories")
       wrong(first + i).map(what => s"in history ${i + 1}: ${what.take(200)}")
-    ).nextOption().getOrElse(fail(s"not found in $most histories"))
+    }.nextOption().getOrElse(fail(s"not found in $most histories"))
   }
 }

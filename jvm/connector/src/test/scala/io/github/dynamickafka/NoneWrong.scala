@@ -8,6 +8,10 @@ object NoneWrong {
   /** @param wrong what is wrong in the history with a seed */
   def apply(histories: Range)(wrong: Long => Option[String]): Unit = {
     val first = TestSeed()
-    histories.foreach(i => wrong(first + i).foreach(fail(_)))
+    histories.foreach { i =>
+      if (Thread.interrupted())
+        throw new InterruptedException(s"none of ${i - histories.start} histories was wrong")
+      wrong(first + i).foreach(fail(_))
+    }
   }
 }

@@ -58,6 +58,18 @@ private[simulation] final class ModelTruth(
       falseLosses :+= loss.toString
   }
 
+  /**
+   * Tasks of real-time mode have read up to these positions: never beyond the target of a drain, because the topic may get
+   * records that are not the query's.
+   */
+  def read(start: CompositeOffset, reached: CompositeOffset): Unit = falseLosses ++= (for {
+    (id, targets) <- start.draining.iterator
+    (name, p, target) <- targets.iterator
+    from <- start.position(id).get(name, p)
+    to <- reached.position(id).get(name, p)
+    if to > math.max(from, target)
+  } yield s"read to $to, beyond the drain target $target: $id $name-$p")
+
   /** Records below the position at which a log is entered at its end, or at the end of the cluster that replaces another. */
   def note(end: CompositeOffset): Unit = {
     owed = owed.planned(end)

@@ -4,7 +4,7 @@ import io.github.dynamickafka.offset._
 import io.github.dynamickafka.source.checkpoint.DecidedEntries
 import io.github.dynamickafka.source.cluster.ClusterConfigs
 import io.github.dynamickafka.source.loss.LossGrace
-import io.github.dynamickafka.source.realtime.RealTimeRanges
+import io.github.dynamickafka.source.realtime.{RealTimeRanges, TaskPositions}
 import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner, UnconfirmedClusters}
 import io.github.dynamickafka.topology.{OffsetsPolicy, ReplacedClusterPolicy, Topology}
 
@@ -100,6 +100,7 @@ private[simulation] final class SimulatedRealTimeQuery(
       runUntilEnd(start, followers)
       if (!world.isSettled || world.chance(50)) prepareEnd(start, followers)
     }
+    truth.read(start, TaskPositions.reached(start, followers.map(_.positions)))
     val rows = followers.toVector.flatMap(_.rows)
     val _ = sink.add(log.next, rows)
     if (rows.nonEmpty) world.tell(s"read $rows in ${log.next}")
