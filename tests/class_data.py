@@ -36,9 +36,22 @@ def archive() -> Path:
     return _FOLDER / f"spark-{pyspark.__version__}.jsa"
 
 
+# None of the JVMs of the tests runs long enough to benefit from the optimizing compiler, or has a heap to collect beside its work.
+_SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# Queries of tests read few records: compiling their plans takes longer than running them. An idle query looks for records a
+# hundred times a second by default.
+_QUERIES = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.streaming.pollingDelay": "100ms",
+}
+
+
 def java_options() -> str:
-    """Return the options of the JVMs of the tests: none runs long enough to benefit from the optimizing compiler."""
-    options = "-XX:TieredStopAtLevel=1"
+    """Return the options of the JVMs of the tests. `make test-all` leaves Spark's settings as they are."""
+    options = _SHORT
+    if os.environ.get("TESTS") != "all":
+        options += "".join(f" -D{name}={value}" for name, value in _QUERIES.items())
     if archive().exists():
         # The JVM would print to stdout that it cannot use the archive.
         options += f" -XX:SharedArchiveFile={archive()} -Xlog:cds*=off"
@@ -51,7 +64,7 @@ def main() -> None:
         return
     _FOLDER.mkdir(parents=True, exist_ok=True)
     written = archive().with_suffix(".new")
-    options = f"-XX:TieredStopAtLevel=1 -XX:ArchiveClassesAtExit={written} -Xlog:cds*=off"
+    options = f"{_SHORT} -XX:ArchiveClassesAtExit={written} -Xlog:cds*=off"
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM],
         env=os.environ | {"JDK_JAVA_OPTIONS": options},
