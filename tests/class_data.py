@@ -36,10 +36,10 @@ def archive() -> Path:
     return _FOLDER / f"spark-{pyspark.__version__}.jsa"
 
 
-# None of the JVMs of the tests runs long enough to benefit from the optimizing compiler, or has a heap to collect beside its work.
+# No JVM of the tests runs long enough to benefit from the optimizing compiler, or from a collector beside its work.
 _SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# Queries of tests read few records: compiling their plans takes longer than running them. An idle query looks for records a
-# hundred times a second by default.
+# Queries of tests read few records: compiling their plans takes longer than running them. By default, an idle query looks
+# for records a hundred times a second.
 _QUERIES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
