@@ -38,8 +38,8 @@ def archive() -> Path:
 
 # No JVM of the tests runs long enough to benefit from the optimizing compiler, or from a collector beside its work.
 _SHORT = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-# Queries of tests read few records: compiling their plans takes longer than running them. By default, an idle query looks
-# for records a hundred times a second.
+# Queries of tests read few records: compiling their plans takes longer than running them. By default, an idle query
+# looks for records a hundred times a second.
 _QUERIES = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
