@@ -76,7 +76,12 @@ class MergedRequestsSuite extends AnyFunSuite with TimeLimit {
     requests(Set(0))
     val before = started
     (1 to 1000).foreach(key => requests(Set(key)))
-    Thread.sleep(2 * MergedRequests.LongestWaitMs)
+    // The thread of all timers runs the earlier ones first.
+    new CompletableFuture[Unit].completeOnTimeout(
+      (),
+      MergedRequests.LongestWaitMs,
+      TimeUnit.MILLISECONDS
+    ).join()
     assert(started - before < 500)
   }
 
