@@ -111,7 +111,7 @@ def to_plain(checkpoint: Path, drop_retained: bool) -> Migration:
             )
     logs = {}
     for batch in _batches(checkpoint):
-        # Of earlier batches, Spark reads only how many sources they have.
+        # Spark takes only the number of sources from earlier batches.
         changed = {of.source: _projected(batch.offsets.get(of.source), of.cluster) for of in moved}
         logs[batch.number] = batch.text({source: text for source, text in changed.items() if text is not None})
     return Migration(newest.number, tuple(moved), logs, tuple(notes))

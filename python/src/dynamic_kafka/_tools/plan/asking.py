@@ -117,7 +117,7 @@ class Cluster:
         )
 
     def ends(self, topics: Iterable[str]) -> Positions:
-        """The end offsets of topics, of the committed records if the query reads only those."""
+        """The end offsets of topics, or the last stable offsets if the query reads committed records only."""
         return self._offsets(dict.fromkeys(topics, _LATEST))
 
     def earliest(self, topics: Iterable[str]) -> Positions:

@@ -168,7 +168,7 @@ private[realtime] final class ClusterLane(
 private[realtime] object ClusterLane {
   private val log = LoggerFactory.getLogger(classOf[ClusterLane])
 
-  /** Lists of records that wait for the task: while it reads one, the next one is there. */
+  /** The number of polls whose records are queued for the task, so that it does not wait for the next one. */
   private val Handed = 4
 
   /** How long a poll waits for records. The end of a batch ends it at once. */
