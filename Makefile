@@ -58,8 +58,8 @@ BESIDE_SBT := environments
 # `test-e2e` starts as soon as the jars are there, beside the suites: neither of them keeps two cores busy.
 BUILT := target/built
 # What ran side by side is mixed in what is printed, so that the failed tests are named once more at the end.
-LOGS := target/scalatest.log target/python.log target/pytest.log
-FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|took longer than .* minutes|^\[error\]|^(FAILED|ERROR) ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
+LOGS := target/lint.log target/scalatest.log target/python.log target/pytest.log
+FAILED_LINES = echo "== failed:"; grep -hE -A 2 '\*\*\* (FAILED|ABORTED) \*\*\*|took longer than .* minutes|^\[error\]|^(FAILED|ERROR) |would be reformatted|: error: |^[A-Z]+[0-9]+ ' $(LOGS) 2>/dev/null | cut -c 1-160 | tail -n 24
 # $(IVY) first, because both of what runs side by side require it.
 test: $(IVY) ## The tests
 	@rm -f $(BUILT) $(BUILT).failed $(LOGS)
@@ -82,10 +82,11 @@ test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. 
 	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
 # The other lines are built, and read and write once, in the same session: each start of sbt takes half a minute.
+# What the end-to-end tests need comes first: they start beside the compiler, which leaves one of two cores idle.
 test-scala: $(IVY) ## Suites, on real brokers, and Scala's formatting; jars of all Spark lines, warnings as errors
 	@mkdir -p target
-	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) scalafmtCheckAll scalafmtSbtCheck Test/compile $(BUILD_JARS) \
-	  connector/publishM2 "touch $(BUILT)" $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" smoke/runWithOtherClients test \
+	@status=0; trap 'touch $(BUILT).failed' EXIT; $(call TIMED,sbt) ./sbt $(TO_HOME_OF_TESTS) $(SBT_TESTS) $(BUILD_JARS) connector/publishM2 "touch $(BUILT)" \
+	  scalafmtCheckAll scalafmtSbtCheck Test/compile $(foreach line,$(SMOKE_LINES),"sparkLine $(line)" connector/localJars smoke/runWithOtherClients) "sparkLine $(FIRST_LINE)" smoke/runWithOtherClients test \
 	  2>&1 | tee target/scalatest.log || status=$$?; \
 	  awk '/Suites: completed/ { bad += $$NF } /Tests: succeeded/ { gsub(",", ""); for (i = 1; i < NF; i++) { if ($$i == "succeeded") ok += $$(i + 1); if ($$i == "failed") bad += $$(i + 1) } } \
 	    END { printf "%d passed, %d failed\n", ok, bad }' target/scalatest.log; exit $$status
@@ -263,9 +264,8 @@ lint: lint-python ## Formatting, lint, types, warnings as errors
 	./sbt scalafmtCheckAll scalafmtSbtCheck Test/compile connector/mimaReportBinaryIssues
 
 lint-python: $(VENV)/ready
-	$(RUN) -m ruff check
-	$(RUN) -m ruff format --check
-	$(RUN) -m mypy
+	@mkdir -p target
+	{ $(RUN) -m ruff check && $(RUN) -m ruff format --check && $(RUN) -m mypy; } 2>&1 | tee target/lint.log
 
 docs-options: $(VENV)/ready ## docs/options.md from the option table
 	./sbt "connector/Test/runMain io.github.dynamickafka.config.OptionsDocFile"
