@@ -48,7 +48,8 @@ commands += Command.single("kafkaClients") { (state, version) =>
 }
 
 // Tags of tests that do not run: -Dtests=all is `make test-all`, -Dtests=fast is `make test-fast`.
-val leftOut = sys.props.getOrElse("tests", "default") match {
+val chosenTests = sys.props.getOrElse("tests", "default")
+val leftOut = chosenTests match {
   case "all" => Nil
   case "default" => Seq("TestAll")
   case "fast" => Seq("TestAll", "OnBrokers", "NotInFast")
@@ -101,6 +102,7 @@ val common = Seq(
     Seq("-Xmx2g", "-Xss4m", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m"),
   // Also for the brokers that they start: these JVMs are too short-lived for the C2 compiler, which took half of the CPU.
   Test / envVars ++= Map("JDK_JAVA_OPTIONS" -> "-XX:TieredStopAtLevel=1"),
+  Test / javaOptions += s"-Ddynamickafka.tests=$chosenTests",
   // A program that runs for half an hour does profit from it.
   Test / run / javaOptions += "-XX:TieredStopAtLevel=4",
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS", "-S", testSeed.toString),

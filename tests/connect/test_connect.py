@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+import uuid
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from dynamic_kafka import _artifact
 
 from tests.harness.connect_server import ConnectServer
 from tests.harness.jars import connector_jars
@@ -129,3 +131,20 @@ def test_jars_that_the_client_uploads(orders: Orders, tmp_path: Path) -> None:
         seen = server.client("tests.connect.artifacts", str(orders.streams), *jars)
     assert seen["batch"] == orders.expected
     assert seen["stream"]["rows"] == orders.expected
+
+
+# PySpark has the trigger of real-time mode since 4.2.
+if _artifact.spark_line() not in ("4.0", "4.1"):
+
+    def test_a_query_in_real_time_mode(
+        server: ConnectServer, brokers: dict[str, Cluster], orders: Orders, tmp_path: Path
+    ) -> None:
+        blue, topic = brokers["blue"], f"copies-{uuid.uuid4().hex[:8]}"
+        blue.create_topic(topic, partitions=1)
+        arguments = (str(orders.streams), str(tmp_path), blue.bootstrap_servers, topic, str(len(orders.expected)))
+        found = server.client("tests.connect.real_time", *arguments)
+        assert found["session"].startswith("pyspark.sql.connect.")
+        assert found["copies"] == sorted(row[3] for row in orders.expected)
+        # Only the batch in which the clusters enter has ended.
+        assert found["ended"] <= 1
+        assert not found["active"]

@@ -186,6 +186,7 @@ def test_a_write_that_is_aborted(tmp_path: Path, clusters: dict[str, Cluster]) -
     assert "transactional ids" in found["guarded"]["transactional_ids"]["remedy"]
 
 
+@pytest.mark.test_all
 def test_an_advertised_address_that_is_unreachable(
     tmp_path: Path, clusters: dict[str, Cluster], closed_port: int
 ) -> None:

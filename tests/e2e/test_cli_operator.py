@@ -7,12 +7,15 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from tests.harness.pipelines import Pipelines
 from tests.harness.sink_query import SinkQuery
 
 BATCH = 1
 
 
+@pytest.mark.test_all
 def test_a_decision_of_a_driver_that_died_is_resolved(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     writer = pipelines.writer("resolved")

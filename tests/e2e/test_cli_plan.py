@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from tests.harness.query import Query
 from tests.harness.scene import Scene
 
@@ -100,6 +102,7 @@ def test_the_options_of_the_query(scene: Scene) -> None:
     query.stop()
 
 
+@pytest.mark.test_all
 def test_what_cannot_be_told(scene: Scene) -> None:
     topic = scene.topic("blue")
     metadata = scene.metadata("orders", "blue", topic=topic)

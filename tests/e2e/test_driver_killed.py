@@ -70,6 +70,7 @@ def test_a_start_at_latest_is_kept_when_batch_0_is_not(scene: Scene) -> None:
     assert query.sink.records().total() == 8
 
 
+@pytest.mark.test_all
 def test_a_group_is_never_ahead_of_finished_batches(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     group = f"group-{topic}"

@@ -18,6 +18,7 @@ CLUSTERS = ("blue", "green", "red")
 RECORDS = 40
 
 
+@pytest.mark.test_all
 @pytest.mark.timeout(600)
 def test_the_partitions_of_each_cluster_are_on_different_executors(scene: Scene) -> None:
     _, streams = scene.filled("orders", *CLUSTERS, records=RECORDS)

@@ -8,6 +8,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.harness.scene import Scene
 
 CLUSTERS = ("blue", "green")
@@ -15,6 +17,7 @@ FILES = 2
 ALIGNED = {"alignment": "timestamp", "alignmentMaxDrift": "10s"}
 
 
+@pytest.mark.test_all
 def test_killed_at_the_start_within_the_files_and_at_the_hand_over(scene: Scene) -> None:
     topic = scene.topic(*CLUSTERS)
     for cluster in CLUSTERS:

@@ -48,6 +48,7 @@ def test_invalid_answers_and_outages_remove_nothing(scene: Scene) -> None:
     assert query.checkpoint.last().keys() == {"version", "clusters", "identities"}
 
 
+@pytest.mark.test_all
 def test_flapping_and_rewrites_in_place_have_no_effect(scene: Scene) -> None:
     topic = scene.topic("blue", "green")
     both = (("blue", topic), ("green", topic))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,10 @@ from tests.harness.stateful_program import COPIES, QUERIES, TOPICS
 
 Rows = dict[str, Counter[tuple[Any, ...]]]
 
+# Spark keeps the state of `distinct` as that of `aggregation`, and of `transformed` as that of `transformed-python`.
+_ALIKE = () if os.environ.get("TESTS") == "all" else ("distinct", "transformed")
+MIGRATED = tuple(query for query in QUERIES if query not in _ALIKE)
+
 
 def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -> None:
     cluster = testkit.start("moved")
@@ -37,7 +42,7 @@ def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -
         log.check(run("kafka", plain, old, blue))
 
         new = tmp_path / "new"
-        for query in QUERIES:
+        for query in MIGRATED:
             # A typing error, which is noticed at the first start.
             id = "bleu" if query == "aggregation" else "blue"
             found = _command("migrate", old / query, "--to", new / query, *_clusters(query, id))
@@ -50,7 +55,7 @@ def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -
         log.produce(5)
         log.check(run("dynamic-kafka", _options(blue), new, blue))
 
-        for query in QUERIES:
+        for query in MIGRATED:
             before = _files(new / query)
             _command("rename-cluster", new / query, "blue", "green")
             _command("restore", new / query)
@@ -61,7 +66,7 @@ def test_state_is_kept_over_a_migration_and_back(testkit: Any, tmp_path: Path) -
         log.check(run("dynamic-kafka", _options(green), new, green))
 
         back = tmp_path / "back"
-        for query in QUERIES:
+        for query in MIGRATED:
             found = _command("migrate", new / query, "--to", back / query, "--to-kafka")
             assert _offsets(found) == log.ends(query)
         new.rename(tmp_path / "hidden")
@@ -81,7 +86,7 @@ class _Log:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._records: dict[str, list[Record]] = {topic: [] for topic in TOPICS}
-        self._written: Rows = {query: Counter() for query in QUERIES}
+        self._written: Rows = {query: Counter() for query in MIGRATED}
 
     def produce(self, count: int) -> None:
         """Produce records, most of which have keys that exist."""
@@ -150,7 +155,7 @@ def _run(
     options: Mapping[str, str],
     checkpoints: Path,
     streams: Path,
-    queries: Iterable[str] = tuple(QUERIES),
+    queries: Iterable[str] = MIGRATED,
 ) -> Rows:
     places = {"checkpoints": str(checkpoints), "streams": str(streams)}
     command = {"source": source, "options": options, "queries": list(queries), **places}

@@ -128,6 +128,7 @@ def test_timestamp(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: P
     scene.assert_done("blue", {0: 10, 1: 10})
 
 
+@pytest.mark.test_all
 def test_timestamp_with_replaces_and_a_former_cluster_that_is_gone(
     spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path
 ) -> None:
@@ -143,6 +144,7 @@ def test_timestamp_with_replaces_and_a_former_cluster_that_is_gone(
     scene.assert_done("green", {0: 9, 1: 9})
 
 
+@pytest.mark.test_all
 def test_same_offsets(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     scene = failed_over(spark, brokers, tmp_path, 0, replacedClusterPolicy="same-offsets")
     scene.point("blue", "green")
@@ -157,6 +159,7 @@ def test_same_offsets_with_other_records(spark: SparkSession, brokers: dict[str,
     assert "CLUSTER_REPLACED" in reason and "the record at offset 9 has the time" in reason
 
 
+@pytest.mark.test_all
 def test_group_offsets(spark: SparkSession, brokers: dict[str, Cluster], tmp_path: Path) -> None:
     group = f"group-{uuid.uuid4().hex[:8]}"
     options = {"replacedClusterPolicy": "group-offsets", "replacedClusterOverlap": "2s", "commitGroupId": group}

@@ -36,6 +36,7 @@ def secure(testkit: Testkit) -> Iterator[dict[str, Cluster]]:
         cluster.stop()
 
 
+@pytest.mark.test_all
 def test_no_secret_of_secure_clusters(tmp_path: Path, secure: dict[str, Cluster], drivers: DriverPool) -> None:
     guarded, certified = secure["guarded"], secure["certified"]
     scene = Scene(tmp_path, secure, drivers)

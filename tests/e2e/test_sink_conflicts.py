@@ -10,6 +10,7 @@ from tests.harness.sink_query import SinkQuery
 STEPS = ("before-decision", "decided")
 
 
+@pytest.mark.test_all
 def test_two_drivers_on_one_checkpoint(pipelines: Pipelines) -> None:
     pipelines.orders(40)
     first = {step: pipelines.writer(step) for step in STEPS}

@@ -80,6 +80,7 @@ def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
     assert cluster.topics() == {"moved"}
 
 
+@pytest.mark.test_all
 def test_a_node_of_several_is_killed_alone(testkit: Testkit) -> None:
     with testkit.start("several", nodes=3, racks=("a", "b", "c")) as cluster:
         assert [(node.id, node.rack) for node in cluster.nodes] == [(1, "a"), (2, "b"), (3, "c")]

@@ -74,6 +74,7 @@ def test_pyspark_packages(orders: Orders, tmp_path: Path) -> None:
     check(run(command, tmp_path, env, script), orders)
 
 
+@pytest.mark.test_all
 def test_configure_appends_to_the_packages_of_the_session(orders: Orders, tmp_path: Path) -> None:
     (tmp_path / "spark-defaults.conf").write_text(
         "".join(f"{c.replace('=', ' ', 1)}\n" for c in conf(tmp_path) if "=" in c)

@@ -1,6 +1,7 @@
 package io.github.dynamickafka
 
 import java.nio.file.{Files, Path}
+import java.util.regex.Pattern
 
 import scala.jdk.CollectionConverters._
 
@@ -8,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.testkit.TimeLimit
 
-/** Checks the documents whose tables map promises to tests: every test that they name exists. */
+/** Checks the documents whose tables map promises to tests: every test that they name exists, and has the mark of `make test-all`. */
 class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
 
   private val root = Path.of("").toAbsolutePath.resolve("../..").normalize
@@ -21,7 +22,25 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
     finally walk.close()
   }
 
-  private val named = """`(\w+Suite|test_\w+\.py)(?:: ([^`]+))?`""".r
+  private val named = """`(\w+Suite|test_\w+\.py)(?:: ([^`]+))?`( \([^)]*test-all\))?""".r
+
+  /** Whether only `make test-all` runs the test; None if it depends on a parameter of the test. */
+  private def isInTestAll(source: String, part: String): Option[Boolean] =
+    if (source.contains(s"def $part")) {
+      val before = source.take(source.indexOf(s"def $part")).linesIterator.toSeq.reverse
+      val decorators = before.takeWhile(line => line.nonEmpty)
+      Option.unless(
+        decorators.exists(_.contains("parametrize"))
+      )(decorators.contains("@pytest.mark.test_all"))
+    } else {
+      val ends = source.split(Pattern.quote(part), -1).drop(1).map(_.dropWhile(_ != '"').drop(1))
+      val tags = ends.map(_.takeWhile(_ != ')').trim).distinct
+      tags match {
+        case Array("") => Some(false)
+        case Array(tag) if tag.endsWith("TestAll") => Some(true)
+        case _ => None
+      }
+    }
 
   for (document <- Seq("promises.md", "flink-tests.md"))
     test(document) {
@@ -43,5 +62,13 @@ class DocumentedTestsSuite extends AnyFunSuite with TimeLimit {
         tests.get(file).exists(source => m.group(2) == null || source.contains(m.group(2)))
       }
       assert(wrong.isEmpty, wrong.map(_.matched).mkString("\n"))
+      val decided = for {
+        m <- found if m.group(2) != null
+        source <- tests.get(if (m.group(1).endsWith(".py")) m.group(1) else s"${m.group(1)}.scala")
+        isInTestAll <- isInTestAll(source, m.group(2))
+      } yield m -> (isInTestAll == (m.group(3) != null))
+      assert(decided.size > found.size / 3, "of others it is not known")
+      val unmarked = decided.filterNot(_._2).map(_._1)
+      assert(unmarked.isEmpty, s"the mark is wrong:\n${unmarked.map(_.matched).mkString("\n")}")
     }
 }

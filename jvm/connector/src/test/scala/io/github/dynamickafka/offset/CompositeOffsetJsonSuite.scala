@@ -4,13 +4,15 @@ import scala.collection.immutable.SortedMap
 import scala.io.Source
 import scala.util.Using
 
+import org.scalactic.anyvals.PosInt
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
+  private val Cases = PosInt.ensuringValid(RandomCases(300))
 
   private def positions(all: (String, Int, Long)*) = Positions.from(all)
 
@@ -18,7 +20,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
     Using.resource(Source.fromResource(s"checkpoints/$name", getClass.getClassLoader))(_.mkString.trim)
 
   test("what is written is read back equal, and written again as the same text") {
-    forAll(Generators.compositeOffset, minSuccessful(300)) { offset =>
+    forAll(Generators.compositeOffset, minSuccessful(Cases)) { offset =>
       val json = offset.json
       val back = CompositeOffsetJson.read(json)
       assert(back == offset)
@@ -28,7 +30,7 @@ class CompositeOffsetJsonSuite extends AnyFunSuite with TimeLimit with ScalaChec
   }
 
   test("packed: what is written is read back equal") {
-    forAll(Generators.compositeOffset, minSuccessful(300)) { offset =>
+    forAll(Generators.compositeOffset, minSuccessful(Cases)) { offset =>
       val packed = s"""{"version":${offset.version},"packed":"${PackedOffset.pack(offset)}"}"""
       assert(CompositeOffsetJson.read(packed) == offset)
     }

@@ -217,7 +217,7 @@ class ReconcilePropertySuite extends AnyFunSuite with TimeLimit {
       )
     )
   } {
-    test(name)(NoneWrong(0 until 100)(wrong(bounded, recreated)))
-    test(s"further histories: $name", TestAll)(NoneWrong(100 until 1000)(wrong(bounded, recreated)))
+    test(name)(NoneWrong(0 until 50)(wrong(bounded, recreated)))
+    test(s"further histories: $name", TestAll)(NoneWrong(50 until 1000)(wrong(bounded, recreated)))
   }
 }

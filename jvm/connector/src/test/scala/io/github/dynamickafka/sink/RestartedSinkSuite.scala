@@ -8,7 +8,7 @@ import org.apache.spark.sql.DataFrame
 import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.source.{Entry, Scene}
 import io.github.dynamickafka.storage.RecordingFileManager
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** What a start of a query that writes exactly once does, in Spark and on brokers, after its driver died or its checkpoint changed. */
 class RestartedSinkSuite extends SinkTest {
@@ -113,7 +113,8 @@ class RestartedSinkSuite extends SinkTest {
   }
 
   test(
-    "writeFailover: what is lost of a batch is written again to its own clusters, also if the one that was left out responds"
+    "writeFailover: what is lost of a batch is written again to its own clusters, also if the one that was left out responds",
+    TestAll
   ) {
     restarted { (t, r) =>
       val replay = Next :+ ("partialCommitPolicy" -> "replay-lost-partitions")

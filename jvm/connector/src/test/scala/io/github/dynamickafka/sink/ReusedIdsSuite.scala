@@ -5,6 +5,7 @@ import java.util.UUID
 import org.apache.spark.sql.DataFrame
 
 import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.TestAll
 
 /** Transactional ids, which brokers keep for days: those of a run that has ended are used by the next one. */
 class ReusedIdsSuite extends SinkTest {
@@ -46,7 +47,7 @@ class ReusedIdsSuite extends SinkTest {
     }
   }
 
-  test("ten starts of a query use the ids of a few, and all rows are written once") {
+  test("ten starts of a query use the ids of a few, and all rows are written once", TestAll) {
     query { (t, out, input, frame) =>
       (0 until Starts).foreach { start =>
         input(start * 10 until (start + 1) * 10)

@@ -4,7 +4,7 @@ import org.apache.kafka.common.acl.AclOperation
 import org.scalatest.BeforeAndAfterAll
 
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster, TestAll}
 
 /** The permissions that a user needs for writing, on a cluster that grants none by default. */
 class RightsSuite extends SinkTest with BeforeAndAfterAll {
@@ -22,7 +22,7 @@ class RightsSuite extends SinkTest with BeforeAndAfterAll {
   private def as(user: String, topic: String) =
     Entry("guarded", guarded.scramClient(user, Password), Seq(topic))
 
-  test("without transactions, WRITE on the topic is sufficient") {
+  test("without transactions, WRITE on the topic is sufficient", TestAll) {
     target { t =>
       val topic = newTopicOn(2, guarded)
       t.out(as("idler", topic))

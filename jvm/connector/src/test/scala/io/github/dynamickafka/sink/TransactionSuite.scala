@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.source.{Entry, Scene}
-import io.github.dynamickafka.testkit.InTestAll
+import io.github.dynamickafka.testkit.{InTestAll, TestAll}
 
 class TransactionSuite extends TransactionTests
 
@@ -176,7 +176,7 @@ abstract class TransactionTests extends SinkTest {
     }
   }
 
-  test("a job removes the journals of earlier jobs in its location") {
+  test("a job removes the journals of earlier jobs in its location", TestAll) {
     target { t =>
       val topic = newTopicOn(2, blue, green)
       t.out(Entry("blue", blue, topic), Entry("green", green, topic))

@@ -6,6 +6,7 @@ import org.apache.spark.sql.functions.{col, lit}
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.history.HistoryBatches
+import io.github.dynamickafka.testkit.TestAll
 
 /** Histories that cannot be read, and gaps between a history and Kafka. */
 class HistoryRefusalSuite extends HistoryTest {
@@ -30,7 +31,7 @@ class HistoryRefusalSuite extends HistoryTest {
     }
   }
 
-  test("records that expire in Kafka while the history is read are DATA_LOSS") {
+  test("records that expire in Kafka while the history is read are DATA_LOSS", TestAll) {
     twoClusters() { (s, topic, _, path) =>
       s.service.histories = history(path)
       s.results.inBatch = id => if (id == 0) expire(green, topic, 0 -> 4L)

@@ -2,6 +2,8 @@ package io.github.dynamickafka.source
 
 import org.apache.spark.sql.streaming.Trigger
 
+import io.github.dynamickafka.testkit.TestAll
+
 /**
  * Restarts, and batches that were logged and not finished: they are read again from the log and are the same,
  * whatever the topology has become. [[Results]] compares a repeated batch with its first run.
@@ -134,7 +136,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("the addresses of a removed cluster can be given as options") {
+  test("the addresses of a removed cluster can be given as options", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       Seq(green, red).foreach(produce(_, topic, 1, values("a", 3)))
@@ -167,7 +169,7 @@ class RestartSuite extends SourceTest {
     }
   }
 
-  test("many restarts under load, each with a last batch that is read again") {
+  test("many restarts under load, each with a last batch that is read again", TestAll) {
     scene { s =>
       val topic = newTopicOn(2, blue, green)
       val (a, b) = (Entry("blue", blue, topic), Entry("green", green, topic))

@@ -59,7 +59,7 @@ class DelayProxySuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("the proxy delays the clients of a cluster, but not the testkit") {
+  test("the proxy delays the clients of a cluster, but not the testkit", TestAll) {
     Using.Manager { use =>
       val proxy = use(new DelayProxy(40.millis))
       val cluster = use(KafkaCluster.start("far", advertisedPort = Some(proxy.port)))

@@ -63,7 +63,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     assert(cluster.dump("internal", committedOnly = true).map(_.value) === Seq("committed"))
   }
 
-  test("after the kill of a leader another node leads, with all records", chosen: _*) {
+  test("after the kill of a leader another node leads, with all records", TestAll) {
     leaderFails("killed", _.kill(), _.restart())
   }
 

@@ -54,7 +54,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     intercept[SslAuthenticationException](partitions(foreign, "certificates"))
   }
 
-  test("permissions: none without an ACL, also after a restart") {
+  test("permissions: none without an ACL, also after a restart", TestAll) {
     scram.createTopic("rights")
     intercept[TopicAuthorizationException](partitions(scram.scramClient("reader", "first"), "rights"))
     scram.addAcl("reader", "rights", AclOperation.DESCRIBE)

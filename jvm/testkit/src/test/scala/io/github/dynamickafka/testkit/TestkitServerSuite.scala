@@ -43,7 +43,7 @@ class TestkitServerSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     }
   }
 
-  test("closing the server's input ends its brokers") {
+  test("closing the server's input ends its brokers", TestAll) {
     withServer { server =>
       val pid = server.ask("start", """{"name":"only","properties":{}}""").get("result").get("pid").asLong
       val data = folder(pid)

@@ -22,7 +22,7 @@ import io.github.dynamickafka.config.Options.reference
 import io.github.dynamickafka.error.{DynamicKafkaIllegalArgumentException, FailureText}
 import io.github.dynamickafka.metadata.KafkaMetadataService
 import io.github.dynamickafka.metadata.registry.ServiceByName
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Eventually
     with BeforeAndAfterAll {
@@ -151,7 +151,7 @@ class ZooKeeperMetadataServiceSuite extends AnyFunSuite with TimeLimit with Even
     }
   }
 
-  test("a server that is killed and started again: what changed meanwhile is noticed") {
+  test("a server that is killed and started again: what changed meanwhile is noticed", TestAll) {
     val path = paths.next()
     server.put(path, document("a"))
     watched(path, "timeoutMs=1000") { (zookeeper, changes) =>

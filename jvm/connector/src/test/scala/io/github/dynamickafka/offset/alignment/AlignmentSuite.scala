@@ -22,18 +22,18 @@ class AlignmentSuite extends AnyFunSuite with TimeLimit {
     wrong(new AlignmentRun(_, hasHistory = true, defect)) _
 
   test("random clusters: nothing too new is read, the oldest advance, and all is read at last") {
-    NoneWrong(0 until 400)(ofClusters)
+    NoneWrong(0 until 150)(ofClusters)
   }
 
   test(
     "random histories: no file or record too new is read, files come before Kafka, and all is read at last"
   ) {
-    NoneWrong(0 until 400)(ofHistories(AlignmentRun.NoDefect))
+    NoneWrong(0 until 150)(ofHistories(AlignmentRun.NoDefect))
   }
 
   test("further random clusters and histories", TestAll) {
-    NoneWrong(400 until 3000)(ofClusters)
-    NoneWrong(400 until 3000)(ofHistories(AlignmentRun.NoDefect))
+    NoneWrong(150 until 3000)(ofClusters)
+    NoneWrong(150 until 3000)(ofHistories(AlignmentRun.NoDefect))
   }
 
   Seq(

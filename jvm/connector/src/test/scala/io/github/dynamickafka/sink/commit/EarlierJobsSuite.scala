@@ -4,7 +4,7 @@ import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_ABORT, COMPLETE
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.github.dynamickafka.sink.journal.{BatchInput, JobOrigin, Journal}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 /** What a job does about the decisions of earlier jobs with the same location. */
 class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
@@ -104,7 +104,7 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a job of the same name is discarded only if its rows are from the same batch, and as many") {
+  test("a job of the same name is discarded only if its rows are from the same batch, and as many", TestAll) {
     assert(runAgain(ofQuery, Rows)._1 == "none")
     // The checkpoint of the query may not be known.
     assert(runAgain(ofQuery.copy(input = BatchInput.Empty), Rows)._1 == "none")

@@ -6,7 +6,7 @@ import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
 import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.sink.transaction.Prepared
-import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster}
+import io.github.dynamickafka.testkit.{BrokerVersions, InTestAll, KafkaCluster, TestAll}
 import io.github.dynamickafka.time.Clock
 
 class OfflineLeaderSuite extends OfflineLeaderTests(BrokerVersions.all.head, markerIsLost = true)
@@ -44,7 +44,7 @@ abstract class OfflineLeaderTests(version: String, markerIsLost: Boolean)
   private def markers(scene: PreparedScene): Markers =
     new Markers(scene.clusters, scene.clusters.committing, scene.pool, Clock.System)
 
-  test("it is not open to be committed while there is no leader, and is afterwards") {
+  test("it is not open to be committed while there is no leader, and is afterwards", TestAll) {
     offline { (scene, prepared, topic) =>
       scene.inspector.once(prepared, _ => None).outcomes.map(_._2).foreach {
         case p: Outcome.Pending => assert(p.isLeaderless && p.cause.getMessage.contains(s"$topic-0"))

@@ -7,12 +7,14 @@ import org.apache.kafka.clients.admin.Admin
 
 import io.github.dynamickafka.sink.transaction.{ResumableProducer, TransactionPool}
 import io.github.dynamickafka.sink.{OldBrokers, SinkTest}
+import io.github.dynamickafka.testkit.InTestAll
 import io.github.dynamickafka.time.Clock
 
 class PreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 2)
 
 class OldBrokersPreparedTransactionsSuite extends PreparedTransactionsTests(transactionVersion = 0)
     with OldBrokers
+    with InTestAll
 
 /**
  * What a broker says of prepared transactions, before and after another producer has ended them.

@@ -12,7 +12,7 @@ import io.github.dynamickafka.sink.journal.{BatchInput, Claim, Journal}
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.storage.ObjectStore
 import io.github.dynamickafka.storage.ObjectStore._
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{TestAll, TimeLimit}
 
 /** Two drivers with one checkpoint in an object store: claims and decisions, at each of their requests. */
 class TwoDriversSuite extends AnyFunSuite with TimeLimit {
@@ -117,7 +117,7 @@ class TwoDriversSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a driver that was paused decides at any step of the next start: the batch is visible once") {
+  test("a driver that was paused decides at any step of the next start: the batch is visible once", TestAll) {
     kinds.foreach { kind =>
       var decided = 0
       atEachStep("b") { stepped =>

@@ -9,7 +9,7 @@ import org.apache.spark.sql.streaming.StreamingQuery
 
 import io.github.dynamickafka.sink.SinkTest
 import io.github.dynamickafka.source.Entry
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Log-ins of Kafka's clients beside SCRAM and certificates, for which there is the testkit's own listener: each reads and writes. */
 class LogInSuite extends SinkTest {
@@ -66,7 +66,7 @@ class LogInSuite extends SinkTest {
       assert(!text(e).contains(Secret))
     }
 
-  test("PLAIN: user and password") {
+  test("PLAIN: user and password", TestAll) {
     broker("PLAIN")(
       "listener.name.client.plain.sasl.jaas.config" -> s"""$Plain required user_reader="$Secret";"""
     ) { cluster =>
@@ -134,7 +134,7 @@ class LogInSuite extends SinkTest {
     } finally kerberos.close()
   }
 
-  test("a broker that closes idle connections: the query continues after each pause") {
+  test("a broker that closes idle connections: the query continues after each pause", TestAll) {
     val cluster = KafkaCluster.start("closing", properties = Map("connections.max.idle.ms" -> "1500"))
     try
       copied(cluster, Map("bootstrap.servers" -> cluster.bootstrapServers)) { (query, publish) =>

@@ -9,7 +9,7 @@ import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.sink.{SinkTest, Target}
 import io.github.dynamickafka.source.{Entry, Scene, StreamsFile}
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Decisions that a query cannot complete, on brokers: the commands, and the query after them. */
 class ResolveSuite extends SinkTest {
@@ -100,7 +100,10 @@ class ResolveSuite extends SinkTest {
     }
   }
 
-  test("a part is committed and another one lost: rewrite is refused, and accept-loss closes the batch") {
+  test(
+    "a part is committed and another one lost: rewrite is refused, and accept-loss closes the batch",
+    TestAll
+  ) {
     operated(green) { o =>
       o.input(numbers(0, 10): _*)
       o.dies("between-commits")
@@ -121,7 +124,7 @@ class ResolveSuite extends SinkTest {
     }
   }
 
-  test("a part is lost and none committed: after rewrite the batch is there exactly once") {
+  test("a part is lost and none committed: after rewrite the batch is there exactly once", TestAll) {
     operated(green) { o =>
       o.input(numbers(0, 10): _*)
       o.dies("decided")

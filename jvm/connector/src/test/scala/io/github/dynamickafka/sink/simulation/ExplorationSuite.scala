@@ -8,7 +8,7 @@ import io.github.dynamickafka.testkit.{NotInFast, TestAll, TimeLimit}
 /** The interleavings of two runs with few switches between them, instead of random ones. `RunExploration` takes more switches. */
 class ExplorationSuite extends AnyFunSuite with TimeLimit {
 
-  private def explores(switches: Int, fewest: Int, tag: Tag): Unit = Seq(false, true).foreach { isDeferred =>
+  private def explores(switches: Int, fewest: Int, tag: Tag, isDeferred: Boolean): Unit = {
     val deferral = if (isDeferred) ", of which the second one defers a part" else ""
     test(s"two runs of a batch$deferral, $switches switches, and all points at which they can crash", tag) {
       val counts = new Exploration(switches, isDeferred, Defect.None).run().fold(fail(_), identity)
@@ -20,8 +20,9 @@ class ExplorationSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  explores(switches = 1, fewest = 1000, NotInFast)
-  explores(switches = 2, fewest = 10000, TestAll)
+  explores(switches = 1, fewest = 1000, NotInFast, isDeferred = true)
+  explores(switches = 1, fewest = 1000, TestAll, isDeferred = false)
+  Seq(false, true).foreach(explores(switches = 2, fewest = 10000, TestAll, _))
 
   private def finds(defect: Defect, tag: Tag, isDeferred: Boolean = false): Unit =
     test(s"it finds the defect: ${defect.name}", tag) {

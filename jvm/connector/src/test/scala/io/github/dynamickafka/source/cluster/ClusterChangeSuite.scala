@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import org.scalatest.time.{Seconds, Span}
 
 import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** A cluster whose address or properties change under the same id. */
 class ClusterChangeSuite extends SourceTest {
@@ -55,7 +56,8 @@ class ClusterChangeSuite extends SourceTest {
   }
 
   test(
-    "another address at a restart is used, also for a batch that was logged and not finished"
+    "another address at a restart is used, also for a batch that was logged and not finished",
+    TestAll
   ) {
     scene { s =>
       val topic = newTopicOn(2, red)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.source.{Entry, Logs, Scene, SourceTest}
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Offsets of finished batches in a consumer group of each cluster, for tools that show lag. */
 class CommitSuite extends SourceTest {
@@ -207,7 +207,7 @@ class CommitSuite extends SourceTest {
     }
   }
 
-  test("commits to a frozen broker fail and are counted") {
+  test("commits to a frozen broker fail and are counted", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       val name = s"group-$topic"

@@ -49,7 +49,7 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
     assertSame(s.seen, stored("three", three, topic))
   }
 
-  test("fail: a partition without a leader keeps its offset, and all others are read") {
+  test("fail: a partition without a leader keeps its offset, and all others are read", TestAll) {
     continuesWithoutLeader("clusterFailurePolicy" -> "fail")
   }
 
@@ -114,7 +114,10 @@ class LeaderFailureSuite extends SourceTest with BeforeAndAfterAll with BeforeAn
     }
   }
 
-  test("a broker that leads nothing and does not respond is no reason to fail: other addresses are tried") {
+  test(
+    "a broker that leads nothing and does not respond is no reason to fail: other addresses are tried",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopic()
       three.createTopic(topic, replicas = Seq(1, 3))

@@ -97,7 +97,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("skip: a hanging cluster delays no trigger") {
+  test("skip: a hanging cluster delays no trigger", TestAll) {
     withTopic { (s, topic) =>
       val query = s.start(skip, within(15000))
       settle(query)
@@ -161,7 +161,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("first start: fail names the unreachable cluster, and the next start is a first start again") {
+  test("first start: fail names the unreachable cluster, and the next start is a first start again", TestAll) {
     withTopic { (s, topic) =>
       produce(green, topic, 2, values("g", 2))
       killed {
@@ -208,7 +208,7 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("AvailableNow with skip ends without the unreachable cluster") {
+  test("AvailableNow with skip ends without the unreachable cluster", TestAll) {
     withTopic { (s, topic) =>
       s.catchUp()
       killed {
@@ -222,7 +222,10 @@ class OutageSuite extends SourceTest {
     }
   }
 
-  test("draining an unreachable cluster follows the policy: skip keeps the target until it is reachable") {
+  test(
+    "draining an unreachable cluster follows the policy: skip keeps the target until it is reachable",
+    TestAll
+  ) {
     withTopic { (s, topic) =>
       s.catchUp()
       produce(red, topic, 2, values("r", 8))

@@ -8,7 +8,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.BeforeAndAfterAll
 
 import io.github.dynamickafka.source.{Entry, Logs, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster}
+import io.github.dynamickafka.testkit.{KafkaCluster, KafkaClusters, SecureCluster, TestAll}
 
 /** Clusters with different authentication and permissions. */
 class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
@@ -207,7 +207,8 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
   }
 
   test(
-    "kafka.group.id: committed offsets need permission on the group, reading under a suffix needs none"
+    "kafka.group.id: committed offsets need permission on the group, reading under a suffix needs none",
+    TestAll
   ) {
     scene { s =>
       val topic = newTopicOn(2, guarded, tls)
@@ -252,7 +253,7 @@ class SecureClustersSuite extends SourceTest with BeforeAndAfterAll {
     }
   }
 
-  test("skip: a cluster that rejects the password is read as soon as the password is valid") {
+  test("skip: a cluster that rejects the password is read as soon as the password is valid", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, scram, tls)
       Seq(scram, tls).foreach(c => produce(c, topic, 1, values(c.name, 3)))

@@ -10,10 +10,10 @@ class ReaderHistorySuite extends AnyFunSuite with TimeLimit {
   private def wrong(defect: ReaderDefect)(seed: Long) = new ReaderHistory(seed, defect).failure()
 
   test("random histories: each range has its records, or a loss, and never those of another log") {
-    NoneWrong(0 until 150)(wrong(ReaderDefect.Nothing))
+    NoneWrong(0 until 75)(wrong(ReaderDefect.Nothing))
   }
 
-  test("further random histories", TestAll)(NoneWrong(150 until 1000)(wrong(ReaderDefect.Nothing)))
+  test("further random histories", TestAll)(NoneWrong(75 until 1000)(wrong(ReaderDefect.Nothing)))
 
   for (defect <- ReaderDefect.all) test(s"it finds the defect: ${defect.name}") {
     info(FirstWrong(100000)(wrong(defect)))

@@ -62,7 +62,7 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("a driver that is killed in the batch before the replacement, and after it: nothing is lost") {
+  test("a driver that is killed in the batch before the replacement, and after it: nothing is lost", TestAll) {
     mirrored { m =>
       m.copying(blue, green) { _ =>
         m.awaitCheckpoints(green, m.position)
@@ -170,7 +170,10 @@ class MirrorMakerFailoverSuite extends MirrorMakerTest {
     }
   }
 
-  test("no checkpoint at or before the position: CLUSTER_REPLACED with the reason, and nothing changes") {
+  test(
+    "no checkpoint at or before the position: CLUSTER_REPLACED with the reason, and nothing changes",
+    TestAll
+  ) {
     mirrored { m =>
       val before = m.position
       def refusedBecause(reason: String) = {

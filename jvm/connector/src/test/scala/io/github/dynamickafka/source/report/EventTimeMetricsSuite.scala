@@ -7,7 +7,7 @@ import org.apache.spark.sql.functions.{col, window}
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Logs, Scene, SourceTest}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** Lag and drift in time of two clusters, and the warning about a watermark that passes one of them. */
 class EventTimeMetricsSuite extends SourceTest {
@@ -99,7 +99,7 @@ class EventTimeMetricsSuite extends SourceTest {
     }
   }
 
-  test("records that no task has seen: their cluster is asked how old they are") {
+  test("records that no task has seen: their cluster is asked how old they are", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue)
       val now = System.currentTimeMillis()

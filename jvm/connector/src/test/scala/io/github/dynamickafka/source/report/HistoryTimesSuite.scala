@@ -9,7 +9,7 @@ import org.apache.spark.sql.functions.{col, floor, window}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.dynamickafka.source.{Entry, HistoryTest, Logs, Scene}
-import io.github.dynamickafka.testkit.{KafkaCluster, Record}
+import io.github.dynamickafka.testkit.{KafkaCluster, Record, TestAll}
 
 /** Lag and drift in time while blue has a history and green has none. The value of a record is the second of its time. */
 class HistoryTimesSuite extends HistoryTest {
@@ -99,7 +99,9 @@ class HistoryTimesSuite extends HistoryTest {
 
   Seq(true, false).foreach { keepCluster =>
     val which = if (keepCluster) "with a column 'cluster'" else "of one cluster"
-    test(s"files $which that are not read count, while the whole history comes first") {
+    // `TimeLagsOfHistoriesSuite` has both, without brokers.
+    val chosen = if (keepCluster) Nil else Seq(TestAll)
+    test(s"files $which that are not read count, while the whole history comes first", chosen: _*) {
       withHistory(keepCluster) { s =>
         val all = progress(s.start(Trigger.AvailableNow(), oneByOne: _*))
         assert(all.map(_("pendingHistoryFiles").toInt).take(4) == Seq(2, 1, 0, 0))
@@ -108,7 +110,10 @@ class HistoryTimesSuite extends HistoryTest {
       }
     }
 
-    test(s"files $which that are not read count, with alignment: no cluster drifts by more than the limit") {
+    test(
+      s"files $which that are not read count, with alignment: no cluster drifts by more than the limit",
+      chosen: _*
+    ) {
       withHistory(keepCluster) { s =>
         val all = progress(s.start(Trigger.AvailableNow(), aligned: _*))
         assertTimes(s, all)
@@ -137,7 +142,10 @@ class HistoryTimesSuite extends HistoryTest {
     }
   }
 
-  test("a cluster that does not respond: its files and those of others are read, and their times are known") {
+  test(
+    "a cluster that does not respond: its files and those of others are read, and their times are known",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(1, blue, red)
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))

@@ -4,6 +4,7 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.error.DynamicKafkaError
 import io.github.dynamickafka.source.{Entry, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** The metrics of a query, and options that are refused before it starts. */
 class MetricsSuite extends SourceTest {
@@ -101,7 +102,7 @@ class MetricsSuite extends SourceTest {
     }
   }
 
-  test("failures of metadata and clusters are counted while they last, commits since the start") {
+  test("failures of metadata and clusters are counted while they last, commits since the start", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, blue, red)
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))

@@ -5,6 +5,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.source.Hold
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** What is read to its end before it is removed: `draining`, or `removedClusterPolicy=drain`. */
 class DrainSuite extends SourceTest {
@@ -55,6 +56,9 @@ class DrainSuite extends SourceTest {
       )
     )
   } {
+    // A cluster drains by the same steps, whatever the reason.
+    val chosen = if (options.isEmpty) Nil else Seq(TestAll)
+
     test(s"$how: read up to the end offsets of that moment over several batches, then retired") {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
@@ -69,7 +73,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: a restart in the middle keeps the target") {
+    test(s"$how: a restart in the middle keeps the target", chosen: _*) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, target, held) = draining(s, topic, left(topic), options: _*)
@@ -86,7 +90,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: active again cancels the target, and reading continues") {
+    test(s"$how: active again cancels the target, and reading continues", chosen: _*) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -98,7 +102,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: a partition that is added meanwhile is read once the cluster is active again") {
+    test(s"$how: a partition that is added meanwhile is read once the cluster is active again", chosen: _*) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         val (query, _, held) = draining(s, topic, left(topic), options: _*)
@@ -114,7 +118,7 @@ class DrainSuite extends SourceTest {
       }
     }
 
-    test(s"$how: AvailableNow drains and retires within its run") {
+    test(s"$how: AvailableNow drains and retires within its run", chosen: _*) {
       scene { s =>
         val topic = newTopicOn(2, blue, green)
         produce(blue, topic, 2, values("a", 4))
@@ -229,7 +233,7 @@ class DrainSuite extends SourceTest {
       body(s, kept)
     }
 
-  test("a topic that was read to its end is removed and deleted between two runs of AvailableNow") {
+  test("a topic that was read to its end is removed and deleted between two runs of AvailableNow", TestAll) {
     deletedWhileStopped((_, _) => ()) { (s, kept) =>
       s.catchUp(drain)
       s.catchUp(drain)

@@ -11,6 +11,7 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.source.{Entry, EntryService, Results, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** A metadata service that fails, hangs, or returns incomplete or invalid answers. */
 class MetadataFailureSuite extends SourceTest {
@@ -156,7 +157,10 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("an inactive cluster is retained at once and never contacted, with removedClusterPolicy=drain too") {
+  test(
+    "an inactive cluster is retained at once and never contacted, with removedClusterPolicy=drain too",
+    TestAll
+  ) {
     scene { s =>
       val topic = newTopicOn(2, blue, red)
       s.orders(Entry("blue", blue, topic), Entry("red", red, topic))
@@ -282,7 +286,7 @@ class MetadataFailureSuite extends SourceTest {
     }
   }
 
-  test("the service hangs at a restart: the checkpoint's topology is used after one call's limit") {
+  test("the service hangs at a restart: the checkpoint's topology is used after one call's limit", TestAll) {
     running() { (s, topic, query) =>
       query.stop()
       produce(blue, topic, 2, values("stopped", 4))

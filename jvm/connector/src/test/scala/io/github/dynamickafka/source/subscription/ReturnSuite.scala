@@ -1,7 +1,7 @@
 package io.github.dynamickafka.source.subscription
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import io.github.dynamickafka.testkit.Record
+import io.github.dynamickafka.testkit.{Record, TestAll}
 
 /** Clusters and topics that are removed and added again. */
 class ReturnSuite extends SourceTest {
@@ -181,7 +181,7 @@ class ReturnSuite extends SourceTest {
     }
   }
 
-  test("retention does not apply to a cluster whose return is delayed by an outage") {
+  test("retention does not apply to a cluster whose return is delayed by an outage", TestAll) {
     scene { s =>
       val topic = newTopicOn(1, green, red)
       produce(red, topic, 1, Seq("a", "b"))

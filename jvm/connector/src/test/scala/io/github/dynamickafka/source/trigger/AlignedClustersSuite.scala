@@ -55,7 +55,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("limits share what alignment leaves") {
+  test("limits share what alignment leaves", TestAll) {
     withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
       produceSeconds(blue, topic, 20)
       produceSeconds(green, topic, 40)
@@ -105,7 +105,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a cluster that enters late with old records is caught up with before the others continue") {
+  test("a cluster that enters late with old records is caught up with before the others continue", TestAll) {
     withClusters("blue" -> blue) { (s, topic) =>
       green.createTopic(topic, 2)
       produceSeconds(blue, topic, 60)
@@ -202,7 +202,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("the others do not wait for a cluster that is removed, or drained") {
+  test("the others do not wait for a cluster that is removed, or drained", TestAll) {
     val leaving = Seq[Entry => Seq[Entry]](_ => Nil, entry => Seq(entry.draining))
     leaving.foreach { left =>
       withClusters("blue" -> blue, "green" -> green) { (s, topic) =>
@@ -228,7 +228,7 @@ class AlignedClustersSuite extends EventTimeTest {
     }
   }
 
-  test("a cluster that is unreachable holds the others, at most for the time-out") {
+  test("a cluster that is unreachable holds the others, at most for the time-out", TestAll) {
     withClusters("blue" -> blue, "red" -> red) { (s, topic) =>
       produceSeconds(blue, topic, 40)
       produceSeconds(red, topic, 10, lastS = 50)

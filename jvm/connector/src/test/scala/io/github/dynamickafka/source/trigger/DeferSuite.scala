@@ -4,6 +4,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.source.{Entry, Results, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** `unreachableReplayPolicy=defer`: a batch that is logged, and one of whose clusters is unreachable after a restart. */
 class DeferSuite extends SourceTest {
@@ -80,7 +81,10 @@ class DeferSuite extends SourceTest {
     }
   }
 
-  test("a batch that is planned again has the same deferral, whatever its clusters and the policy are then") {
+  test(
+    "a batch that is planned again has the same deferral, whatever its clusters and the policy are then",
+    TestAll
+  ) {
     interrupted { (s, topic) =>
       val later = new Results(s.results.checkpoint)
       def catchUp(options: (String, String)*) =

@@ -4,6 +4,7 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.offset.Positions
 import io.github.dynamickafka.source.{Entry, Results, Scene, Seen, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Topics that are recreated and clusters that are replaced, under the names that the query knows. */
 class IdentitySuite extends SourceTest {
@@ -224,7 +225,8 @@ class IdentitySuite extends SourceTest {
   }
 
   test(
-    "a logged range beyond the end of a log whose id is not known: found during the read, within seconds"
+    "a logged range beyond the end of a log whose id is not known: found during the read, within seconds",
+    TestAll
   ) {
     def withoutIds(s: Scene): Unit =
       s.results.rewriteLogged(_.replaceAll(",\"identities\":.*", "}"))

@@ -6,6 +6,7 @@ import org.apache.spark.sql.streaming.Trigger
 
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
+import io.github.dynamickafka.testkit.TestAll
 
 /** Limits over all clusters together, on brokers. `maxOffsetsPerTrigger` is in `TriggerSuite`. */
 class LimitsSuite extends SourceTest {
@@ -113,7 +114,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("a skew of 1:1000 between clusters, random limits: no partition starves, every record once") {
+  test("a skew of 1:1000 between clusters, random limits: no partition starves, every record once", TestAll) {
     info(s"DYNAMIC_KAFKA_SEED=${TestSeed()}")
     val random = new Random(TestSeed())
     withTopic(4000, 4) { (s, topic) =>
@@ -129,7 +130,7 @@ class LimitsSuite extends SourceTest {
     }
   }
 
-  test("limits and ProcessingTime: no batch exceeds the budget") {
+  test("limits and ProcessingTime: no batch exceeds the budget", TestAll) {
     withTopic(30, 10) { (s, topic) =>
       val query =
         s.start(Trigger.ProcessingTime(50L), "maxOffsetsPerTrigger" -> "7", "maxRecordsPerPartition" -> "2")

@@ -4,7 +4,7 @@ import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 
 import io.github.dynamickafka.source.{Entry, Scene, SourceTest}
-import io.github.dynamickafka.testkit.KafkaCluster
+import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
 /** Logs that lose records in an unclean leader election, and grow past the position of the query before it looks. */
 class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAfterEach {
@@ -80,7 +80,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
     }
   }
 
-  test("cut and grown past the position between two triggers of a running query: the same") {
+  test("cut and grown past the position between two triggers of a running query: the same", TestAll) {
     scene { s =>
       val (topic, elsewhere) = (written(), newTopicOn(1, green))
       s.orders(Entry("three", three, topic), Entry("green", green, elsewhere))
@@ -97,7 +97,7 @@ class TruncationSuite extends SourceTest with BeforeAndAfterAll with BeforeAndAf
     }
   }
 
-  test("a leader election without loss is none: the log is compared, and read on") {
+  test("a leader election without loss is none: the log is compared, and read on", TestAll) {
     scene { s =>
       val topic = newTopic()
       three.createTopic(topic)

@@ -12,7 +12,7 @@ import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.decode.{Decoded, Decoders}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
 
@@ -179,7 +179,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
 
   test("random schemas: the same columns as the format avro, with the reader's schema and with DDL") {
     val make = new RandomAvro(new Random(TestSeed()))
-    (1 to 100).foreach { _ =>
+    (1 to RandomCases(100)).foreach { _ =>
       val schema = make.record()
       val text = schema.toString
       val plain = Decoded.side(text, "format" -> "avro")
@@ -195,7 +195,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
 
   test("damaged records of random schemas yield nothing but bad records") {
     val make = new RandomAvro(new Random(TestSeed()))
-    (1 to 100).foreach { _ =>
+    (1 to RandomCases(100)).foreach { _ =>
       val schema = make.record()
       val own = side(schema.toString)
       val decode = decoder(own, "blue", 9 -> schema.toString)
@@ -226,7 +226,7 @@ class ConfluentAvroDecoderSuite extends AnyFunSuite with TimeLimit {
 
   test("a decimal of another scale is that of a cast, everywhere in a record; one that is too large is bad") {
     val random = new Random(TestSeed())
-    (1 to 200).foreach { _ =>
+    (1 to RandomCases(200)).foreach { _ =>
       val (scale, own) = (random.nextInt(7), random.nextInt(5))
       val decimal = s"""{"type":"bytes","logicalType":"decimal","precision":12,"scale":$scale}"""
       val nested = s"""{"type":"record","name":"R","fields":[{"name":"d","type":["null",$decimal]}]}"""

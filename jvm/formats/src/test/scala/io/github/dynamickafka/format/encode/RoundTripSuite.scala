@@ -13,11 +13,11 @@ import io.github.dynamickafka.format.SideFormat
 import io.github.dynamickafka.format.SideSource.Fields
 import io.github.dynamickafka.format.decode.{Decoded, Decoders, Layouts}
 import io.github.dynamickafka.format.options.ParsedFormats
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /** What is written is what is read, for random schemas and rows. */
 class RoundTripSuite extends AnyFunSuite with TimeLimit {
-  private val Schemas = 60
+  private val Schemas = RandomCases(60)
   private val RowsOfEach = 25
 
   private def roundTrip(format: String, types: Seq[DataType], depth: Int, emptyText: String = "''")(

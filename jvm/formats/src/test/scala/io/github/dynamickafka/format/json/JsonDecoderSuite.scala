@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
 import io.github.dynamickafka.format.{DecodeFailure, DecodedValues, SideLayout}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   private def assertAsFromJson(
@@ -41,7 +41,7 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     )
   ).zipWithIndex.foreach { case (options, n) =>
     test(s"random records as from_json: ${options.keys.toSeq.sorted.mkString(" ")}") {
-      val records = JsonRecords.take(500, TestSeed() + n)
+      val records = JsonRecords.take(RandomCases(500), TestSeed() + n)
       assertAsFromJson(records, side(options.map { case (k, v) => s"json.$k" -> v }.toSeq: _*), options)
     }
   }
@@ -49,7 +49,11 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
   test("a part of the columns as from_json with these columns") {
     val all = side()
     Seq(Seq(0, 4, 16), Seq(8), Seq(13, 15)).foreach(wanted =>
-      assertAsFromJson(JsonRecords.take(300, TestSeed() + 10), all.copy(wanted = wanted), Map.empty)
+      assertAsFromJson(
+        JsonRecords.take(RandomCases(300), TestSeed() + 10),
+        all.copy(wanted = wanted),
+        Map.empty
+      )
     )
   }
 
@@ -66,7 +70,7 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
       val all = side(options.map { case (k, v) => s"json.$k" -> v }.toSeq: _*)
       Seq(Seq(0, 4), Seq(16)).zipWithIndex.foreach { case (wanted, m) =>
         assertAsFromJson(
-          JsonRecords.wideOnes(500, TestSeed() + 20 + 2 * n + m),
+          JsonRecords.wideOnes(RandomCases(500), TestSeed() + 20 + 2 * n + m),
           all.copy(wanted = wanted),
           options
         )
@@ -89,10 +93,14 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
         assertSame(
           all.copy(wanted = wanted),
           new JsonDecoder(all.copy(wanted = wanted)),
-          JsonRecords.steadyOnes(if (n == 0) 150 else 50, TestSeed() + 30 + n)
+          JsonRecords.steadyOnes(RandomCases(if (n == 0) 150 else 75), TestSeed() + 30 + n)
         )(BySpark.json(all.copy(wanted = wanted), options))
       )
-      assertAsFromJson(JsonRecords.steadyOnes(150, TestSeed() + 40 + n), all.copy(wanted = columns), options)
+      assertAsFromJson(
+        JsonRecords.steadyOnes(RandomCases(150), TestSeed() + 40 + n),
+        all.copy(wanted = columns),
+        options
+      )
     }
   }
 

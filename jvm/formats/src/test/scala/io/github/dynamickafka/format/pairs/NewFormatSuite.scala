@@ -21,8 +21,12 @@ class NewFormatSuite extends AnyFunSuite with TimeLimit with BeforeAndAfterAll {
   /** The registration. */
   private val parsed = new ParsedFormats(new Formats(Formats.registered.all :+ Pairs))
 
-  private lazy val spark =
-    SparkSession.builder().master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+  // A hundred rows: plans that Spark compiles would take longer to compile than to run.
+  private lazy val spark = SparkSession.builder().master("local[2]")
+    .config("spark.ui.enabled", "false")
+    .config("spark.sql.codegen.wholeStage", "false")
+    .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    .getOrCreate()
 
   override def afterAll(): Unit = spark.stop()
 

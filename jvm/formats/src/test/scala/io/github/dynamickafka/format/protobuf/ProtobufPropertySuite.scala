@@ -14,7 +14,7 @@ import io.github.dynamickafka.format.SideLayout
 import io.github.dynamickafka.format.decode.Decoded
 import io.github.dynamickafka.protobuf.{JavaShapes, ProtoSchemas, ProtoTypes}
 import io.github.dynamickafka.schemaregistry.{RegisteredSchema, WireFormat}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 /** Random files, as text and as descriptors, and random messages, beside Java's library. */
 class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
@@ -42,7 +42,7 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
 
   test("the texts and the descriptors of random files mean what Java's library says") {
     val random = new Random(TestSeed())
-    (1 to 300).foreach { _ =>
+    (1 to RandomCases(300)).foreach { _ =>
       val made = new RandomProtobuf(random)
       forms(made, random).foreach { case (_, schema, _) =>
         val found = types(schema)
@@ -71,7 +71,7 @@ class ProtobufPropertySuite extends AnyFunSuite with TimeLimit {
   ) {
     val random = new Random(TestSeed())
     var (good, bad) = (0, 0)
-    (1 to 120).foreach { _ =>
+    (1 to RandomCases(120)).foreach { _ =>
       val made = new RandomProtobuf(random)
       for {
         (form, schema, countings) <- forms(made, random)
