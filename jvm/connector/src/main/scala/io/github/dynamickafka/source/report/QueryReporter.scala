@@ -52,6 +52,8 @@ private[source] final class QueryReporter(
   )
 
   private var beginning: Option[CompositeOffset] = None
+  // The end of batch 0 has them again.
+  private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
   private var consumed: Option[CompositeOffset] = None
@@ -92,7 +94,9 @@ private[source] final class QueryReporter(
   /** Sets the start offset of batch 0, which no batch has reached. */
   def begins(at: CompositeOffset): Unit = {
     beginning = Some(at)
-    changed(at.clusters.toSeq.map { case (id, positions) => OffsetChange("enters", id, positions) })
+    val entered = at.clusters.toSeq.map { case (id, positions) => OffsetChange("enters", id, positions) }
+    changed(entered)
+    begun = entered
   }
 
   /**
@@ -124,7 +128,8 @@ private[source] final class QueryReporter(
 
   /** The batch that is planned now has these changes of the topology. */
   def changed(changes: Seq[OffsetChange]): Unit = safely {
-    for (shown <- page; change <- changes) shown.event(change.what, change.cluster, change.topics)
+    for (shown <- page; change <- changes if !begun.contains(change))
+      shown.event(change.what, change.cluster, change.topics)
   }
 
   /**
@@ -171,6 +176,7 @@ private[source] final class QueryReporter(
    */
   def finished(end: CompositeOffset, at: CompositeOffset, counts: RecordCounts): Unit = safely {
     this.counts = counts
+    begun = Nil
     planned.filter(_._1 == end).foreach { case (_, sizes) =>
       read = sizes.foldLeft(read) { case (all, (id, n)) => all.updated(id, all.getOrElse(id, 0L) + n) }
       planned = None
@@ -220,7 +226,10 @@ private[source] final class QueryReporter(
 
   private def show(snapshot: TriggerSnapshot, at: CompositeOffset): Unit = {
     val ofPartitions = lags.of(at, latestOffsets)
-    val ids = snapshot.topology.clusters.keySet.toSet ++ snapshot.transition.clusters.keySet
+    val read = snapshot.transition.clusters.keySet
+    // A cluster that has drained is still in the metadata, and gets no more requests.
+    val ids =
+      snapshot.topology.clusters.keySet.toSet.filterNot(id => at.retained.contains(id) && !read(id)) ++ read
     answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
     val times = timesOf(ids)
     val drifts = ClusterTimes.driftMs(times, clock.currentTimeMillis())
@@ -228,7 +237,7 @@ private[source] final class QueryReporter(
       SortedMap.from(ids.map { id =>
         id -> ClusterGauges(
           ofPartitions.getOrElse(id, Nil).sum,
-          read.getOrElse(id, 0L),
+          this.read.getOrElse(id, 0L),
           answeredAt.getOrElse(id, startedAt),
           state(id, at),
           times(id),

@@ -87,6 +87,14 @@ class GaugesSuite extends SourceTest {
       }
       assert(!ui.get("/metrics/prometheus").contains(secret))
 
+      // A cluster that has drained is still in the metadata, and gets no more requests.
+      s.change(on("blue", blue), on("eu.green-1", green).draining)
+      eventually {
+        val found = gauges("orders")
+        assert(found.keySet == ofQuery ++ ofCluster.map(g => s"cluster_blue_$g"))
+        assert(found("total_kafkaClustersCount") == 2.0 && found("total_retainedClusters") == 1.0)
+      }
+
       s.change(on("blue", blue))
       settle(query)
       eventually {
