@@ -91,6 +91,8 @@ class DynamicKafka:
     def ui_address(spark: SparkSession | None = None) -> str | None:
         """Returns the address of the page of the driver, if a query with the option ``ui=true`` has opened it.
 
+        The first trigger of the query opens the page, a moment after ``start()``. Before, the result is None.
+
         Args:
             spark: A classic session; without it, the active or default one.
 
