@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.gauge.{GaugeNames, GaugeSet}
-import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions}
+import io.github.dynamickafka.offset.{CompositeOffset, OffsetRange, Positions, Retained}
 import io.github.dynamickafka.page.PageQuery
 import io.github.dynamickafka.source.cluster.{ClusterStreams, CommitCounter, CommitCounts}
 import io.github.dynamickafka.source.trigger.{TopologyFeed, TriggerSnapshot}
@@ -52,7 +52,7 @@ private[source] final class QueryReporter(
   )
 
   private var beginning: Option[CompositeOffset] = None
-  // The end of batch 0 has them again.
+  // What enters at the start of the query. The end of batch 0 has the same once more.
   private var begun = Seq.empty[OffsetChange]
   private var last: Option[TriggerSnapshot] = None
   private var latestOffsets = SortedMap.empty[String, Positions]
@@ -226,10 +226,10 @@ private[source] final class QueryReporter(
 
   private def show(snapshot: TriggerSnapshot, at: CompositeOffset): Unit = {
     val ofPartitions = lags.of(at, latestOffsets)
-    val read = snapshot.transition.clusters.keySet
-    // A cluster that has drained is still in the metadata, and gets no more requests.
-    val ids =
-      snapshot.topology.clusters.keySet.toSet.filterNot(id => at.retained.contains(id) && !read(id)) ++ read
+    val listed = snapshot.topology.clusters.collect {
+      case (id, of) if !hasDrained(of.topics.keySet.toSet, at.retained.get(id)) => id
+    }
+    val ids = listed.toSet ++ snapshot.transition.clusters.keySet
     answeredAt = (answeredAt ++ streams.times.requestedAt).filter { case (id, _) => ids.contains(id) }
     val times = timesOf(ids)
     val drifts = ClusterTimes.driftMs(times, clock.currentTimeMillis())
@@ -237,7 +237,7 @@ private[source] final class QueryReporter(
       SortedMap.from(ids.map { id =>
         id -> ClusterGauges(
           ofPartitions.getOrElse(id, Nil).sum,
-          this.read.getOrElse(id, 0L),
+          read.getOrElse(id, 0L),
           answeredAt.getOrElse(id, startedAt),
           state(id, at),
           times(id),
@@ -250,6 +250,10 @@ private[source] final class QueryReporter(
       counts
     ))
   }
+
+  /** Whether everything of the cluster has drained: the metadata still list it, and it gets no more requests. */
+  private def hasDrained(topics: Set[String], retained: Option[Retained]): Boolean =
+    topics.nonEmpty && retained.exists(of => topics.subsetOf(of.drained))
 
   private def state(id: String, at: CompositeOffset): Long =
     if (streams.unreachable(id)) QueryGauges.Unreachable
