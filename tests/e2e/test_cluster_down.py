@@ -9,7 +9,7 @@ import pytest
 
 from tests.harness.query import Query
 from tests.harness.scene import Scene
-from tests.harness.waiting import until
+from tests.harness.waiting import DEADLINE_S, until
 
 if TYPE_CHECKING:
     from dynamic_kafka_testkit import Cluster
@@ -79,7 +79,9 @@ def test_a_cluster_moves_while_it_is_queried(scene: Scene) -> None:
     topic = scene.topic("blue", "red")
     both = (("blue", topic), ("red", topic))
     metadata = scene.metadata("orders", "blue", "red", topic=topic)
-    query = scene.query(metadata, clusterRequestTimeoutMs="20000")
+    # Longer than a test waits: neither does the query end before the metadata has the new address, nor does it wait for
+    # the old one afterwards.
+    query = scene.query(metadata, clusterRequestTimeoutMs=str(int(2 * DEADLINE_S * 1000)))
     scene.produce("red", topic, 10)
     query.start(scene.drivers.shared())
     scene.await_exact(query, *both)
