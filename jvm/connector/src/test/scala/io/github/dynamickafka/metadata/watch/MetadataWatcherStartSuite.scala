@@ -21,7 +21,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
     service.throws(new IllegalStateException("no database", new RuntimeException("no route")))
     watching(service, intervalMs = Never) { watcher =>
       val e = unavailable(watcher.awaitFirst())
-      Seq("'scripted'", "4 consecutive times", "no database", "no route").foreach(s =>
+      Seq("'scripted'", "consecutive failures: 4", "no database", "no route").foreach(s =>
         assert(e.getMessage.contains(s))
       )
       assert(e.getCause.getMessage == "no database")
@@ -58,7 +58,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
     answer(service)
     watching(service, intervalMs, threshold = 100) { watcher =>
       val text = unavailable(watcher.awaitFirst()).getMessage
-      assert(text.contains("failed 1 consecutive times"), text)
+      assert(text.contains("failed (consecutive failures: 1)"), text)
       assert(
         Seq("Did you mean 'order'?", "line 3", "nowhere.yaml", "Is a directory").count(text.contains(_)) == 1,
         text
@@ -90,7 +90,9 @@ class MetadataWatcherStartSuite extends WatcherTest {
       )) { watcher =>
         val text = unavailable(watcher.awaitFirst()).getMessage
         assert(
-          text.contains(s"failed $failures consecutive times") && text.contains("Did you mean 'order'?"),
+          text.contains(s"failed (consecutive failures: $failures)") && text.contains(
+            "Did you mean 'order'?"
+          ),
           text
         )
       }
@@ -111,7 +113,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
     val service = new ScriptedService(() => Seq.empty)
     service.throws(new IllegalStateException("down"))
     watching(service, intervalMs = -1, threshold = 100) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("5 consecutive times"))
+      assert(unavailable(watcher.awaitFirst()).getMessage.contains("consecutive failures: 5"))
       assert(service.calls.get == 5)
     }
     val well = new ScriptedService(() => Seq(one))
@@ -188,7 +190,7 @@ class MetadataWatcherStartSuite extends WatcherTest {
     val first = new ScriptedService(() => Seq(one))
     val hung = first.hangs()
     watching(first, intervalMs = Never, callTimeoutMs = 20) { watcher =>
-      assert(unavailable(watcher.awaitFirst()).getMessage.contains("4 consecutive times"))
+      assert(unavailable(watcher.awaitFirst()).getMessage.contains("consecutive failures: 4"))
     }
     hung.countDown()
     val again = new ScriptedService(() => Seq(one))

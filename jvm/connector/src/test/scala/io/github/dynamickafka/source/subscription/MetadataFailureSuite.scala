@@ -67,7 +67,7 @@ class MetadataFailureSuite extends SourceTest {
       val e = refused(s.start(threshold(3)))
       assert(condition(e) == "METADATA_UNAVAILABLE" && text(e).contains("the service is down"))
       // The service is polled until the query has ended, which may be later on a busy machine.
-      val failures = """failed (\d+) consecutive times""".r.findFirstMatchIn(text(e)).map(_.group(1).toInt)
+      val failures = """consecutive failures: (\d+)""".r.findFirstMatchIn(text(e)).map(_.group(1).toInt)
       assert(failures.exists(n => n >= 4 && n <= s.service.callCount), text(e))
     }
     scene { s =>
