@@ -79,6 +79,36 @@ def test_warnings() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("schema", "wrong"),
+    [
+        ("id BIGNT", [("BIGNT", " Did you mean 'BIGINT'?")]),
+        ("`a b`: strin NOT NULL COMMENT 'an, or', x qqqq", [("strin", " Did you mean 'STRING'?"), ("qqqq", "")]),
+        (
+            "a ARRAY<STRUCT<b: MAP<STRING, intt>, c DECIMAL(10, 2)>>, d tex",
+            [("intt", " Did you mean 'INT'?"), ("tex", "")],
+        ),
+        ("a INTERVAL DAY TO SECOND, b STRING COLLATE UTF8_LCASE, c TIME(6), d VARCHAR(3)", []),
+        ("a DECIMAL(10, 2) NOT NULL, b TIMESTAMP_NTZ, c struct<d: variant>", []),
+        # Not columns.
+        ("registry", []),
+        ("STRUCT<a: INT>", []),
+        ('{"type": "record", "name": "A", "fields": []}', []),
+        ("a", []),
+        ("a ARRAY<", []),
+        (", b c", []),
+    ],
+)
+def test_types_of_a_schema(schema: str, wrong: list[tuple[str, str]]) -> None:
+    for place in ("streams: {a: {", "blue: {topics"):
+        end = place.rindex("{") + 1
+        added = f"{place[:end]}schema: {json.dumps(schema)}, {place[end:]}"
+        document = read(_one_cluster("a:1").replace(place, added))
+        assert not document.errors
+        found = [warning.reason for warning in document.warnings]
+        assert found == [f"'{word}' is not a type of Spark.{hint}" for word, hint in wrong]
+
+
 @pytest.mark.parametrize("address", ["localhost", "localhost:abc", "localhost:65536", ":9092", "a:1,b", "a:1 b:2"])
 def test_an_address_with_which_no_client_connects(address: str) -> None:
     (warning,) = read(_one_cluster(address)).warnings

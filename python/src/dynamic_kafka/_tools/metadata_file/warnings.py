@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dynamic_kafka._tools.metadata_file.checks import Found, flink_cluster_id
+from dynamic_kafka._tools.metadata_file.ddl import TYPES, unknown_types
 from dynamic_kafka._tools.metadata_file.place import Path
+from dynamic_kafka._tools.metadata_file.schema import did_you_mean
 from dynamic_kafka._tools.metadata_file.tree import Tree
 from dynamic_kafka.model import KafkaStream
 
@@ -28,6 +30,10 @@ def warnings(tree: Tree, streams: Mapping[str, KafkaStream]) -> Found:
     else:
         yield from _clusters(tree, {id for stream in streams.values() for id in stream.clusters})
         clusters = {("streams", id): stream["clusters"] for id, stream in tree.value["streams"].items()}
+        for id, stream in tree.value["streams"].items():
+            yield from _schema(tree, ("streams", id), stream)
+            for cluster, entry in stream["clusters"].items():
+                yield from _schema(tree, ("streams", id, "clusters", cluster), entry)
     for path, found in clusters.items():
         if not found:
             yield path, "it has no cluster: polls of queries that read it fail, unless allowMissingStreams is true"
@@ -53,6 +59,13 @@ def _address(tree: Tree, path: Path) -> Found:
         address = _ADDRESS.fullmatch(entry)
         if not address or int(address[2]) > _LARGEST_PORT:
             yield path, f"'{entry}' is not host:port, so that no client can connect"
+
+
+def _schema(tree: Tree, path: Path, part: Mapping[str, Any]) -> Found:
+    """Finds types of columns that Spark does not have: reading the stream fails."""
+    if "schema" in part:
+        for word in unknown_types(tree.text((*path, "schema"))):
+            yield (*path, "schema"), f"'{word}' is not a type of Spark.{did_you_mean(word.upper(), TYPES)}"
 
 
 def _other_addresses(tree: Tree) -> Found:
