@@ -69,6 +69,8 @@ class Sizes:
     offset_rounds: int = 200
     protobuf_records: int = 100_000
     protobuf_rounds: int = 20
+    columns_records: int = 500_000
+    columns_rounds: int = 7
     memory_clusters: int = 8
     memory_triggers: tuple[int, int] = (100, 1000)
     sink_records: int = 1_000_000
@@ -135,6 +137,8 @@ SMOKE = Sizes(
     offset_rounds=5,
     protobuf_records=100,
     protobuf_rounds=2,
+    columns_records=500,
+    columns_rounds=2,
     memory_clusters=2,
     memory_triggers=(2, 5),
     sink_records=1_000,

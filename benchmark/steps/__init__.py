@@ -7,6 +7,7 @@ from collections.abc import Callable
 from benchmark.context import Context
 from benchmark.steps import (
     avro,
+    columns,
     cost,
     decode,
     discovery,
@@ -34,6 +35,7 @@ STEPS: dict[str, Callable[[Context], None]] = {
     "json": decode.run,
     "avro": avro.run,
     "protobuf": protobuf.run,
+    "columns": columns.run,
     "scale": scale.run,
     "ids": ids.run,
     "stop": stop.run,

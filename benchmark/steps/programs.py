@@ -18,13 +18,12 @@ _SPARK = Path(pyspark.__file__).parent
 
 def run_program(name: str, *arguments: object) -> list[dict[str, Any]]:
     """Run a program and return the lines of JSON that it prints."""
-    process = subprocess.run(
-        [*_java(name), *map(str, arguments)],
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    return [json.loads(line) for line in process.stdout.splitlines()]
+    return _lines([*_java(name), *map(str, arguments)])
+
+
+def run_driver(name: str, master: str, *arguments: object) -> list[dict[str, Any]]:
+    """Run a program that is a driver and return the lines of JSON that it prints."""
+    return _lines([*_submit(name, master), *map(str, arguments)])
 
 
 class Conversation:
@@ -47,17 +46,7 @@ class Conversation:
     @staticmethod
     def in_spark(name: str, master: str) -> Conversation:
         """A program that is a driver."""
-        submit = [str(_SPARK / "bin" / "spark-submit"), "--master", master, "--driver-memory", "2g"]
-        path = os.pathsep.join(map(str, [*program_jars(), *connector_jars()]))
-        settings = (
-            "spark.driver.host=127.0.0.1",
-            "spark.driver.bindAddress=127.0.0.1",
-            "spark.ui.enabled=false",
-            "spark.log.level=ERROR",
-        )
-        submit += [part for setting in settings for part in ("--conf", setting)]
-        submit += ["--driver-class-path", path, "--class", f"{PACKAGE}.{name}", str(program_jars()[0])]
-        return Conversation(name, submit)
+        return Conversation(name, _submit(name, master))
 
     def ask(self, **request: object) -> dict[str, Any]:
         """Send a request and return the answer.
@@ -85,3 +74,21 @@ class Conversation:
 def _java(name: str) -> list[str]:
     path = os.pathsep.join(str(jar) for jar in [*program_jars(), *connector_jars(), _SPARK / "jars" / "*"])
     return ["java", "-Xmx1g", "-cp", path, f"{PACKAGE}.{name}"]
+
+
+def _submit(name: str, master: str) -> list[str]:
+    submit = [str(_SPARK / "bin" / "spark-submit"), "--master", master, "--driver-memory", "2g"]
+    path = os.pathsep.join(map(str, [*program_jars(), *connector_jars()]))
+    settings = (
+        "spark.driver.host=127.0.0.1",
+        "spark.driver.bindAddress=127.0.0.1",
+        "spark.ui.enabled=false",
+        "spark.log.level=ERROR",
+    )
+    submit += [part for setting in settings for part in ("--conf", setting)]
+    return [*submit, "--driver-class-path", path, "--class", f"{PACKAGE}.{name}", str(program_jars()[0])]
+
+
+def _lines(command: list[str]) -> list[dict[str, Any]]:
+    process = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return [json.loads(line) for line in process.stdout.splitlines()]

@@ -23,6 +23,7 @@ STEPS = {
         "memory",
         "sink",
         "protobuf",
+        "columns",
         "event-time",
     ),
 }
