@@ -36,7 +36,9 @@ object ColumnsBenchmark {
       val noop = Query("noop", _.write.format("noop").mode("overwrite").save())
       val ofRaw = Query(
         "aggregation",
-        frame => { val _ = frame.groupBy("partition").agg(count(lit(1)), sum(length(col("value")))).collect() }
+        frame => {
+          val _ = frame.groupBy("partition").agg(count(lit(1)), sum(length(col("value")))).collect()
+        }
       )
       val ofTyped = Query(
         "aggregation",

@@ -78,7 +78,8 @@ private[read] object RecordKind {
     override def value(i: Int): String = f"${i * 31L}%0100x"
 
     // The rows of the connector have all columns: they are views, of which only what a query needs is called.
-    override def pruned(required: StructType, columnar: Boolean): StructType = if (columnar) required else schema
+    override def pruned(required: StructType, columnar: Boolean): StructType =
+      if (columnar) required else schema
 
     override def rows(wanted: StructType): ConsumerRecord[Array[Byte], Array[Byte]] => InternalRow = {
       def constant(column: String) = UTF8String.fromString(constants(column))
@@ -166,7 +167,8 @@ private[read] object RecordKind {
     private def decoder(
         wanted: StructType
     ): (ConsumerRecord[Array[Byte], Array[Byte]] => Unit, DecodedValues) = {
-      val side = SideLayout(SideFormat(Json, Map.empty), schema, wanted.fieldNames.map(schema.fieldIndex).toSeq)
+      val side =
+        SideLayout(SideFormat(Json, Map.empty), schema, wanted.fieldNames.map(schema.fieldIndex).toSeq)
       val (decoder, into) = (Decoders.of(side), new DecodedValues(side.types))
       val decode = (record: ConsumerRecord[Array[Byte], Array[Byte]]) => {
         val failure = decoder.decode(record.value, into)

@@ -88,7 +88,8 @@ private final class RecordsScan(kind: RecordKind, count: Int, columnar: Boolean)
   override def columnarSupportMode(): Scan.ColumnarSupportMode =
     if (columnar) Scan.ColumnarSupportMode.SUPPORTED else Scan.ColumnarSupportMode.UNSUPPORTED
 
-  override def createReaderFactory(): PartitionReaderFactory = new RecordsReaders(kind.name, count, wanted, columnar)
+  override def createReaderFactory(): PartitionReaderFactory =
+    new RecordsReaders(kind.name, count, wanted, columnar)
 }
 
 private final class RecordsReaders(kind: String, count: Int, wanted: StructType, columnar: Boolean)
