@@ -90,6 +90,7 @@ def test_warnings() -> None:
         ),
         ("a INTERVAL DAY TO SECOND, b STRING COLLATE UTF8_LCASE, c TIME(6), d VARCHAR(3)", []),
         ("a DECIMAL(10, 2) NOT NULL, b TIMESTAMP_NTZ, c struct<d: variant>", []),
+        ("größe BIGINT, _1 INT", []),
         # Not columns.
         ("registry", []),
         ("STRUCT<a: INT>", []),
