@@ -16,6 +16,8 @@ class Sizes:
     rounds: int = 5
     cold_rounds: int = 3
     """Dropped, because the JVM needs about this number of rounds to compile the whole path."""
+    bare_cold_rounds: int = 15
+    bare_rounds: int = 10
     cost_rounds: int = 15
     """More rounds for a ratio near 1, which a few rounds do not distinguish from noise."""
     scale: tuple[int, ...] = (1, 4, 16, 64)
@@ -102,6 +104,8 @@ SMOKE = Sizes(
     records=2_000,
     rounds=1,
     cold_rounds=0,
+    bare_cold_rounds=1,
+    bare_rounds=1,
     cost_rounds=1,
     scale=(1, 2),
     scale_records=8,

@@ -63,6 +63,14 @@ TARGETS: dict[str, Target] = {
     "throughput.1.same": _least("1 cluster: reading, same client settings", 1.0, "x built-in"),
     "throughput.2.default": _least("2 clusters: reading, both with their defaults", 3.0, "x union"),
     "throughput.2.same": _least("2 clusters: reading, same client settings", 1.0, "x union"),
+    **{
+        f"bare.{clusters}.{figure}": target
+        for clusters in (1, 2)
+        for figure, target in (
+            ("rate", _least(f"{clusters} cluster(s): reading, same client settings", 0.95, "x bare consumer")),
+            ("cpu", _most(f"{clusters} cluster(s): CPU of reading", 1.2, "x bare consumer")),
+        )
+    },
     "cost": _most("reading with commits, limits and metrics, compared with reading without", 1.03, "x"),
     "json.small.builtin": _least(
         "JSON of 200 bytes, decoded, against the built-in source with from_json", 2.5, "x"

@@ -8,6 +8,7 @@ from benchmark.context import Context
 from benchmark.steps import (
     avro,
     columns,
+    bare,
     cost,
     decode,
     discovery,
@@ -31,6 +32,7 @@ from benchmark.steps.live import faults, idle, latency
 STEPS: dict[str, Callable[[Context], None]] = {
     "offsets": offsets.run,
     "throughput": throughput.run,
+    "bare": bare.run,
     "cost": cost.run,
     "json": decode.run,
     "avro": avro.run,

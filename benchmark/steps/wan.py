@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from benchmark.bare import read_bare
 from benchmark.context import Context
 from benchmark.query import available_now, available_now_in, checkpoint
-from benchmark.sources import SAME_SETTINGS, Member, StreamsFile, product
+from benchmark.sources import Member, StreamsFile, product
 from benchmark.stats import Spread, ratios
-from benchmark.steps.programs import run_program
 
 STEP = "wan"
 TOPIC = "wan"
@@ -48,8 +48,7 @@ def _measure(bench: Context, members: list[Member], expected: int) -> list[str]:
         fresh = {"metadata.max.age.ms": str(300_000 + round_)}
         first = available_now(bench.spark, lambda f=fresh: product(bench.spark, file.path, f), expected)  # type: ignore[misc]
         later = _running(bench, file, fresh, expected)
-        # The first round of a new JVM is cold.
-        *_, alone = _bare(bench, members, expected)
+        alone = read_bare(members, bench.sizes.partitions, expected, rounds=4)
         bench.results.add(
             STEP, clusters=count, reader="product", round=round_, cold=cold, later=later, **first.figures()
         )
@@ -82,10 +81,3 @@ def _running(bench: Context, file: StreamsFile, properties: dict[str, str], expe
             bench.spark, lambda: product(bench.spark, file.path, properties, options=options), folder
         )
     return float(second["numInputRows"] / second["durationMs"]["addBatch"] * 1e3)
-
-
-def _bare(bench: Context, members: list[Member], expected: int) -> list[dict[str, float]]:
-    settings = ",".join(f"{name}={value}" for name, value in SAME_SETTINGS.items())
-    records = expected // len(members)
-    sources = [f"{m.bootstrap_servers}/{m.topic}/{records}" for m in members]
-    return run_program("BareConsumer", 2, bench.sizes.partitions, 4, settings, *sources)

@@ -16,6 +16,7 @@ STEPS = {
         "planning",
         "start",
         "wan",
+        "bare",
         "latency",
         "idle",
         "faults",

@@ -1,5 +1,6 @@
 package io.github.dynamickafka
 
+import java.lang.management.ManagementFactory
 import java.time.Duration
 import java.util.concurrent.{Callable, Executors}
 import java.{util => ju}
@@ -7,6 +8,7 @@ import java.{util => ju}
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import com.sun.management.OperatingSystemMXBean
 import org.apache.kafka.clients.consumer.KafkaConsumer
 import org.apache.kafka.common.TopicPartition
 import org.apache.kafka.common.serialization.ByteArrayDeserializer
@@ -14,8 +16,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer
 /**
  * Reads topics with nothing but Kafka's client: `BareConsumer <threads> <partitions> <rounds> <property=value,...>
  * <bootstrap servers/topic/records>...`. Each cluster has the same number of records in each partition, and its partitions
- * are divided between the threads. Prints JSON for each round: nanoseconds from the first to the last record, and from
- * making the consumers to closing them.
+ * are divided between the threads. Prints JSON for each round: nanoseconds from the first to the last record, those from
+ * making the consumers to closing them, and the CPU time of the process in the latter.
  */
 object BareConsumer {
 
@@ -30,8 +32,9 @@ object BareConsumer {
     val sources = args.drop(4).map(_.split('/')).map(s => Source(s(0), s(1), s(2).toLong)).toSeq
     val pool = Executors.newCachedThreadPool()
     val mapper = new ObjectMapper
+    val system = ManagementFactory.getPlatformMXBean(classOf[OperatingSystemMXBean])
     (1 to rounds).foreach { _ =>
-      val begin = System.nanoTime()
+      val (begin, cpu) = (System.nanoTime(), system.getProcessCpuTime)
       // A thread for each cluster, or several for one.
       val parts = sources.flatMap { source =>
         val readers = math.max(1, threads / sources.size)
@@ -49,6 +52,7 @@ object BareConsumer {
       }
       val seen = pool.invokeAll(tasks.asJava).asScala.map(_.get)
       val node = mapper.createObjectNode().put("total_nanos", System.nanoTime() - begin)
+        .put("cpu_nanos", system.getProcessCpuTime - cpu)
         .put("reading_nanos", seen.map(_.last).max - seen.map(_.first).min)
         .put("records", sources.map(_.records).sum)
       println(mapper.writeValueAsString(node))
