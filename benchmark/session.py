@@ -14,7 +14,7 @@ def start() -> SparkSession:
         SparkSession.builder.master("local[2]")
         .appName("dynamic-kafka-benchmark")
         .config("spark.driver.memory", "3g")
-        # Constant: the collection before each run would otherwise shrink the heap, and each run would have to grow it again.
+        # Constant: otherwise the collection before each run shrinks the heap, which the run has to grow again.
         .config("spark.driver.extraJavaOptions", "-Xms3g")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")

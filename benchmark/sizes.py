@@ -46,7 +46,8 @@ class Sizes:
     real_time_clusters: tuple[int, ...] = (1, 4)
     """At most as many as there are brokers."""
     real_time_rounds: int = 3
-    """After a cold one, which is shorter."""
+    real_time_cold_rounds: int = 3
+    """Shorter ones, which are dropped: the JVM compiles until then."""
     real_time_cold_s: float = 2
     real_time_warm_s: float = 1
     real_time_s: float = 4
@@ -121,6 +122,7 @@ SMOKE = Sizes(
     latency_records=4,
     real_time_clusters=(1, 2),
     real_time_rounds=1,
+    real_time_cold_rounds=1,
     real_time_cold_s=0.1,
     real_time_warm_s=0.1,
     real_time_s=0.2,

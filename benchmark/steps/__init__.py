@@ -7,8 +7,8 @@ from collections.abc import Callable
 from benchmark.context import Context
 from benchmark.steps import (
     avro,
-    columns,
     bare,
+    columns,
     cost,
     decode,
     discovery,

@@ -78,6 +78,8 @@ def _java(name: str) -> list[str]:
 
 def _submit(name: str, master: str) -> list[str]:
     submit = [str(_SPARK / "bin" / "spark-submit"), "--master", master, "--driver-memory", "2g"]
+    # Constant, as in the session of the other steps.
+    submit += ["--driver-java-options", "-Xms2g"]
     path = os.pathsep.join(map(str, [*program_jars(), *connector_jars()]))
     settings = (
         "spark.driver.host=127.0.0.1",

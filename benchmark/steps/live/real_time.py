@@ -146,9 +146,9 @@ def _readers(own: Bench) -> None:
         if clusters == 1 or reader != BUILTIN
     ]
     found: dict[Variant, list[dict[str, Any]]] = defaultdict(list)
-    rounds = own.sizes.real_time_rounds
-    for round_ in range(rounds + 1):
-        cold = round_ == 0
+    rounds, warm_up = own.sizes.real_time_rounds, own.sizes.real_time_cold_rounds
+    for round_ in range(warm_up + rounds):
+        cold = round_ < warm_up
         # The order alternates, so that a machine that becomes slower or faster affects all.
         for variant in variants if round_ % 2 else reversed(variants):
             seconds = own.sizes.real_time_cold_s if cold else own.sizes.real_time_s
