@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 _JARS = Path(__file__).resolve().parents[1] / "jvm" / "connector" / "target" / "jars"
 
@@ -21,6 +22,18 @@ def configure(builder: SparkSession.Builder) -> SparkSession.Builder:
 
 def read_stream(spark: SparkSession, metadata: str, stream: str, properties: Mapping[str, str]) -> DataFrame:
     """Read all records of the stream, from the earliest offsets."""
+    return _reader(spark, metadata, stream, properties).load()
+
+
+def read_json(
+    spark: SparkSession, metadata: str, stream: str, properties: Mapping[str, str], columns: str
+) -> DataFrame:
+    """Read all records of the stream, whose values are JSON, as these columns (DDL)."""
+    reader = _reader(spark, metadata, stream, properties)
+    return reader.option("format", "json").option("schema", columns).load()
+
+
+def _reader(spark: SparkSession, metadata: str, stream: str, properties: Mapping[str, str]) -> DataStreamReader:
     return (
         spark.readStream.format("dynamic-kafka")
         .option("metadataService", "file")
@@ -28,5 +41,4 @@ def read_stream(spark: SparkSession, metadata: str, stream: str, properties: Map
         .option("streamIds", stream)
         .option("startingOffsets", "earliest")
         .options(**{f"kafka.{name}": value for name, value in properties.items()})
-        .load()
     )

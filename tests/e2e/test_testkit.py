@@ -71,6 +71,7 @@ def test_every_operation_reaches_the_broker(testkit: Testkit) -> None:
         assert cluster.topics() == set()
 
 
+@pytest.mark.test_all
 def test_a_moved_cluster_has_a_new_address(pair: list[Cluster]) -> None:
     _, cluster = pair
     cluster.create_topic("moved")
@@ -110,6 +111,18 @@ def test_requests_to_a_dead_server_fail() -> None:
     testkit.close()
 
 
+def test_requests_to_a_server_that_did_not_start_fail(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Xms2g")
+    testkit = Testkit()
+    with pytest.raises(TestkitError, match="ended"):
+        testkit.versions()
+    testkit.close()
+    assert "heap size" in capfd.readouterr().err
+
+
+@pytest.mark.test_all
 def test_mirror_maker(testkit: Testkit) -> None:
     with testkit.start("source") as source, testkit.start("target") as target:
         source.create_topic("orders")

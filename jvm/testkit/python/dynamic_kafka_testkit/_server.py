@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import threading
 from concurrent.futures import Future
 from pathlib import Path
@@ -89,7 +90,11 @@ class Server:
         assert self._process.stdout is not None
         with self._process.stdout as answers:
             for line in answers:
-                self._resolve(json.loads(line))
+                # The JVM itself says here why it does not start.
+                if line.startswith("{"):
+                    self._resolve(json.loads(line))
+                else:
+                    print(line, end="", file=sys.stderr)
         with self._lock:
             self._ended = True
             left = list(self._waiting.values())

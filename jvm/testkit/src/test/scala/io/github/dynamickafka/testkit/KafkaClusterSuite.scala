@@ -14,20 +14,18 @@ import org.scalatest.funsuite.AnyFunSuite
 class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with BeforeAndAfterAll {
   private var clusters: Seq[KafkaCluster] = Nil
 
-  override def beforeAll(): Unit = {
-    val starts = BrokerVersions.all.map(version => () => KafkaCluster.start(s"kafka-$version", version))
-    clusters = KafkaClusters.together(starts: _*)
-  }
-
   override def afterAll(): Unit = clusters.foreach(_.stop())
 
-  /** The outages of older brokers are those of the default version. */
-  private def outages(version: String) = if (version == BrokerVersions.default) Nil else Seq(TestAll)
+  BrokerVersions.all.foreach { version =>
+    // Only for the versions whose tests are chosen.
+    lazy val cluster = {
+      val started = KafkaCluster.start(s"kafka-$version", version)
+      clusters :+= started
+      started
+    }
+    val others = if (version == BrokerVersions.default) Nil else Seq(TestAll)
 
-  BrokerVersions.all.zipWithIndex.foreach { case (version, index) =>
-    lazy val cluster = clusters(index)
-
-    test(s"$version: topics are created, extended and deleted") {
+    test(s"$version: topics are created, extended and deleted", others: _*) {
       assert(cluster.version === version)
       cluster.createTopic("grows", partitions = 2, configs = Map("cleanup.policy" -> "compact"))
       assert(cluster.topics() === Set("grows"))
@@ -37,7 +35,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.topics() === Set.empty)
     }
 
-    test(s"$version: a topic that is deleted and recreated is empty") {
+    test(s"$version: a topic that is deleted and recreated is empty", others: _*) {
       cluster.createTopic("returns")
       cluster.produce("returns", Seq(Record(0, None, "first life")))
       cluster.deleteTopic("returns")
@@ -46,7 +44,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("returns").map(_.value) === Seq("second life"))
     }
 
-    test(s"$version: records are dumped as they were produced") {
+    test(s"$version: records are dumped as they were produced", others: _*) {
       cluster.createTopic("records", partitions = 2)
       val produced = cluster.produce(
         "records",
@@ -65,7 +63,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("records").map(_.offset) === Seq(0L, 1L))
     }
 
-    test(s"$version: a dump can omit records that are not committed") {
+    test(s"$version: a dump can omit records that are not committed", others: _*) {
       cluster.createTopic("transactions")
       val properties = Map[String, AnyRef](
         "bootstrap.servers" -> cluster.bootstrapServers,
@@ -83,7 +81,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("transactions", committedOnly = true).map(_.value) === Seq("commit: true"))
     }
 
-    test(s"$version: committed offsets of a group") {
+    test(s"$version: committed offsets of a group", others: _*) {
       cluster.createTopic("consumed")
       assert(cluster.committedOffsets("readers") === Map.empty)
       Using.resource(Admin.create(Map[
@@ -98,13 +96,13 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.committedOffsets("readers") === Map("consumed" -> Map(0 -> 7L)))
     }
 
-    test(s"$version: a bulk load fills all partitions") {
+    test(s"$version: a bulk load fills all partitions", others: _*) {
       cluster.createTopic("bulk", partitions = 3)
       cluster.load("bulk", records = 3000, recordBytes = 100)
       assert(cluster.endOffsets("bulk") === Map(0 -> 1000L, 1 -> 1000L, 2 -> 1000L))
     }
 
-    test(s"$version: a killed broker is down, and has its data after a restart", outages(version): _*) {
+    test(s"$version: a killed broker is down, and has its data after a restart", others: _*) {
       cluster.createTopic("killed")
       cluster.produce("killed", Seq(Record(0, None, "before")))
       val address = cluster.bootstrapServers
@@ -118,7 +116,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("killed").map(_.value) === Seq("before", "after"))
     }
 
-    test(s"$version: a frozen broker does not respond until it is thawed", outages(version): _*) {
+    test(s"$version: a frozen broker does not respond until it is thawed", others: _*) {
       cluster.createTopic("frozen")
       cluster.produce("frozen", Seq(Record(0, None, "before")))
       cluster.freeze()
@@ -131,7 +129,7 @@ class KafkaClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with B
       assert(cluster.dump("frozen").map(_.value) === Seq("before"))
     }
 
-    test(s"$version: a broker moves to a new port with its data", outages(version): _*) {
+    test(s"$version: a broker moves to a new port with its data", others: _*) {
       cluster.createTopic("moved")
       cluster.produce("moved", Seq(Record(0, None, "before")))
       val (address, port) = (cluster.bootstrapServers, cluster.listenerPort)

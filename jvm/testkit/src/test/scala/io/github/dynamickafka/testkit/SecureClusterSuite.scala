@@ -13,7 +13,8 @@ import org.apache.kafka.common.errors.{
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with BeforeAndAfterAll {
+class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with BeforeAndAfterAll
+    with InTestAll {
   private var clusters: Seq[KafkaCluster] = Nil
   private def scram: KafkaCluster = clusters(0)
   private def tls: KafkaCluster = clusters(1)
@@ -54,7 +55,7 @@ class SecureClusterSuite extends AnyFunSuite with TimeLimit with OnBrokers with 
     intercept[SslAuthenticationException](partitions(foreign, "certificates"))
   }
 
-  test("permissions: none without an ACL, also after a restart", TestAll) {
+  test("permissions: none without an ACL, also after a restart") {
     scram.createTopic("rights")
     intercept[TopicAuthorizationException](partitions(scram.scramClient("reader", "first"), "rights"))
     scram.addAcl("reader", "rights", AclOperation.DESCRIBE)
