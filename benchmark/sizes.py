@@ -17,6 +17,7 @@ class Sizes:
     cold_rounds: int = 3
     """Dropped, because the JVM needs about this number of rounds to compile the whole path."""
     bare_cold_rounds: int = 15
+    """In each JVM, until nothing is compiled any more."""
     bare_rounds: int = 10
     cost_rounds: int = 15
     """More rounds for a ratio near 1, which a few rounds do not distinguish from noise."""
