@@ -37,7 +37,7 @@ REAL_SIZES = {"ids.65", "ids.128", "ids.256", "latency.16", "faults.frozen", "fa
 }
 
 
-# It takes half a minute alone, and much longer on a busy machine.
+# It takes more than five minutes alone, and much longer on a busy machine.
 @pytest.mark.test_all
 @pytest.mark.timeout(900)
 def test_every_step_runs_and_writes_its_raw_figures(tmp_path: Path) -> None:
