@@ -43,7 +43,7 @@ SMOKE_TESTS := tests/lines tests/e2e/test_writer.py
 # The examples and the benchmark are for the first line.
 LINE_TESTS := tests/e2e tests/lines tests/connect $(addprefix --ignore=tests/e2e/,test_demo.py test_quickstart.py test_event_time.py test_bench_smoke.py test_real_time_example.py test_soak_real_time.py test_real_time_executors.py)
 
-.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line test-clients smoke-line \
+.PHONY: help demo test beside-sbt environments test-all test-fast test-scala test-python test-e2e test-lines test-line suites-of-line end-to-end-of-line test-clients smoke-line \
   test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics page-pictures soak soak-sink soak-real-time simulation bench coverage mutation lint lint-python weights format docs docs-options \
   site picture release-check jars published clean
 
@@ -77,7 +77,7 @@ test-fast: $(VENV)/ready ## The tests that need no brokers
 
 test-all: lint-python ## Everything, on each Spark line, with new seeds: hours. SEED=n repeats a run
 	@seed=$(or $(SEED),$$RANDOM); echo "test-all: seed $$seed"; \
-	  $(MAKE) --no-print-directory test-scala test-python test-e2e test-lines TESTS=all SEED=$$seed && \
+	  $(MAKE) --no-print-directory test test-lines TESTS=all SEED=$$seed && \
 	  $(foreach clients,$(ALL_CLIENTS),$(MAKE) --no-print-directory test-clients CLIENTS=$(clients) SEED=$$seed &&) \
 	  $(MAKE) --no-print-directory test-stores test-registry test-recipe test-iceberg test-lineage test-flink test-etcd test-kubernetes test-notebook test-page test-metrics simulation soak soak-sink soak-real-time SEED=$$seed
 
@@ -116,8 +116,14 @@ test-lines: ## Each other Spark line with all tests, and a smoke of PySpark 4.3 
 	@for line in $(LINES); do $(MAKE) --no-print-directory test-line LINE=$$line; done
 	$(MAKE) --no-print-directory smoke-line LINE=4.2 PYSPARK=4.3.0
 
-test-line: $(JARS) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
-	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) connector/localJars formats/test connector/test
+# Side by side, as in `make test`.
+test-line: $(JARS) $(call ready_jars,$(LINE)) $(LINE_VENV)/ready ## One Spark line with all tests: LINE=4.1
+	@$(MAKE) --no-print-directory -j2 suites-of-line end-to-end-of-line
+
+suites-of-line:
+	$(call TIMED,sbt on $(LINE)) ./sbt -DsparkLine=$(LINE) $(SBT_TESTS) formats/test connector/test
+
+end-to-end-of-line:
 	$(call TIMED,end to end on $(LINE)) $(LINE_RUN) $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(LINE_TESTS)
 
 weights: $(VENV)/ready ## Stores how long suites and files took in the last `make test`, to balance the next one
