@@ -126,8 +126,9 @@ private[testkit] final class Topics(bootstrapServers: String, running: () => Seq
    * a complete replica, including those of internal topics.
    */
   def awaitAll(): Unit = {
+    val options = new DescribeClusterOptions().timeoutMs(AttemptMs)
     Poll.until(s"the nodes ${running().mkString(", ")} are registered") {
-      val registered = result(admin.describeCluster().nodes()).asScala.map(_.id).toSet
+      val registered = repeated(admin.describeCluster(options).nodes()).asScala.map(_.id).toSet
       running().forall(node => registered(node.id))
     }
     awaitAgreement("all partitions have a leader, and running replicas are in sync", _ => true) {
@@ -169,8 +170,8 @@ private[testkit] final class Topics(bootstrapServers: String, running: () => Seq
   }
 
   /**
-   * Repeats a request to the leader of a partition or to a coordinator: after a failover Kafka's admin client still waits
-   * for the former node until the time limit of the call.
+   * Repeats a request: after a failover Kafka's admin client still waits for the former leader or coordinator, or for a node that
+   * was frozen, until the time limit of the call.
    */
   private def repeated[A](call: => KafkaFuture[A]): A = {
     var response: Option[A] = None
