@@ -53,8 +53,27 @@ private[dynamickafka] final class DynamicKafkaTable(
       RegistrySchemas.withSchema(DynamicKafkaTable.parse(options, isCatalogTable, ofStatement), declared),
       user
     )
-    new DynamicKafkaScanBuilder(parsed, tableSchema, DynamicKafkaTable.layout(parsed, user), answer)
+    val layout = DynamicKafkaTable.layout(parsed, user)
+    refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema), options, ofStatement)
+    new DynamicKafkaScanBuilder(parsed, tableSchema, layout, answer)
   }
+
+  /** Spark takes the columns from the table, and reads the values of a row by their position. */
+  private def refuseOtherColumns(
+      found: StructType,
+      options: CaseInsensitiveStringMap,
+      ofStatement: Set[String]
+  ): Unit =
+    if (!DynamicKafkaTable.isSame(found, tableSchema)) {
+      val names = ofStatement.toSeq.sorted
+      throw Errors.invalidOption(
+        names.mkString("', '"),
+        names.flatMap(name => Option(options.get(name))).mkString("', '"),
+        "it gives the table other columns, which are known before Spark passes the options of a query: " +
+          s"${found.fieldNames.mkString(", ")}, where the table has ${tableSchema.fieldNames.mkString(", ")}. " +
+          "Set it for the table, or read with 'format(\"dynamic-kafka\")'."
+      )
+    }
 }
 
 private[dynamickafka] object DynamicKafkaTable {

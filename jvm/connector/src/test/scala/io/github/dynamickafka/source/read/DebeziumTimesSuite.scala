@@ -121,6 +121,22 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
     }
   }
 
+  test("JSON with its schema: the units of the elements of an array") {
+    val one = s"""{"type": "int64", "name": "$Debezium.MicroTimestamp"}"""
+    val row = s"""{"type": "struct", "field": "after", "fields": [{"type": "array", "items": $one, "field": "a"}]}"""
+    val record = s"""{"schema": {"fields": [$row]}, "payload": ${json(""""a": [1529507596945104, null]""")}}"""
+    assert(rows("a ARRAY<TIMESTAMP>", wrapped)(record).head.head == Seq(postgres, null))
+  }
+
+  test("JSON with a damaged schema: its times are bad, and those of the records around it are not") {
+    val good =
+      s"""{"schema": ${schema("int64", s"$Debezium.MicroTimestamp")}, "payload": ${json(""""t": 1529507596945104""")}}"""
+    val damaged = Seq("5", "null", "[]", "{}", """{"fields": 5}""", """{"fields": [{"field": "after"}]}""")
+      .map(other => s"""{"schema": $other, "payload": ${json(""""t": 1529507596945104""")}}""")
+    val found = rows("t TIMESTAMP", wrapped, "parseErrors" -> "null")(damaged.flatMap(Seq(good, _, good)): _*)
+    assert(found.map(_.head) == damaged.flatMap(_ => Seq(postgres, null, postgres)))
+  }
+
   test("JSON without a schema: texts and dates are known, other numbers are bad") {
     def one(column: String, value: String) = rows(s"t $column")(json(s""""t": $value""")).head.head
     assert(one("TIMESTAMP", "\"2018-06-20T06:37:03Z\"") == mysql)
@@ -198,6 +214,41 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
       }
       unknown.foreach { case (kind, name, value, column) =>
         intercept[DynamicKafkaRuntimeException](found(kind, name, column, parsed(kind, value)))
+      }
+    }
+  }
+
+  test("Avro: each record has the units of its own schema, also in arrays and maps") {
+    RegistryServer.serving { registry =>
+      val layout = read.layout(
+        "format" -> "debezium-avro-confluent",
+        "registry.url" -> registry.url,
+        "schema" -> "t TIMESTAMP, a ARRAY<TIMESTAMP>, m MAP<STRING, TIMESTAMP>",
+        "metadataColumns" -> "",
+        "parseErrors" -> "null"
+      )
+      def record(unit: String, value: Long): Array[Byte] = {
+        val time = s"""{"type":"long","connect.version":1,"connect.name":"$unit"}"""
+        val envelope = DebeziumRecords.Envelope.format(
+          s"""{"name":"t","type":$time},{"name":"a","type":{"type":"array","items":$time}},
+             |{"name":"m","type":{"type":"map","values":$time}}""".stripMargin
+        )
+        val values = Seq[Any](value, java.util.List.of(value), java.util.Map.of("k", value))
+        DebeziumRecords.written(registry.register(unit, envelope), envelope, "c", None, Some(values))
+      }
+      val times = Seq[(Array[Byte], Any)](
+        record(s"$Debezium.Timestamp", 1529507596945L) -> at("2018-06-20T15:13:16.945Z"),
+        record(s"$Debezium.MicroTimestamp", 1529507596945104L) -> postgres,
+        record(s"$Debezium.NanoTimestamp", 1529507596945104999L) -> postgres,
+        record("example.Other", 1529507596945104L) -> null
+      )
+      forAll(Gen.listOf(Gen.oneOf(times)), minSuccessful(30)) { sequence =>
+        val decoder = new TaskDecoder(Decoding(layout, read.counts))
+        val found = read.of(decoder, "blue", layout)(sequence.map(_._1): _*)
+        assert(found.map(_.take(3)) == sequence.map {
+          case (_, null) => Seq(null, null, null)
+          case (_, time) => Seq(time, Seq(time), Map("k" -> time))
+        })
       }
     }
   }

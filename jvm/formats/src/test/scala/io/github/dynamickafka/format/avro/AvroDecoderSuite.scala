@@ -2,13 +2,18 @@ package io.github.dynamickafka.format.avro
 
 import java.io.ByteArrayOutputStream
 
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+import scala.util.control.NonFatal
+
 import org.apache.avro.Schema
 import org.apache.avro.generic.{GenericData, GenericDatumWriter, GenericRecord}
 import org.apache.avro.io.EncoderFactory
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.decode.{AgainstSpark, BySpark, Decoded}
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
 
@@ -80,6 +85,51 @@ class AvroDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
       bad = false
     ))
   }
+
+  test("sequences of records of random schemas, some of them damaged, as from_avro") {
+    val make = new RandomAvro(new Random(TestSeed()))
+    val bad = (1 to RandomCases(100)).map { _ =>
+      val schema = make.record()
+      val side = Decoded.side(schema.toString, "format" -> "avro")
+      assertSame(side, new AvroDecoder(side), records(make, schema))(
+        BySpark.avro(schema.toString, side.schema, Map.empty)
+      )
+    }.sum
+    assert(bad > 20)
+  }
+
+  test("EXCEPT_KEY: values of random schemas without the fields of the keys, as from_avro") {
+    val random = new Random(TestSeed())
+    val make = new RandomAvro(random)
+    (1 to RandomCases(100)).foreach { _ =>
+      val whole = Iterator.continually(make.record()).find(_.getFields.size > 1).get
+      val (ofKey, others) =
+        random.shuffle(whole.getFields.asScala.toSeq).splitAt(1 + random.nextInt(whole.getFields.size - 1))
+      val left = whole.getFields.asScala.filter(others.contains).map(f => new Schema.Field(f.name, f.schema))
+      val values = Schema.createRecord(whole.getName, null, whole.getNamespace, false, left.asJava)
+      val side = Decoded.side(
+        whole.toString,
+        "format" -> "avro",
+        "keyFormat" -> "avro",
+        "keyFields" -> ofKey.map(_.name).mkString(","),
+        "valueFieldsInclude" -> "EXCEPT_KEY"
+      )
+      assertSame(side, new AvroDecoder(side), records(make, values))(
+        BySpark.avro(values.toString, side.schema, Map.empty)
+      )
+    }
+  }
+
+  /** Good ones, and damaged ones between them. */
+  private def records(make: RandomAvro, schema: Schema): Seq[Array[Byte]] =
+    Seq.fill(5)(RandomAvro.encoded(schema, make.datum(schema))).flatMap(good =>
+      Seq(good) ++ Some(make.damaged(good)).filterNot(isLenient(schema, _)) :+ good
+    )
+
+  /** Whether Avro reads bytes that it does not write, such as more of them, or a boolean of 200: such records are bad. */
+  private def isLenient(schema: Schema, bytes: Array[Byte]) =
+    try !RandomAvro.encoded(schema, RandomAvro.read(schema, bytes)).sameElements(bytes)
+    catch { case NonFatal(_) | _: OutOfMemoryError => false }
 
   test("unions and recursive schemas with the options of from_avro") {
     val union =

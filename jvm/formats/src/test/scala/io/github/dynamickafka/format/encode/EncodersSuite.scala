@@ -2,7 +2,13 @@ package io.github.dynamickafka.format.encode
 
 import org.apache.spark.sql.avro.DynamicKafkaAvroFunctions
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, StructsToCsv}
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  Expression,
+  RuntimeReplaceable,
+  StructsToCsv,
+  StructsToJson
+}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalacheck.Gen
@@ -31,7 +37,10 @@ class EncodersSuite extends AnyFunSuite with TimeLimit {
       val side = written.copy(options = written.options + ("timeZone" -> "UTC"))
       val encoder = new RowEncoder(Fields(side, schema, fields), "value")
       rows.foreach { row =>
-        val by = expression(BoundReference(0, schema, nullable = false), schema, side.options)
+        val by = expression(BoundReference(0, schema, nullable = false), schema, side.options) match {
+          case replaced: RuntimeReplaceable => replaced.replacement
+          case other => other
+        }
         val expected = by.eval(InternalRow(row)) match {
           case bytes: Array[Byte] => bytes
           case text: UTF8String => text.getBytes
@@ -44,6 +53,16 @@ class EncodersSuite extends AnyFunSuite with TimeLimit {
   }
 
   private val small = Seq(ByteType, ShortType)
+
+  test("json as to_json") {
+    Seq("true", "false").foreach(ignores =>
+      same("json", RandomRows.simple ++ small :+ BinaryType, 3, "json.ignoreNullFields" -> ignores)((
+          row,
+          _,
+          options
+      ) => StructsToJson(options, row, Some("UTC")))
+    )
+  }
 
   test("csv as to_csv") {
     Seq(Nil, Seq("csv.sep" -> ";", "csv.nullValue" -> "(null)", "csv.quoteAll" -> "true")).foreach(options =>

@@ -142,4 +142,10 @@ class JsonDecoderSuite extends AnyFunSuite with TimeLimit with AgainstSpark {
     (1 to 20000).foreach(i => assert(of(s"""{"m":{"key-$i":$i}}""") == null))
     assert(of("""{"m":{"key-1":1}}""") == null)
   }
+
+  test("with another version of Jackson, Spark's parser decodes all records") {
+    val all = side()
+    val decoder = new JsonDecoder(all, (_, _) => throw new NoSuchFieldError("_inputBuffer"))
+    assertSame(all, decoder, JsonRecords.take(100, TestSeed()))(BySpark.json(all, Map.empty))
+  }
 }

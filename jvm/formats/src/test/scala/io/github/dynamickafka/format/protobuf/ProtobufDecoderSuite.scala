@@ -1,6 +1,6 @@
 package io.github.dynamickafka.format.protobuf
 
-import scala.util.Random
+import scala.util.{Random, Try}
 
 import com.google.protobuf.{DurationProto, TimestampProto, WrappersProto}
 import org.apache.spark.sql.Row
@@ -10,7 +10,7 @@ import io.github.dynamickafka.TestSeed
 import io.github.dynamickafka.format.DecodedValues
 import io.github.dynamickafka.format.decode.{Decoded, Decoders}
 import io.github.dynamickafka.format.options.ParsedFormats.refused
-import io.github.dynamickafka.testkit.TimeLimit
+import io.github.dynamickafka.testkit.{RandomCases, TimeLimit}
 
 class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
   import ProtobufSides._
@@ -286,5 +286,39 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
         }
       }
     }
+  }
+
+  test("damaged messages between good ones: what Java's library reads, or bad records") {
+    val random = new Random(TestSeed())
+    var (same, bad, otherTypes) = (0, 0, 0)
+    (1 to RandomCases(200)).foreach { _ =>
+      val made = new RandomProtobuf(random)
+      val own = side(made.set, "Main", "")
+      val java = new JavaProtobuf(made.file.findMessageTypeByName("Main"), emitDefaults = false)
+      val decoder = new ProtobufDecoder(own)
+      val (decode, into) = (Decoded.by(decoder, own), new DecodedValues(own.types))
+      (1 to 20).foreach { _ =>
+        val good = made.message().toByteArray
+        val damaged = good.clone()
+        (0 to random.nextInt(2)).filter(_ => good.nonEmpty).foreach(_ =>
+          damaged(random.nextInt(good.length)) = random.nextInt().toByte
+        )
+        Seq(good, if (random.nextInt(3) == 0) damaged.dropRight(1) else damaged, good).foreach { bytes =>
+          val found = decode(bytes)
+          Try(java.row(bytes)).toOption match {
+            case None => assert(found.bad, made.file.toProto); bad += 1
+            // Java's library takes a field in the encoding of another type for an unknown one.
+            case Some(_) if found.bad =>
+              assert(decoder.decode(bytes, into).reason.contains("another type"), made.file.toProto)
+              otherTypes += 1
+            case Some(row) =>
+              assert(found == Decoded.of(Row.fromSeq(row.toSeq :+ null), own.schema), made.file.toProto)
+              same += 1
+          }
+        }
+      }
+    }
+    info(s"$same the same, $bad bad, $otherTypes of another type")
+    assert(same > 1000 && bad > 100)
   }
 }
