@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,13 @@ def test_the_quickstart_prints_what_the_readme_shows(built: bool, tmp_path: Path
         shell(STOP, tmp_path)
     (shown,) = [block.text for block in blocks if block.language == "text"]
     assert shown in printed
+
+
+def test_the_quickstart_says_once_what_the_records_are() -> None:
+    script = "\n".join(block.text for block in docs.quickstart() if block.language == "bash")
+    assert len(re.findall(r"\bformat: ", script)) == len(re.findall(r"\bschema: ", script)) == 1
+    assert set(re.findall(r"set_format\((.*?)\)", script)) == {'"metadata"'}
+    assert "set_schema" not in script and ".schema(" not in script
 
 
 @pytest.mark.timeout(LIMIT_S + 60)

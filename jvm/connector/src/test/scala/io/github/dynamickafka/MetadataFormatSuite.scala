@@ -58,8 +58,11 @@ class MetadataFormatSuite extends SinkTest {
       assert(rows(spark.table(query.name)) == expected)
 
       // Without it, a change of the metadata changes no query.
-      assert(read(t, "format" -> "raw").columns.contains("timestampType"))
-      assert(rows(read(t, "format" -> "raw").selectExpr("string(value)")).contains(row("nothing")))
+      for (plain <- Seq(reading(t, "format" -> "raw"), reading(t) - "format")) {
+        val found = spark.read.format("dynamic-kafka").options(plain).load()
+        assert(found.columns.contains("timestampType"))
+        assert(rows(found.selectExpr("string(value)")).contains(row("nothing")))
+      }
     }
   }
 

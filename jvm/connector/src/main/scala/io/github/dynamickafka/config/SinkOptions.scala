@@ -1,5 +1,7 @@
 package io.github.dynamickafka.config
 
+import org.apache.kafka.clients.producer.Partitioner
+
 import io.github.dynamickafka.format.FormatOptions
 import io.github.dynamickafka.format.options.{ClusterFormats, Formats}
 import io.github.dynamickafka.page.PageSettings
@@ -97,4 +99,19 @@ private[dynamickafka] object UnknownCommitPolicy {
   case object Fail extends UnknownCommitPolicy
   case object AssumeCommitted extends UnknownCommitPolicy
   case object AssumeAborted extends UnknownCommitPolicy
+}
+
+/** Checks the class of a custom partitioner. */
+private object PartitionerClasses {
+
+  def problem(name: String): Option[String] =
+    try {
+      val loader = Option(Thread.currentThread.getContextClassLoader).getOrElse(getClass.getClassLoader)
+      val found = Class.forName(name, false, loader)
+      Option.when(!classOf[Partitioner].isAssignableFrom(found))(
+        s"'$name' does not implement ${classOf[Partitioner].getName}"
+      )
+    } catch {
+      case _: ClassNotFoundException | _: LinkageError => Some(s"the class path has no class '$name'")
+    }
 }

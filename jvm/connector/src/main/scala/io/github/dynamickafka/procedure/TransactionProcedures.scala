@@ -21,7 +21,7 @@ private[procedure] final class TransactionProcedures(catalog: StreamCatalog) {
         "batch BIGINT, generation BIGINT, cluster STRING, transactional_id STRING, state STRING"
       ),
       arguments =>
-        decision(arguments).look().toSeq.flatMap(found =>
+        decision(arguments).find().toSeq.flatMap(found =>
           found.transactions.map(t => Seq(found.batch, found.generation, t.cluster, t.id, t.state))
         )
     ),

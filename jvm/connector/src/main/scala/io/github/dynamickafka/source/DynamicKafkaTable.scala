@@ -54,7 +54,11 @@ private[dynamickafka] final class DynamicKafkaTable(
       user
     )
     val layout = DynamicKafkaTable.layout(parsed, user)
-    refuseOtherColumns(layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema), options, ofStatement)
+    refuseOtherColumns(
+      layout.fold(DynamicKafkaTable.plain(parsed.includeHeaders))(_.schema),
+      options,
+      ofStatement
+    )
     new DynamicKafkaScanBuilder(parsed, tableSchema, layout, answer)
   }
 

@@ -19,17 +19,17 @@ object DynamicKafkaEndpoint {
   /**
    * Opens an endpoint in the driver.
    *
-   * @param told called with what is sent by [[teller]]
+   * @param reported called with what is sent by [[teller]]
    * @param answer called by threads of Spark, which it must not block, with the question and what sends the reply
    */
-  def open(name: String, told: ju.Map[String, Array[Long]] => Unit)(
+  def open(name: String, reported: ju.Map[String, Array[Long]] => Unit)(
       answer: (Long, Boolean => Unit) => Unit
   ): AutoCloseable = {
     val env = SparkEnv.get.rpcEnv
     val endpoint = new RpcEndpoint {
       override val rpcEnv: RpcEnv = env
       override def receive: PartialFunction[Any, Unit] = {
-        case counts: ju.Map[_, _] => told(counts.asInstanceOf[ju.Map[String, Array[Long]]])
+        case counts: ju.Map[_, _] => reported(counts.asInstanceOf[ju.Map[String, Array[Long]]])
       }
       override def receiveAndReply(context: RpcCallContext): PartialFunction[Any, Unit] = {
         case question: java.lang.Long => answer(question, reply => context.reply(Boolean.box(reply)))

@@ -79,18 +79,18 @@ final class StrimziMetadataService private[metadata] (
   @volatile private var last: Option[StrimziStreams] = None
 
   override def getAllStreams(): ju.Set[KafkaStream] = {
-    val now = look()
+    val now = current()
     new ju.LinkedHashSet(now.ids.flatMap(now.stream).asJava)
   }
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = look()
+    val now = current()
     val found = new ju.LinkedHashMap[String, KafkaStream]
     streamIds.asScala.foreach(id => now.stream(id).foreach(found.put(id, _)))
     found
   }
 
-  override def isClusterActive(clusterId: String): Boolean = last.getOrElse(look()).hasCluster(clusterId)
+  override def isClusterActive(clusterId: String): Boolean = last.getOrElse(current()).hasCluster(clusterId)
 
   override def close(): Unit = server.close()
 
@@ -106,7 +106,7 @@ final class StrimziMetadataService private[metadata] (
 
   override def toString: String = s"StrimziMetadataService(${all.mkString(", ")})"
 
-  private def look(): StrimziStreams = {
+  private def current(): StrimziStreams = {
     val now = cache.get(read())
     last = Some(now)
     now

@@ -18,24 +18,24 @@ private[metadata] trait DocumentMetadataService extends KafkaMetadataService {
 
   @volatile private var last: Option[MetadataDocument] = None
 
-  private def look(): MetadataDocument = {
+  private def read(): MetadataDocument = {
     val now = document()
     last = Some(now)
     now
   }
 
   override def getAllStreams(): ju.Set[KafkaStream] =
-    new ju.LinkedHashSet(look().streams.values.toSeq.asJava)
+    new ju.LinkedHashSet(read().streams.values.toSeq.asJava)
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = look()
+    val now = read()
     val found = new ju.LinkedHashMap[String, KafkaStream]
     streamIds.asScala.foreach(id => now.streams.get(id).foreach(found.put(id, _)))
     found
   }
 
   override def isClusterActive(clusterId: String): Boolean =
-    last.getOrElse(look()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
+    last.getOrElse(read()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
 
   override def close(): Unit = ()
 }

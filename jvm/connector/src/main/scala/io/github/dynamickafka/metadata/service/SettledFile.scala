@@ -47,11 +47,11 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
    */
   @tailrec private def settled(
       left: Int,
-      before: Option[Look],
+      before: Option[Attempt],
       same: Int,
       replacements: Int
   ): Array[Byte] = {
-    val now = look()
+    val now = attempt()
     val sameNow = if (now.exists(n => before.exists(n.same))) same + 1 else 0
     val replaced = now.exists(n => before.exists(n.replaces))
     now match {
@@ -61,20 +61,20 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
         throw new FileNotFoundException(s"file $path does not exist")
       case _ if left == 0 => throw new IOException(s"file $path is modified continuously")
       case _ =>
-        clock.pauseMs(BetweenLooksMs)
+        clock.pauseMs(BetweenAttemptsMs)
         settled(left - 1, now, sameNow, if (replaced) replacements + 1 else replacements)
     }
   }
 
-  private def enough(l: Look): Int = if (mayBeCut(l)) SameIfCut else 1
+  private def enough(l: Attempt): Int = if (mayBeCut(l)) SameIfCut else 1
 
-  private def mayBeCut(l: Look): Boolean = l.content.isEmpty || believed.exists(l.isBeginningOf)
+  private def mayBeCut(l: Attempt): Boolean = l.content.isEmpty || believed.exists(l.isBeginningOf)
 
-  private def isOld(l: Look): Boolean =
+  private def isOld(l: Attempt): Boolean =
     !mayBeCut(l) && clock.currentTimeMillis() - l.after.modified >= OldMs
 
   /** None if the file is absent, for example between delete and rename on a file system that cannot replace a file. */
-  private def look(): Option[Look] =
+  private def attempt(): Option[Attempt] =
     try {
       val fs = fileSystem()
       val before = stamp(fs)
@@ -82,7 +82,7 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
       val content =
         try in.readAllBytes()
         finally in.close()
-      Some(Look(content, before, stamp(fs)))
+      Some(Attempt(content, before, stamp(fs)))
     } catch { case _: FileNotFoundException => None }
 
   private def stamp(fs: FileSystem): Stamp = {
@@ -101,13 +101,13 @@ private[metadata] final class SettledFile(location: String, conf: Configuration,
 
 private[service] object SettledFile {
   private val Looks = 20
-  private val BetweenLooksMs = 100L
+  private val BetweenAttemptsMs = 100L
 
   /** A file that was not modified for this time is considered complete. */
   private val OldMs = 1000L
 
   /** As long as [[OldMs]], by the clock of this process. */
-  private val SameIfCut = (OldMs / BetweenLooksMs).toInt
+  private val SameIfCut = (OldMs / BetweenAttemptsMs).toInt
 
   /** An editor may replace the file and then write into it, but not this often. */
   private val Replacements = 3
@@ -115,14 +115,14 @@ private[service] object SettledFile {
   /** @param identity the identity of the file with this name; None if the file system does not provide it */
   private final case class Stamp(modified: Long, length: Long, identity: Option[AnyRef])
 
-  private final case class Look(content: Array[Byte], before: Stamp, after: Stamp) {
+  private final case class Attempt(content: Array[Byte], before: Stamp, after: Stamp) {
     def steady: Boolean = before == after && content.length.toLong == after.length
     def has(other: Array[Byte]): Boolean = java.util.Arrays.equals(content, other)
     def isBeginningOf(other: Array[Byte]): Boolean =
       content.length < other.length &&
         java.util.Arrays.equals(content, 0, content.length, other, 0, content.length)
-    def same(earlier: Look): Boolean = after == earlier.after && has(earlier.content)
-    def replaces(earlier: Look): Boolean =
+    def same(earlier: Attempt): Boolean = after == earlier.after && has(earlier.content)
+    def replaces(earlier: Attempt): Boolean =
       Seq(earlier.after, before, after).flatMap(_.identity).distinct.size > 1
   }
 

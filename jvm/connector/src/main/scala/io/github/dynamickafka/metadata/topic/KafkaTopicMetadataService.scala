@@ -52,7 +52,7 @@ final class KafkaTopicMetadataService(
   @volatile private var last: Option[TopicRecords] = None
 
   override def getAllStreams(): ju.Set[KafkaStream] = {
-    val now = look()
+    val now = read()
     val all = new ju.LinkedHashSet[KafkaStream](now.streams.values.toSeq.asJava)
     // Without clusters: a failure for queries whose pattern selects it, and of no interest for others.
     all.addAll(now.invalid.keys.map(new KafkaStream(_, ju.Map.of())).toSeq.asJava)
@@ -60,7 +60,7 @@ final class KafkaTopicMetadataService(
   }
 
   override def describeStreams(streamIds: ju.Collection[String]): ju.Map[String, KafkaStream] = {
-    val now = look()
+    val now = read()
     val found = new ju.LinkedHashMap[String, KafkaStream]
     streamIds.asScala.foreach { id =>
       now.invalid.get(id).foreach(reason => throw reason)
@@ -70,7 +70,7 @@ final class KafkaTopicMetadataService(
   }
 
   override def isClusterActive(clusterId: String): Boolean =
-    last.getOrElse(look()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
+    last.getOrElse(read()).streams.values.exists(_.getClusterMetadataMap.containsKey(clusterId))
 
   override def onChange(changed: Runnable): AutoCloseable = {
     listeners.add(changed)
@@ -83,7 +83,7 @@ final class KafkaTopicMetadataService(
 
   override def toString: String = s"KafkaTopicMetadataService($topic at $bootstrapServers)"
 
-  private def look(): TopicRecords = synchronized {
+  private def read(): TopicRecords = synchronized {
     val deadline = System.nanoTime() + timeoutMs * 1000000L
     def rest = math.max(1L, (deadline - System.nanoTime()) / 1000000L)
     try {

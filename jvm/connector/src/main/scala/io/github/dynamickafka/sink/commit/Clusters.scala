@@ -73,7 +73,7 @@ private[sink] final class Clusters(
 
   /** Asks a cluster for the ids of these topics. */
   def learnTopics(id: String, names: Set[String]): Unit =
-    learnTopics(Map(id -> admin(id).look(Nil, names).topicIds))
+    learnTopics(Map(id -> admin(id).describe(Nil, names).topicIds))
 
   /** Sets which clusters are not asked for leftovers, because they do not respond. */
   def leaveOut(ids: Set[String]): Unit = synchronized { avoided = ids }

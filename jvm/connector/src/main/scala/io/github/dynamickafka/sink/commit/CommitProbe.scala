@@ -31,7 +31,10 @@ private[dynamickafka] object CommitProbe {
     override def reached(step: CommitStep, batch: Long): Unit = ()
   }
 
-  /** Tests install a probe here, which the sinks get that are created afterwards. */
+  /**
+   * Tests install a probe here, which the sinks get that are created afterwards: Spark creates them, also in a process of its own,
+   * and nothing else of a test reaches them.
+   */
   @volatile var installed: CommitProbe = NoOp
 
   /** Both in their order. */

@@ -18,7 +18,7 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
   /** @param ids Kafka's id of a cluster at the decision */
   def once(transactions: Seq[Prepared], ids: String => Option[String]): Report = {
     val byCluster = transactions.groupBy(_.cluster)
-    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> look(id, byCluster(id))).toMap
+    val seen = clusters.each(byCluster.keys.toSeq.sorted)(id => id -> describe(id, byCluster(id))).toMap
     Report(
       transactions.map(t =>
         t -> seen(t.cluster).fold(Outcome.Pending(_), Verdict(t, ids(t.cluster), _))
@@ -54,10 +54,13 @@ private[sink] final class Inspector(clusters: Clusters, clock: Clock) {
     }
   }
 
-  private def look(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
+  private def describe(id: String, transactions: Seq[Prepared]): Either[Throwable, Seen] =
     try {
       val seen =
-        clusters.ask(id)(_.look(transactions.map(_.transactionalId), transactions.flatMap(_.topics).toSet))
+        clusters.ask(id)(_.describe(
+          transactions.map(_.transactionalId),
+          transactions.flatMap(_.topics).toSet
+        ))
       clusters.responded(id)
       Right(seen)
     } catch {

@@ -80,7 +80,7 @@ private[commit] final class KafkaTransactionAdmin(properties: ProducerProperties
     catch { case _: TimeoutException => ask() }
   }
 
-  override def look(transactionalIds: Seq[String], topics: Set[String]): Seen = {
+  override def describe(transactionalIds: Seq[String], topics: Set[String]): Seen = {
     val cluster = admin.describeCluster().clusterId()
     val described = admin.describeTopics(topics.asJava).topicNameValues.asScala.toMap
     val transactions = admin.describeTransactions(transactionalIds.asJava)

@@ -61,7 +61,7 @@ private[sink] final class Markers(
       deadlineNanos: Long,
       failures: Int
   ): Option[Throwable] = {
-    val (doubtful, problem) = look(id, committed, fragile, before)
+    val (doubtful, problem) = describe(id, committed, fragile, before)
     val leftMs = TimeUnit.NANOSECONDS.toMillis(deadlineNanos - clock.nanoTime())
     if (problem.isEmpty || leftMs <= 0) problem
     else {
@@ -71,7 +71,7 @@ private[sink] final class Markers(
   }
 
   /** Returns the partitions that had no leader at any time, and the reason to look again. */
-  private def look(
+  private def describe(
       id: String,
       committed: Seq[Prepared],
       fragile: Set[TopicPartition],
@@ -79,7 +79,7 @@ private[sink] final class Markers(
   ): (Set[TopicPartition], Option[Throwable]) =
     try {
       val seen =
-        clusters.ask(id)(_.look(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet))
+        clusters.ask(id)(_.describe(committed.map(_.transactionalId), committed.flatMap(_.topics).toSet))
       val doubtful = before ++ (seen.leaderless & fragile)
       val waiting = seen.known.values.filter(_.state == PREPARE_COMMIT)
       val problem =

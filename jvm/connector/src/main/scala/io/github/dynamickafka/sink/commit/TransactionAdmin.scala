@@ -13,7 +13,7 @@ private[sink] trait TransactionAdmin {
 
   /** Fails if the cluster does not answer a question, about nothing in particular, within the time limit. */
   def respond(@unused timeoutMs: Long): Unit = {
-    val _ = look(Nil, Set.empty)
+    val _ = describe(Nil, Set.empty)
   }
 
   /** `transaction.max.timeout.ms` of the brokers; None without authorization to describe it. */
@@ -23,7 +23,7 @@ private[sink] trait TransactionAdmin {
   def topicLimits(@unused topics: Set[String]): Map[String, TopicLimits] = Map.empty
 
   /** What Kafka knows about these transactional ids and the partitions of these topics, all of them at once. */
-  def look(transactionalIds: Seq[String], topics: Set[String]): Seen
+  def describe(transactionalIds: Seq[String], topics: Set[String]): Seen
 
   /** The ids of the producers that have a transaction open in these partitions, according to the leaders. */
   def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]]

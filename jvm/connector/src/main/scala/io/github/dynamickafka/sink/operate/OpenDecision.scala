@@ -24,7 +24,7 @@ private[dynamickafka] final class OpenDecision private[operate] (
   import OpenDecision._
 
   /** None: no decision is open. */
-  def look(): Option[Found] = using { (journal, clusters) =>
+  def find(): Option[Found] = using { (journal, clusters) =>
     journal.newest().filterNot(_._2).map(_._1).map { entry =>
       clusters.remember(entry)
       val outcomes = new Inspector(clusters, Clock.System).once(entry.transactions, entry.kafkaId).outcomes

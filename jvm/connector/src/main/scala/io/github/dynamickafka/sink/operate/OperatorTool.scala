@@ -47,7 +47,7 @@ private[dynamickafka] object OperatorTool {
 
   private def run(arguments: Seq[String], answer: ObjectNode): (Int, Seq[String]) = arguments match {
     case Seq("transactions", checkpoint, file, timeout) =>
-      val found = OpenDecision.ofFile(checkpoint, file, timeout.toLong, hadoop).look()
+      val found = OpenDecision.ofFile(checkpoint, file, timeout.toLong, hadoop).find()
       val decisions = answer.putObject("result").putArray("decisions")
       found.foreach(decision => put(decisions.addObject(), decision))
       found.fold((0, Seq.empty[String]))(decision => (1, decision.reasons))

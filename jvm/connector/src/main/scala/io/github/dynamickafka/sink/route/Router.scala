@@ -26,14 +26,14 @@ private[sink] final class Router(
 
   /** One element for each record to write. */
   def route(row: OutputRow): Seq[Route] = {
-    if (latest._2 == null || !latest._1.in(row)) latest = look(row)
+    if (latest._2 == null || !latest._1.in(row)) latest = destinations(row)
     latest._2 match {
       case Every(routes) => routes
       case of: OneOf => of.routes(choice(row.key, of))
     }
   }
 
-  private def look(row: OutputRow): (Named, Plan) = {
+  private def destinations(row: OutputRow): (Named, Plan) = {
     // A limit in case that rows contain many invalid names.
     if (plans.size >= MostPlans) plans.clear()
     val named = Named(row.stream, row.cluster, row.topic)

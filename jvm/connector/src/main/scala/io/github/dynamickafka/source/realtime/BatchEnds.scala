@@ -23,7 +23,7 @@ private[realtime] final class BatchEnds(requested: () => Unit, latencies: BatchL
   private var batch = 0L
   private var isRunning = false
   private var waiting = List.empty[Boolean => Unit]
-  private val endpoint = DynamicKafkaEndpoint.open(name, told => latencies.add(told.asScala))(answer)
+  private val endpoint = DynamicKafkaEndpoint.open(name, reported => latencies.add(reported.asScala))(answer)
 
   /** A batch begins, whose tasks get this. */
   def begin(): BatchAddress = synchronized {

@@ -92,7 +92,7 @@ private[realtime] final class BatchWatch(
         try prepare()
         finally ends.end()
       }
-    } catch { case NonFatal(e) => log.warn("Failed to look whether the batch has to end", e) }
+    } catch { case NonFatal(e) => log.warn("Failed to find whether the batch has to end", e) }
   }
 
   override def close(): Unit = if (isOpen) {

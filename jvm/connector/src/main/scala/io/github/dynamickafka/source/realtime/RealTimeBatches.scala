@@ -258,7 +258,7 @@ private[source] final class RealTimeBatches(
         try {
           tidy()
           newest.forall(propertiesOf(_, batch.start) == batch.properties) && {
-            val snapshot = snapshots.look(batch.from)
+            val snapshot = snapshots.preview(batch.from)
             snapshots.judgeUnanswered(snapshot)
             snapshot.position.sameAs(batch.from)
           }
@@ -280,7 +280,7 @@ private[source] final class RealTimeBatches(
     running.filter(batch => failure.isEmpty && ahead.isEmpty && batch.from == batch.start).foreach { batch =>
       try {
         tidy()
-        val snapshot = snapshots.look(batch.from)
+        val snapshot = snapshots.preview(batch.from)
         val isChanged = !snapshot.position.sameAs(batch.from) ||
           propertiesOf(snapshot.trigger.topology, batch.start) != batch.properties
         if (isChanged && FurtherRead.isCertain(snapshot.next)) {

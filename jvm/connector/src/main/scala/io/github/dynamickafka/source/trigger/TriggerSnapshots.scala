@@ -74,7 +74,7 @@ private[source] final class TriggerSnapshots(
    *
    * @param reached the positions at the start of the batch
    */
-  def look(reached: CompositeOffset): TriggerSnapshot = {
+  def preview(reached: CompositeOffset): TriggerSnapshot = {
     val snapshot = planner.next(reached, started, complete = false, pinned = None)
     val gone = snapshot.next.losses.filter {
       case _: Loss.TopicGone | _: Loss.PartitionGone => true

@@ -128,7 +128,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     of.kafka.put(ONGOING, more: _*)
     val query = of.start("first")
     query.commit(0L, tasks(one +: two +: more: _*), Rows, of.clock.nanoTime(), TransactionTimeoutMs)
-    assert(of.kafka.requests.count(_.contains(" look ")) == 2)
+    assert(of.kafka.requests.count(_.contains(" describe ")) == 2)
     assert(of.journal.newest().map(_._1.clusters.map(c => c._1 -> c._2.kafkaId)).contains(
       Map("blue" -> kafkaIds("blue"), "green" -> kafkaIds("green"))
     ))
@@ -185,7 +185,7 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     val (condition, text) = commit(of.start("first"), of)
     assert(condition == "TRANSACTIONS_ABORTED" && text.contains("does not respond"))
     assert(of.journal.newest().isEmpty)
-    assert(of.kafka.requests.count(_.startsWith("green look")) == 3)
+    assert(of.kafka.requests.count(_.startsWith("green describe")) == 3)
   }
 
   /** Changes what Kafka knows between the decision and the commits. */

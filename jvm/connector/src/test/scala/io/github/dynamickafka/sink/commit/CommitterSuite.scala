@@ -69,7 +69,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     val scene = new Scene(one)
     scene.all.kafka.failEnds(one, times = 2)
     assert(scene.commit(one) == Seq(one -> Outcome.Committed))
-    assert(scene.requests(one) == Seq("commit", "look", "commit", "look", "commit"))
+    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe", "commit"))
     assert(scene.all.kafka.producers == (3 -> 2) && scene.all.kafka.pool.size == 1)
   }
 
@@ -78,14 +78,14 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.put(COMPLETE_COMMIT, one)
     scene.all.kafka.failEnds(one, times = 1)
     assert(scene.commit(one) == Seq(one -> Outcome.Committed))
-    assert(scene.requests(one) == Seq("commit", "look"))
+    assert(scene.requests(one) == Seq("commit", "describe"))
   }
 
   test("an aborted transaction is lost at once") {
     val scene = new Scene()
     scene.all.kafka.put(COMPLETE_ABORT, one)
     assert(scene.commit(one).map(_._2).forall(_.isInstanceOf[Outcome.Lost]))
-    assert(scene.requests(one) == Seq("commit", "look"))
+    assert(scene.requests(one) == Seq("commit", "describe"))
   }
 
   test("an abort ends exactly that transaction, and finds out if it is committed") {
@@ -102,7 +102,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     val scene = new Scene(one)
     scene.all.kafka.failEnds(one, times = 1)
     assert(scene.abort(one).forall(_._2.isInstanceOf[Outcome.Lost]))
-    assert(scene.requests(one) == Seq("abort", "look", "abort"))
+    assert(scene.requests(one) == Seq("abort", "describe", "abort"))
   }
 
   test("attempts end at the time limit, with the error of the last one") {
@@ -120,7 +120,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.setDown("blue")
     val causes = scene.commit(one).collect { case (_, Outcome.Pending(cause)) => cause }
     assert(causes.flatMap(_.getSuppressed).map(_.getMessage) == Seq("'blue' does not respond"))
-    assert(scene.requests(one) == Seq("commit", "look", "commit", "look"))
+    assert(scene.requests(one) == Seq("commit", "describe", "commit", "describe"))
   }
 
   test("after the time limit the other transactions of the cluster are not attempted; other clusters are") {
@@ -138,7 +138,7 @@ class CommitterSuite extends AnyFunSuite with TimeLimit {
     assert(told.map(_._2).collect { case Outcome.Pending(e: DynamicKafkaError) => e.getCondition } ==
       Seq.fill(2)("DYNAMIC_KAFKA.CLUSTER_AUTHENTICATION_FAILED"))
     assert(told.last._2 == Outcome.Committed)
-    assert(scene.requests(one) == Seq("commit", "look") && scene.requests(two).isEmpty)
+    assert(scene.requests(one) == Seq("commit", "describe") && scene.requests(two).isEmpty)
   }
 
   test(

@@ -36,7 +36,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
       assert(scene.await(earlier = false).isEmpty)
       scene.requests
     }
-    assert(several.isEmpty && single == Seq("look"))
+    assert(several.isEmpty && single == Seq("describe"))
   }
 
   test("a commit that Kafka has not completed is waited for") {
@@ -60,7 +60,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.hide(one, partition)
     assert(scene.await(earlier = true).isEmpty)
     assert(!scene.all.kafka.isHidden("blue", partition))
-    assert(scene.requests == Seq("look", "producers", "complete", "look", "producers"))
+    assert(scene.requests == Seq("describe", "producers", "complete", "describe", "producers"))
   }
 
   test("without the right to read the topics the leaders cannot be asked: a warning, and no error") {
@@ -70,7 +70,7 @@ class MarkersSuite extends AnyFunSuite with TimeLimit {
     scene.all.kafka.setUnreadable("blue")
     val logged = Logs.during(classOf[Markers])(assert(scene.await(earlier = true).isEmpty))
     assert(logged.exists(line => line.contains("'blue'") && line.contains("the right to READ")), logged)
-    assert(scene.requests == Seq("look", "producers"))
+    assert(scene.requests == Seq("describe", "producers"))
   }
 
   test("a batch is not finished while a part of it is not visible: the next start commits it there") {

@@ -64,7 +64,7 @@ abstract class PreparedTransactionsTests(transactionVersion: Int) extends SinkTe
       assert(other.commit(Seq(fresh), _ => None, scene.deadline).map(_._2) == Seq(Outcome.Committed))
       assert(scene.abort(aborted, fresh) == Seq("Lost", "Committed"))
       val all = Seq(reused, fresh, aborted)
-      val known = scene.clusters.admin("blue").look(all.map(_.transactionalId), Set.empty).known
+      val known = scene.clusters.admin("blue").describe(all.map(_.transactionalId), Set.empty).known
       assert(all.map(t => known(t.transactionalId).producerEpoch) == all.map(_.epoch.toInt))
       assert(values(blue, topic).size == 2)
       // The next transaction of each id is another one.

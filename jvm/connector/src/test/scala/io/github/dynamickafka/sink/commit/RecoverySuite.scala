@@ -142,7 +142,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     scene.kafka.setRefusing("green")
     val (condition, text) = failure(scene.start("second").recover())
     assert(condition == "COMMIT_INCOMPLETE" && text.contains("CLUSTER_AUTHENTICATION_FAILED"), text)
-    assert(scene.kafka.requests.count(_.startsWith("green look")) == 1)
+    assert(scene.kafka.requests.count(_.startsWith("green describe")) == 1)
     // The next client reads the credentials again.
     assert(scene.kafka.requests.contains("green close"))
     assert(scene.kafka.in(ONGOING) == ids(all: _*) && scene.journal.newest().exists(!_._2))

@@ -208,8 +208,8 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
         partitions.map(p => p -> hidden.getOrElse((cluster, p), Set.empty)).toMap
       }
 
-    override def look(ids: Seq[String], topics: Set[String]): Seen = ScriptedKafka.this.synchronized {
-      request(cluster, ids.mkString("look ", " ", ""), credentials)
+    override def describe(ids: Seq[String], topics: Set[String]): Seen = ScriptedKafka.this.synchronized {
+      request(cluster, ids.mkString("describe ", " ", ""), credentials)
       // Whoever waits for a leader must come to an end.
       if (inSync.exists(_._2 == 0)) clock.advanceMs(patienceMs)
       Seen(

@@ -141,7 +141,7 @@ class SizesSuite extends AnyFunSuite with TimeLimit {
     kafka.put(ONGOING, all: _*)
     val report = new Inspector(clusters, clock).once(all, _ => None)
     assert(report.outcomes.map(_._1) == all && report.outcomes.forall(_._2 == Outcome.Open))
-    assert(kafka.requests.count(_.contains(" look ")) == 16)
+    assert(kafka.requests.count(_.contains(" describe ")) == 16)
   }
 }
 

@@ -39,7 +39,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
 
   /** Whether nothing was committed or aborted. */
   private def onlyLooked(scene: CommitScene): Boolean = scene.kafka.requests
-    .forall(r => r.contains(" connect ") || r.contains(" look "))
+    .forall(r => r.contains(" connect ") || r.contains(" describe "))
 
   test(
     "a batch that Spark has not logged before writing is not decided (real-time mode logs it afterwards)"

@@ -27,8 +27,8 @@ private[simulation] final class ModelAdmin(world: World, driver: Driver, cluster
   override def openIn(partitions: Set[TopicPartition]): Map[TopicPartition, Set[Long]] =
     partitions.map(_ -> Set.empty[Long]).toMap
 
-  override def look(ids: Seq[String], topics: Set[String]): Seen =
-    world.kafka(cluster, ids.mkString("look ", " ", "")) { k =>
+  override def describe(ids: Seq[String], topics: Set[String]): Seen =
+    world.kafka(cluster, ids.mkString("describe ", " ", "")) { k =>
       val blind = driver.assumed.filter(t => ids.contains(t.transactionalId))
       val told =
         if (blind.nonEmpty)

@@ -123,14 +123,19 @@ class DebeziumTimesSuite extends AnyFunSuite with TimeLimit with ScalaCheckPrope
 
   test("JSON with its schema: the units of the elements of an array") {
     val one = s"""{"type": "int64", "name": "$Debezium.MicroTimestamp"}"""
-    val row = s"""{"type": "struct", "field": "after", "fields": [{"type": "array", "items": $one, "field": "a"}]}"""
-    val record = s"""{"schema": {"fields": [$row]}, "payload": ${json(""""a": [1529507596945104, null]""")}}"""
+    val row =
+      s"""{"type": "struct", "field": "after", "fields": [{"type": "array", "items": $one, "field": "a"}]}"""
+    val record =
+      s"""{"schema": {"fields": [$row]}, "payload": ${json(""""a": [1529507596945104, null]""")}}"""
     assert(rows("a ARRAY<TIMESTAMP>", wrapped)(record).head.head == Seq(postgres, null))
   }
 
   test("JSON with a damaged schema: its times are bad, and those of the records around it are not") {
     val good =
-      s"""{"schema": ${schema("int64", s"$Debezium.MicroTimestamp")}, "payload": ${json(""""t": 1529507596945104""")}}"""
+      s"""{"schema": ${schema(
+          "int64",
+          s"$Debezium.MicroTimestamp"
+        )}, "payload": ${json(""""t": 1529507596945104""")}}"""
     val damaged = Seq("5", "null", "[]", "{}", """{"fields": 5}""", """{"fields": [{"field": "after"}]}""")
       .map(other => s"""{"schema": $other, "payload": ${json(""""t": 1529507596945104""")}}""")
     val found = rows("t TIMESTAMP", wrapped, "parseErrors" -> "null")(damaged.flatMap(Seq(good, _, good)): _*)

@@ -56,11 +56,13 @@ class EncodersSuite extends AnyFunSuite with TimeLimit {
 
   test("json as to_json") {
     Seq("true", "false").foreach(ignores =>
-      same("json", RandomRows.simple ++ small :+ BinaryType, 3, "json.ignoreNullFields" -> ignores)((
-          row,
-          _,
-          options
-      ) => StructsToJson(options, row, Some("UTC")))
+      same("json", RandomRows.simple ++ small :+ BinaryType, 3, "json.ignoreNullFields" -> ignores)(
+        (
+            row,
+            _,
+            options
+        ) => StructsToJson(options, row, Some("UTC"))
+      )
     )
   }
 
