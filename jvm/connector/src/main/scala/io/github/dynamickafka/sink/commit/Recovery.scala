@@ -54,9 +54,12 @@ private[commit] final class Recovery(
       if (isFinished(j, entry)) {
         j.finish(entry)
         None
-      } else
+      } else {
+        val over = isOver(j, entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        rollForward(j, claim, entry, replayLost && !isOver(j, entry)).filter(_ => isRunAgain(j, entry))
+        rollForward(j, claim, entry, replayLost && !over, mayDrop = !(over && isPlanned(j, entry)))
+          .filter(_ => isRunAgain(j, entry))
+      }
     }
     // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
     val written =
@@ -66,13 +69,16 @@ private[commit] final class Recovery(
   }
 
   /**
-   * Whether Spark has logged the end of the batch, as it does when the sink has committed all of it, although the mark of the decision
-   * is missing: both are written at the same time. Of another plan it is not certain: a run that was paused may have decided a batch of
-   * which a later run has deferred all records, and has decided nothing.
+   * Whether Spark has logged the end of a later batch, before which the decision was marked: the mark is lost. The end of this batch
+   * alone does not show that all of it is committed, because somebody may have made the file by hand. Nor does the end of another plan:
+   * a run that was paused may have decided a batch of which a later run has deferred all records, and has decided nothing.
    */
   private def isFinished(j: Journal, entry: JournalEntry): Boolean =
-    job.isEmpty && j.batches.finished().exists(_ >= entry.batch) &&
-      j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
+    job.isEmpty && isPlanned(j, entry) && j.batches.finished().exists(_ > entry.batch)
+
+  /** Whether the decision is about the batch that Spark has logged. */
+  private def isPlanned(j: Journal, entry: JournalEntry): Boolean =
+    j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
   /** Whether Spark has finished the batch, so that it does not run it again. */
   private def isOver(j: Journal, entry: JournalEntry): Boolean =

@@ -28,17 +28,25 @@ private[commit] final class RollForward(
    * Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it.
    *
    * @param claim the claim of this run on the journal of the decision
+   * @param mayDrop whether the whole batch may be written again, or belongs to no plan of the query
    */
-  def apply(j: Journal, claim: Claim, entry: JournalEntry, mayReplay: Boolean): Option[LostParts] = {
+  def apply(
+      j: Journal,
+      claim: Claim,
+      entry: JournalEntry,
+      mayReplay: Boolean,
+      mayDrop: Boolean = true
+  ): Option[LostParts] = {
     log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
-    j.ending(claim)(complete(j, claim, entry, mayReplay))
+    j.ending(claim)(complete(j, claim, entry, mayReplay, mayDrop))
   }
 
   private def complete(
       j: Journal,
       claim: Claim,
       entry: JournalEntry,
-      mayReplay: Boolean
+      mayReplay: Boolean,
+      mayDrop: Boolean
   ): Option[LostParts] = {
     val (outcomes, inSync) = end(j, claim, entry)
     // Somebody may have resolved the decision meanwhile.
@@ -51,14 +59,14 @@ private[commit] final class RollForward(
         }
         j.finish(entry)
         None
-      case nothing: Decision.Nothing if entry.round == 0 =>
+      case nothing: Decision.Nothing if entry.round == 0 && mayDrop =>
         log.warn(
           s"Kafka aborted all transactions of batch ${entry.batch}, of which nothing is visible: its decision is dropped, as if " +
             s"it had not run: ${nothing.reason}"
         )
         j.retract(entry)
         None
-      // Of a later round, nothing is committed, but other parts of the batch are.
+      // Of a later round, nothing is committed, but other parts of the batch are; or Spark does not run the batch again.
       case Decision.Nothing(lost) =>
         if (!mayReplay) throw partial(entry.batch, lost)
         j.retract(entry)

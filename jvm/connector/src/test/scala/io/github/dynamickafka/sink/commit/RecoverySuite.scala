@@ -54,22 +54,57 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.journal.newest().exists(_._2))
   }
 
-  test(
-    "Spark has logged the end of the batch, but not this project its mark: finished, without a look at Kafka"
-  ) {
-    Seq(4L, 6L).foreach { last =>
-      val scene = decided()
-      (4L to last).foreach(scene.plan(_))
-      scene.end(last)
-      scene.kafka.setDown("blue")
-      val query = scene.recovered("second")
-      assert(query.lastCommitted == Option.when(last == 4L)(4L) && query.replay.isEmpty)
-      assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> true))
-      assert(
-        scene.kafka.requests.forall(r => r.contains(" connect ") || r.endsWith(" list")),
-        scene.kafka.requests
-      )
+  test("Spark has logged the end of a later batch, but the mark is missing: finished, without a look at Kafka") {
+    val scene = decided()
+    (4L to 6L).foreach(scene.plan(_))
+    scene.end(6L)
+    scene.kafka.setDown("blue")
+    val query = scene.recovered("second")
+    assert(query.lastCommitted.isEmpty && query.replay.isEmpty)
+    assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> true))
+    assert(
+      scene.kafka.requests.forall(r => r.contains(" connect ") || r.endsWith(" list")),
+      scene.kafka.requests
+    )
+  }
+
+  test("Spark has logged the end of the batch, but the mark is missing: finished if all transactions are committed") {
+    val scene = decided()
+    scene.end(4L)
+    scene.kafka.put(COMPLETE_COMMIT, all: _*)
+    assert(scene.recovered("second").lastCommitted.contains(4L))
+    assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> true))
+    val forgotten = decided()
+    forgotten.end(4L)
+    assert(failure(forgotten.start("second").recover())._1 == "TRANSACTION_UNKNOWN")
+  }
+
+  test("the commit log has the batch, but Kafka does not know that it is committed: the file was made by hand") {
+    Seq(false, true).foreach { replayLost =>
+      val scene = partial()
+      scene.end(4L)
+      scene.plan(5L)
+      val (condition, text) = failure(scene.start("second", replayLost = replayLost).recover())
+      assert(condition == "PARTIAL_COMMIT" && text.contains("cluster 'green'"), text)
+      assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> false))
     }
+    val down = decided()
+    down.end(4L)
+    down.plan(5L)
+    down.kafka.put(COMPLETE_COMMIT, one, two)
+    down.kafka.setDown("green")
+    assert(failure(down.start("second").recover())._1 == "COMMIT_INCOMPLETE")
+    val none = decided()
+    none.end(4L)
+    none.plan(5L)
+    none.kafka.put(COMPLETE_ABORT, all: _*)
+    assert(failure(none.start("second").recover())._1 == "PARTIAL_COMMIT")
+    val open = decided()
+    open.end(4L)
+    open.plan(5L)
+    open.kafka.put(ONGOING, all: _*)
+    assert(open.recovered("second").replay.isEmpty)
+    assert(open.kafka.in(COMPLETE_COMMIT) == ids(all: _*) && open.journal.newest().exists(_._2))
   }
 
   test(

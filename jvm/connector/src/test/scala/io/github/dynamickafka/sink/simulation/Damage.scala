@@ -2,6 +2,9 @@ package io.github.dynamickafka.sink.simulation
 
 import scala.util.Random
 
+import io.github.dynamickafka.sink.journal.{JournalJson, PlannedBatches}
+import io.github.dynamickafka.storage.SimulatedFileManager
+
 /** What happens to a checkpoint between two runs, and what that excuses. */
 private[simulation] final class Damage(world: World, random: Random, profile: Profile) {
   import Damage._
@@ -11,6 +14,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   private val journal = s"$home/dynamic-kafka-sink/"
   private var backup = Map.empty[String, String]
   private var isPlannedAnew = false
+  private var isHandMade = false
 
   private def of(prefix: String, files: Map[String, String] = world.files): Map[String, String] =
     files.filter { case (path, _) => path.startsWith(prefix) }
@@ -21,6 +25,7 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   private def query(files: Map[String, String] = world.files): String = files.getOrElse(s"$home/metadata", "")
 
   def between(): Unit = {
+    if (profile.handMade && !profile.isForeachBatch) makeCommit()
     if (random.nextInt(1000) < profile.restores) random.nextInt(6) match {
       case 0 | 1 => loseOffsets()
       case 2 =>
@@ -31,6 +36,24 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
       case _ => newQuery()
     }
     if (random.nextInt(3) == 0) backup = of(home)
+  }
+
+  /** To get past a batch that is decided and not finished, somebody adds it to the commit log. */
+  private def makeCommit(): Unit = world.inside {
+    val batch = last("offsets")
+    val isDecided = of(journal).exists { case (path, text) =>
+      World.isDecision(path) && {
+        val entry = JournalJson.read(text, path)
+        entry.queryId == query() && entry.batch == batch &&
+        new PlannedBatches(s"file:$home", SimulatedFileManager.hadoop).input(batch)
+          .exists(entry.input.difference(_).isEmpty)
+      }
+    }
+    if (batch > last("commits") && isDecided) {
+      isHandMade = true
+      world.files += s"$home/commits/$batch" -> ""
+      world.tell(s"batch $batch is added to the commit log by hand")
+    }
   }
 
   /** A power cut, or a part of a restore. */
@@ -94,8 +117,8 @@ private[simulation] final class Damage(world: World, random: Random, profile: Pr
   /** Whether a query may be stopped for good by this condition, in this history. */
   def mayEndWith(condition: String): Boolean = condition match {
     case "JOURNAL_CONFLICT" => isPlannedAnew || world.isRestored || profile.tasks.deferring > 0
-    case "PARTIAL_COMMIT" => !profile.replayLost && profile.changes > 0
-    case "TRANSACTION_UNKNOWN" => profile.changes > 0 || profile.mostAlive > 1
+    case "PARTIAL_COMMIT" => (!profile.replayLost && profile.changes > 0) || isHandMade
+    case "TRANSACTION_UNKNOWN" => isHandMade || profile.changes > 0 || profile.mostAlive > 1
     case "REPLAY_DIFFERS" => profile.replayLost && profile.tasks.deferring > 0
     case _ => false
   }

@@ -1,7 +1,7 @@
 package io.github.dynamickafka.sink.simulation
 
-import io.github.dynamickafka.sink.journal.JournalJson
-import io.github.dynamickafka.sink.transaction.{Prepared, TransactionName}
+import io.github.dynamickafka.sink.journal.{JournalEntry, JournalJson}
+import io.github.dynamickafka.sink.transaction.TransactionName
 
 /** A rule as it was before it was corrected, to see whether the simulation finds it. Around the seams of the product's code. */
 private[simulation] sealed abstract class Defect(val name: String) {
@@ -53,15 +53,18 @@ private[simulation] sealed abstract class Defect(val name: String) {
   /** Whether a batch that Spark has planned counts as one whose end Spark has logged. */
   def takesPlannedForFinished: Boolean = false
 
+  /** Whether a batch in the commit log counts as finished without asking Kafka. */
+  def believesCommitLog: Boolean = false
+
   /** Whether a driver aborts a transaction of another run. */
   def sweeps(driver: Driver, id: String): Boolean = false
 
-  /** The transactions of the last decision in a checkpoint. */
-  final def decided(files: Map[String, String], home: String): Seq[Prepared] = {
+  /** The last decision in a checkpoint. */
+  final def lastDecision(files: Map[String, String], home: String): Option[JournalEntry] = {
     val Decision = (java.util.regex.Pattern.quote(home) + """/dynamic-kafka-sink/(\d+)-(\d+)\.json""").r
     files.toSeq.collect { case (path @ Decision(batch, round), text) =>
-      (batch.toLong, round.toInt) -> JournalJson.read(text, path).transactions
-    }.sortBy(_._1).lastOption.fold(Seq.empty[Prepared])(_._2)
+      (batch.toLong, round.toInt) -> JournalJson.read(text, path)
+    }.sortBy(_._1).lastOption.map(_._2)
   }
 }
 
@@ -180,6 +183,12 @@ private[simulation] object Defect {
     override def takesPlannedForFinished = true
   }
 
+  case object CommitLogIsBelieved
+      extends Defect("E14: a batch that was added to the commit log by hand is finished") {
+    override def believesCommitLog = true
+    override def favours(p: Profile): Profile = p.copy(crashes = 30, changes = 50, restores = 0, handMade = true)
+  }
+
   private def calm(p: Profile): Profile = p.copy(
     crashes = 0,
     pauses = 0,
@@ -212,6 +221,7 @@ private[simulation] object Defect {
     AnySlotIsTaken,
     AttemptsAreForgotten,
     MarksAreEarly,
-    PlannedIsFinished
+    PlannedIsFinished,
+    CommitLogIsBelieved
   )
 }

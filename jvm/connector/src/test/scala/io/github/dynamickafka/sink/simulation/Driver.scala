@@ -4,6 +4,8 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.immutable.SortedMap
 
+import org.apache.kafka.clients.admin.TransactionState
+import org.apache.kafka.clients.admin.TransactionState.{COMPLETE_COMMIT, ONGOING}
 import org.apache.kafka.clients.producer.ProducerRecord
 
 import io.github.dynamickafka.config.{ProducerProperties, UnknownCommitPolicy}
@@ -63,8 +65,9 @@ private[simulation] final class Driver(
   /** The batch of the tasks that begin transactions. */
   var opening = 0L
 
-  /** What a defect takes for open without asking. */
+  /** What a defect takes for open, or for committed, without asking. */
   var assumed = Seq.empty[Prepared]
+  var assumedState: TransactionState = ONGOING
 
   /** What a defect deletes too late. */
   var unmarked = ""
@@ -212,8 +215,12 @@ private[simulation] final class Driver(
   private def recover(sink: TwoPhaseCommit): Unit = {
     lookedAt = world.steps
     isReplaying = replayLost
-    if (world.defect.rollsForwardBlindly)
-      assumed = world.defect.decided(world.files, s"/${world.name}/$checkpoint")
+    val decided = world.defect.lastDecision(world.files, s"/${world.name}/$checkpoint")
+    def isLogged = decided.exists(d => world.files.contains(s"/${world.name}/$checkpoint/commits/${d.batch}"))
+    if (world.defect.rollsForwardBlindly || (world.defect.believesCommitLog && isLogged)) {
+      assumed = decided.fold(Seq.empty[Prepared])(_.transactions)
+      assumedState = if (world.defect.believesCommitLog) COMPLETE_COMMIT else ONGOING
+    }
     sink.recover()
     assumed = Nil
   }

@@ -32,7 +32,7 @@ private[simulation] final class ModelAdmin(world: World, driver: Driver, cluster
       val blind = driver.assumed.filter(t => ids.contains(t.transactionalId))
       val told =
         if (blind.nonEmpty)
-          blind.map(t => t.transactionalId -> describe(ONGOING, t.producerId, t.epoch.toInt))
+          blind.map(t => t.transactionalId -> describe(driver.assumedState, t.producerId, t.epoch.toInt))
         else
           ids.flatMap(id =>
             k.transactions.get(id).map(t => id -> describe(t.state, t.producerId, t.epoch))

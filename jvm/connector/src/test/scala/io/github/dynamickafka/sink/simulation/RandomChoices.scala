@@ -95,7 +95,8 @@ private[simulation] final case class Profile(
     isForeachBatch: Boolean,
     splits: Int,
     refusals: Int,
-    marksLate: Boolean
+    marksLate: Boolean,
+    handMade: Boolean
 )
 
 private[simulation] object Profile {
@@ -126,7 +127,8 @@ private[simulation] object Profile {
       isForeachBatch,
       splits = 0,
       refusals = 0,
-      marksLate = false
+      marksLate = false,
+      handMade = false
     )
   }
 }
