@@ -100,6 +100,10 @@ def test_a_slow_link(scene: Scene, testkit: Testkit) -> None:
             _await_batches(query, 10)
             assert query.metric("unreachableClusters") == "0"
             for fault in FAULTS.values():
+                # A task that reads while its connection hangs fails after `spark.network.timeout`, and with it the query.
+                load.remove("far", topic)
+                written = sum(far.end_offsets(topic).values())
+                until("the records of far", lambda total=written: _alive(query) and query.sink.count("far") == total)
                 fault(far)
                 try:
                     until("the outage", lambda: _alive(query) and query.metric("unreachableClusters") == "1")
@@ -109,6 +113,7 @@ def test_a_slow_link(scene: Scene, testkit: Testkit) -> None:
                 until(
                     "the end of the outage", lambda: _alive(query) and query.metric("unreachableClusters") == "0"
                 )
+                load.add("far", topic, 2)
             for cluster in ("blue", "far"):
                 load.remove(cluster, topic)
         scene.await_exact(query, ("blue", topic), ("far", topic))
