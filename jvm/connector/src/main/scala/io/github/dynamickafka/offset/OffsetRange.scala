@@ -71,6 +71,14 @@ private[dynamickafka] object OffsetRange {
       isLogged = false
     )
 
+  /** All that there is to read, by cluster: a batch read, which is not logged. */
+  def ofAll(found: NextOffset): SortedMap[String, Seq[OffsetRange]] = SortedMap.from(
+    found.spans.groupBy(_.cluster).map { case (id, spans) =>
+      def log(s: Span) = LogIdentity(found.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
+      id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end, log = log(s))).filter(_.size > 0)
+    }.filter(_._2.nonEmpty)
+  )
+
   private def ranges(
       start: CompositeOffset,
       end: CompositeOffset,

@@ -32,6 +32,10 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
     val unknown =
       properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
     val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
+    val added = properties.keys.filter(id =>
+      written(id) && !unknown.contains(id) && !topics(id).subsetOf(clusters.topicIds.getOrElse(id, Map.empty).keySet)
+    )
+    val _ = clusters.each(added.toSeq.sorted)(id => id -> learn(id, topics(id)))
     maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
     properties.map { case (id, p) =>
       val max = maxima.get(id -> p).flatten
@@ -51,6 +55,11 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
         log.warn(s"The maximum transaction timeout is not known, $Default ms is assumed: ${e.getMessage}")
         None
     }
+
+  /** Topics that the metadata has added to a cluster. */
+  private def learn(id: String, topics: Set[String]): Unit =
+    try clusters.learnTopics(id, topics)
+    catch { case NonFatal(e) => log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}") }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {
     def refuse(reason: String) = throw Errors.invalidOption(OptionName.Kafka + Property, text, reason)

@@ -1,6 +1,5 @@
 package io.github.dynamickafka.source
 
-import scala.collection.immutable.SortedMap
 import scala.util.Using
 
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
@@ -14,12 +13,10 @@ import io.github.dynamickafka.offset.{
   ClusterTransition,
   ClusterView,
   CompositeOffset,
-  LogIdentity,
   NextOffset,
   OffsetRange,
   Positions,
   Reconcile,
-  Span,
   Transition
 }
 import io.github.dynamickafka.source.cluster.{ClusterConfigs, ClusterQuestion, ClusterStreams}
@@ -94,12 +91,8 @@ private[source] final class DynamicBatch(
         TopicDataset.of(ofClusters(id).bootstrapServers, id, topic, Some(stream))
       }
     )
-    val ranges = advance.spans.groupBy(_.cluster).map { case (id, spans) =>
-      def log(s: Span) = LogIdentity(advance.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
-      id -> spans.map(s => OffsetRange(s.topic, s.partition, s.from, s.end, log = log(s))).filter(_.size > 0)
-    }.filter(_._2.nonEmpty)
     planner.partitions(
-      SortedMap.from(ranges),
+      OffsetRange.ofAll(advance),
       streams(_),
       (id, topic) => topology.clusters(id).topics(topic).stream
     )

@@ -165,4 +165,15 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
       intercept[Exception](CompositeOffsetJson.read(each.replace("[3,-1,4]", wrong)))
     }
   }
+
+  test("a range names the log that has its records: the topic, and before it is logged the newest leader epoch") {
+    val start = reading(0 -> 5L)(0 -> 3L)
+    val found = next(start, view(0 -> 8L)(0 -> 4L))
+    def logs(of: SortedMap[String, Seq[OffsetRange]]) = of("a").map(_.log)
+    assert(logs(OffsetRange.beforeLogging(start, logged(found))) == Seq(LogIdentity(Some("T"), Some(4L))))
+    assert(logs(OffsetRange.between(start, logged(found))) == Seq(LogIdentity(Some("T"), None)))
+    val batch = next(CompositeOffset.empty, view(0 -> 8L)(0 -> 4L))
+    assert(logs(OffsetRange.ofAll(batch)) == Seq(LogIdentity(Some("T"), Some(4L))))
+    assert(OffsetRange.ofAll(next(CompositeOffset.empty, view(0 -> 0L)(0 -> 4L))).isEmpty)
+  }
 }

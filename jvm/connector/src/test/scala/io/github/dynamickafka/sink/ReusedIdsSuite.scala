@@ -14,6 +14,9 @@ class ReusedIdsSuite extends SinkTest {
   // One that a start does not get yet because the files of the run before are not written, and a few more.
   private val MostSlots = 4
 
+  /** More than there are slots, so that ids have to be used again. */
+  private val Later = 7
+
   /** A stream on two clusters, with transactional ids of its own. */
   private final class Written(t: Target) {
     private val prefix = s"ids-${UUID.randomUUID().toString.take(8)}"
@@ -64,7 +67,7 @@ class ReusedIdsSuite extends SinkTest {
       dying("decided")(t.start(frame(), out.options: _*))
       val died = out.slots
       assert(died.size == 1 && out.all.forall(_.isEmpty))
-      (1 until 4).foreach { start =>
+      (1 until Later).foreach { start =>
         input(start * 10 until (start + 1) * 10)
         t.catchUp(frame(), out.options: _*)
         assert(out.all.forall(_ == (0 until (start + 1) * 10)))

@@ -33,6 +33,21 @@ class RoutingSuite extends SinkTest {
     }
   }
 
+  test("a partition that was just added is written to, although a producer knows the topic without it") {
+    target { t =>
+      val topic = newTopicOn(1, blue)
+      t.out(Entry("blue", blue, topic))
+      Seq("at-least-once", "exactly-once").zipWithIndex.foreach { case (guarantee, i) =>
+        val options = "deliveryGuarantee" -> guarantee
+        t.save(spark.range(1).selectExpr("'a' AS value", s"$i AS partition"), options)
+        blue.addPartitions(topic, i + 2)
+        t.save(spark.range(1).selectExpr("'b' AS value", s"${i + 1} AS partition"), options)
+      }
+      assert(committed(blue, topic).map(r => r.partition -> r.value).toSet ==
+        Set(0 -> "a", 1 -> "b", 1 -> "a", 2 -> "b"))
+    }
+  }
+
   test("first: the first cluster in the metadata; another order applies from the next batch on") {
     target { t =>
       scene { s =>

@@ -91,7 +91,8 @@ private[ahead] final class Agent[Q, A](
    * The newest response, if a trigger may use it. One that took longer than its age may be is used once, whatever its
    * age: otherwise a slow cluster would never be read. One that is old because the last batch was long is not used.
    */
-  def usable(): Option[A] = Option.when(isYoung || (!isUsed && tookMs > maxAgeMs))(newest.answer)
+  def usable(): Option[A] =
+    Option.when(Agent.isUsable(clock.monotonicMs() - newest.sentAt, tookMs, isUsed, maxAgeMs))(newest.answer)
 
   private def tookMs: Long = newest.receivedAt - newest.sentAt
 
@@ -123,6 +124,14 @@ private[ahead] final class Agent[Q, A](
 }
 
 private[ahead] object Agent {
+
+  /**
+   * @param ageMs since the request was sent
+   * @param tookMs until the response arrived
+   * @param isUsed whether a trigger has used it
+   */
+  def isUsable(ageMs: Long, tookMs: Long, isUsed: Boolean, maxAgeMs: Long): Boolean =
+    ageMs <= maxAgeMs || (!isUsed && tookMs > maxAgeMs)
 
   /**
    * A broker nearby responds within a few milliseconds. Waiting for it makes a batch contain the records that exist when the

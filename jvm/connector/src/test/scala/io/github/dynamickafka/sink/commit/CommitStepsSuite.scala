@@ -177,6 +177,14 @@ class CommitStepsSuite extends AnyFunSuite with TimeLimit {
     assert(commit(of.start("first"), of)._1 == "none")
   }
 
+  test("credentials that were rotated since the last batch: a new client asks before the decision") {
+    val of = scene()
+    val query = of.start("first")
+    val _ = of.clusters.admin("blue")
+    of.kafka.rotateCredentials("blue")
+    assert(commit(query, of)._1 == "none")
+  }
+
   test(
     "a cluster does not answer before the decision: repeated within the time limit, then nothing is decided"
   ) {

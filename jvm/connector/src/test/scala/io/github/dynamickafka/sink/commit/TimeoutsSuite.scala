@@ -24,6 +24,19 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.requests.count(_.endsWith(" settings")) == 2)
   }
 
+  test("the ids of its topics are learned, also of those that are added, so that it is noticed if one is recreated") {
+    val scene = new CommitScene
+    val timeouts = new TransactionTimeouts(scene.clusters)
+    def learned = scene.clusters.topicIds.getOrElse("blue", Map.empty).keySet
+    timeouts.of(both, Set("blue"), Topics)
+    assert(learned == Set("t"))
+    timeouts.of(both, Set("blue"), _ => Set("t", "u"))
+    assert(learned == Set("t", "u"))
+    val before = scene.kafka.requests.size
+    timeouts.of(both, Set("blue"), _ => Set("t", "u"))
+    assert(scene.kafka.requests.size == before)
+  }
+
   test("a cluster that does not respond is no error before it is written to, and is asked again") {
     val scene = new CommitScene
     val timeouts = new TransactionTimeouts(scene.clusters)

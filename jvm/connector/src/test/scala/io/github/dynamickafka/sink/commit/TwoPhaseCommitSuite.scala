@@ -156,6 +156,7 @@ class TwoPhaseCommitSuite extends AnyFunSuite with TimeLimit {
     val (condition, text) = commit(scene, query, "first")
     assert(condition == "COMMIT_INCOMPLETE")
     assert(text.contains(s"cluster 'blue', transaction '${one.transactionalId}' (task 0, 10 records"))
+    assert(text.contains("--abandon-cluster"))
     assert(newest(scene).contains("first" -> false))
     val before = scene.kafka.requests
     query.abort(0L, tasks(one))

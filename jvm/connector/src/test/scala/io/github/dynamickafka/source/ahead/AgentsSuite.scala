@@ -2,13 +2,15 @@ package io.github.dynamickafka.source.ahead
 
 import java.util.concurrent.CompletableFuture
 
+import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.dynamickafka.testkit.TimeLimit
 import io.github.dynamickafka.time.ManualClock
 
 /** Clusters whose questions are positions, and whose responses are ends of logs. */
-class AgentsSuite extends AnyFunSuite with TimeLimit {
+class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
 
   /** A position that an older response must not decide. */
   private val Entering = 77L
@@ -215,5 +217,17 @@ class AgentsSuite extends AnyFunSuite with TimeLimit {
     assert(q.agents.takes("a", 0L) && !q.agents.takes("a", -1L) && !q.agents.takes("unknown", 0L))
     assert(!q.agents.takes("a", Entering))
     assert(!new Query(maxAgeMs = 0).agents.takes("a", 0L))
+  }
+
+  test("whatever the times, a trigger uses a young response, or once one that has taken longer than its age may be") {
+    forAll(Gen.choose(0L, 2000L), Gen.choose(0L, 2000L), Gen.oneOf(true, false), Gen.choose(1L, 1000L)) {
+      (tookMs, laterMs, isUsed, maxAgeMs) =>
+        val ageMs = tookMs + laterMs
+        val usable = Agent.isUsable(ageMs, tookMs, isUsed, maxAgeMs)
+        if (ageMs <= maxAgeMs) assert(usable)
+        // One that was in time and is old now was sent before a long batch.
+        else if (tookMs <= maxAgeMs) assert(!usable)
+        else assert(usable == !isUsed)
+    }
   }
 }

@@ -103,6 +103,26 @@ class ClusterAnswersSuite extends AnyFunSuite with TimeLimit with BeforeAndAfter
     assert(view.epochs == Positions.from(Seq(("t", 0, 4L), ("t", 1, 5L))))
   }
 
+  test("the earliest offset of a topic that is gone is not kept: it is listed again when the topic returns") {
+    val kafka = ScriptedCluster.led(1)
+    kafka.leaders += ("u", 0) -> Some(1)
+    kafka.ends += ("u", 0) -> 10L
+    val blue = stream(kafka, long)
+    def asked(ahead: Boolean): Int = {
+      val before = kafka.earliestListings.get
+      val known = Positions.from(Seq(("t", 0, 4L), ("u", 0, 4L)))
+      ask(blue, ClusterQuestion(Set("t", "u"), known, Map.empty).copy(ahead = ahead))
+      kafka.earliestListings.get - before
+    }
+    assert(asked(ahead = false) > 0)
+    val leader = kafka.leaders(("u", 0))
+    kafka.leaders -= (("u", 0))
+    asked(ahead = false)
+    kafka.leaders += ("u", 0) -> leader
+    kafka.ends += ("t", 0) -> 11L
+    assert(asked(ahead = true) > 0)
+  }
+
   test("a start by time is never out of range, but an exact one is") {
     val kafka = ScriptedCluster.led(1)
     kafka.byTime = Map(("t", 0) -> 12L)

@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
-import io.github.dynamickafka.offset.OffsetRange
+import io.github.dynamickafka.offset.{LogIdentity, OffsetRange}
 import io.github.dynamickafka.testkit.TimeLimit
 
 class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChecks {
@@ -49,6 +49,12 @@ class SplitsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
     val parts = Splits(None, Some(10L))(Seq(Seq(range))).flatten
     assert(parts.map(p => p.from -> p.epoch) == Seq(10L -> Some(3L), 20L -> None, 30L -> None))
     assert(Splits(Some(1), Some(100L))(Seq(Seq(range))) == Seq(Seq(range)))
+  }
+
+  test("each part is of the log of its range") {
+    val log = LogIdentity(Some("T"), Some(3L))
+    val parts = Splits(None, Some(10L))(Seq(Seq(OffsetRange("t", 0, 10L, 40L, log = log)))).flatten
+    assert(parts.size == 3 && parts.forall(_.log == log))
   }
 
   test("the largest range over all clusters is split, not one of each") {

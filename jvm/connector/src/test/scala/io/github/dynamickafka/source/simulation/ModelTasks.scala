@@ -18,7 +18,7 @@ private[simulation] final class ModelTasks(world: World, truth: ModelTruth, defe
       replay: Boolean
   ): (Vector[Long], Vector[Long]) =
     world.topic(id, range.topic).filter { topic =>
-      val isOther = ClusterIdentity.differ(logged.topics.get(range.topic), Some(topic.id))
+      val isOther = ClusterIdentity.differ(range.log.topicId, Some(topic.id))
       val isOtherCluster = ClusterIdentity.differ(logged.kafkaId, Some(world.clusters(id).id))
       !(replay && defect.comparesReplays && (isOther || isOtherCluster)) &&
       !(defect.comparesInTasks && isOther)

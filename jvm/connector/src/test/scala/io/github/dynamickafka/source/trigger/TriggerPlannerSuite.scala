@@ -140,6 +140,21 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
     }
   }
 
+  test("a topic that is missing while it drains keeps its target until the grace period has passed") {
+    query { q =>
+      q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
+      val start = at(4L).copy(draining = SortedMap("blue" -> Positions.from(Seq(("t", 0, 10L)))))
+      def draining = q.next(start).next.draining.get("blue").flatMap(_.get("t", 0))
+      eventually(assert(q.next(start).topology.clusters("blue").topics("t").draining))
+      q.kafka.leaders = Map.empty
+      val before = q.requests
+      eventually {
+        assert(draining.contains(10L))
+        assert(q.requests > before + 2, "although it has asked meanwhile")
+      }
+    }
+  }
+
   test("same-offsets: a topic that returns has the record that was read last, or the query fails") {
     val before = at(5L).copy(identities = SortedMap("blue" -> ClusterIdentity(Some("kafka-id"))))
     val away = CompositeOffset(
