@@ -143,15 +143,11 @@ class TriggerPlannerSuite extends AnyFunSuite with TimeLimit with Eventually {
   test("a topic that is missing while it drains keeps its target until the grace period has passed") {
     query { q =>
       q.service.streams = Map("orders" -> Seq(Entry.at("blue", "b:1", "t").draining))
-      val start = at(4L).copy(draining = SortedMap("blue" -> Positions.from(Seq(("t", 0, 10L)))))
-      def draining = q.next(start).next.draining.get("blue").flatMap(_.get("t", 0))
-      eventually(assert(q.next(start).topology.clusters("blue").topics("t").draining))
       q.kafka.leaders = Map.empty
-      val before = q.requests
-      eventually {
-        assert(draining.contains(10L))
-        assert(q.requests > before + 2, "although it has asked meanwhile")
-      }
+      val start = at(4L).copy(draining = SortedMap("blue" -> Positions.from(Seq(("t", 0, 10L)))))
+      val found = Iterator.continually(q.next(start))
+        .find(t => t.topology.clusters("blue").topics("t").draining && t.next.losses.nonEmpty).get
+      assert(found.next.draining.get("blue").flatMap(_.get("t", 0)).contains(10L))
     }
   }
 
