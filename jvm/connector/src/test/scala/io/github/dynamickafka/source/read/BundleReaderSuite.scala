@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch
 import java.{util => ju}
 
 import scala.concurrent.duration.DurationInt
-import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.concurrent.{Await, ExecutionContext, Future, TimeoutException}
 import scala.util.{Try, Using}
 
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
@@ -13,6 +13,7 @@ import org.apache.kafka.common.header.internals.RecordHeader
 import org.apache.kafka.common.serialization.ByteArraySerializer
 
 import io.github.dynamickafka.error.DynamicKafkaRuntimeException
+import io.github.dynamickafka.kafka.ConsumerSettings
 import io.github.dynamickafka.offset.LogIdentity
 import io.github.dynamickafka.source.Entry
 import io.github.dynamickafka.source.client.AdminClusterClient
@@ -154,6 +155,34 @@ class BundleReaderSuite extends ReaderTest {
         s.catchUp(committed)
       }
       assert(s.seen.map(r => r.offset -> r.value) == Seq(0L -> "a", 1L -> "b", 6L -> "c"))
+    }
+  }
+
+  test("read_committed: a range with records of an open transaction is not at its end, and is read when it is committed") {
+    val topic = newTopicOn(1, blue)
+    Using.resource(producer(blue, "transactional.id" -> UUID.randomUUID().toString)) { out =>
+      out.initTransactions()
+      out.beginTransaction()
+      (1 to 5).foreach(i => out.send(record(topic, i.toString)).get)
+      withPool { (pool, _) =>
+        val range = bundle(blue, topic, 120000L, (0, 0L, 5L))
+        val properties = range.consumer.properties + ("isolation.level" -> "read_committed")
+        val reader = readerOf(
+          range.copy(
+            consumer = new ConsumerSettings("blue", properties),
+            settings = range.settings.copy(failOnDataLoss = false)
+          ),
+          pool
+        )
+        val read = Future(Iterator.continually(reader).takeWhile(_.next()).map(r =>
+          new String(r.get().getBinary(1))
+        ).toList)(ExecutionContext.fromExecutor(task => new Thread(task).start()))
+        // Longer than a reader without records waits before it looks where the log ends.
+        assertThrows[TimeoutException](Await.ready(read, 12.seconds))
+        out.commitTransaction()
+        assert(Await.result(read, 2.minutes) == (1 to 5).map(_.toString))
+        reader.close()
+      }
     }
   }
 
