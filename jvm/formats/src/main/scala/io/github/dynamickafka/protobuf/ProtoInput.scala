@@ -42,6 +42,8 @@ private[dynamickafka] final class ProtoInput {
       if (at >= limit || shift > LastShift) throw Malformed
       val b = bytes(at)
       at += 1
+      // More than 64 bits, which libraries cut off in different ways.
+      if (shift == LastShift && b != 1) throw Malformed
       n |= (b & 0x7fL) << shift
       shift += 7
       more = b < 0

@@ -1,7 +1,10 @@
 package io.github.dynamickafka.format.protobuf
 
+import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
 
+import com.google.protobuf.Descriptors.Descriptor
+import com.google.protobuf.Descriptors.FieldDescriptor.JavaType
 import com.google.protobuf.{DurationProto, TimestampProto, WrappersProto}
 import org.apache.spark.sql.Row
 import org.scalatest.funsuite.AnyFunSuite
@@ -248,6 +251,10 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     assert(decode(Array[Byte](18, 1, -1)).bad)
     assert(decode(Array[Byte](0, 1)).bad)
     assert(decode(written("at { seconds: 9223372036854775807 }")).bad)
+    // A number of 64 bits, and one of more.
+    val nine = Array[Byte](8) ++ Array.fill(9)(-1.toByte)
+    assert(!decode(nine :+ 1.toByte).bad)
+    Seq(0, 2, 0x50).foreach(last => assert(decode(nine :+ last.toByte).bad, last))
     // A length that is larger than the record.
     assert(decode(Array[Byte](18, -1, -1, -1, -1, 7)).bad)
     assert(!decode(good).bad)
@@ -288,11 +295,23 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
+  /** Whether a map has values of an enum of syntax 2, of which Java's library has the default for a number without a name. */
+  private def hasClosedEnums(of: Descriptor): Boolean = of.getFields.asScala.exists(f =>
+    f.isMapField && Option(f.getMessageType.findFieldByNumber(2)).exists(v =>
+      v.getJavaType == JavaType.ENUM && v.getEnumType.isClosed
+    )
+  ) || of.getNestedTypes.asScala.exists(hasClosedEnums)
+
+  /** Whether there is a number of more than 64 bits, of which Java's library ignores the rest. */
+  private def hasLongVarint(bytes: Array[Byte]) =
+    bytes.iterator.sliding(10).exists(w => w.init.forall(_ < 0) && w.last != 1)
+
   test("damaged messages between good ones: what Java's library reads, or bad records") {
     val random = new Random(TestSeed())
     var (same, bad, otherTypes) = (0, 0, 0)
-    (1 to RandomCases(200)).foreach { _ =>
-      val made = new RandomProtobuf(random)
+    val files = Iterator.continually(new RandomProtobuf(random))
+      .filterNot(_.file.getMessageTypes.asScala.exists(hasClosedEnums))
+    files.take(RandomCases(200)).foreach { made =>
       val own = side(made.set, "Main", "")
       val java = new JavaProtobuf(made.file.findMessageTypeByName("Main"), emitDefaults = false)
       val decoder = new ProtobufDecoder(own)
@@ -309,10 +328,14 @@ class ProtobufDecoderSuite extends AnyFunSuite with TimeLimit {
             case None => assert(found.bad, made.file.toProto); bad += 1
             // Java's library takes a field in the encoding of another type for an unknown one.
             case Some(_) if found.bad =>
-              assert(decoder.decode(bytes, into).reason.contains("another type"), made.file.toProto)
+              val isOther = decoder.decode(bytes, into).reason.contains("another type")
+              assert(isOther || hasLongVarint(bytes), made.file.toProto)
               otherTypes += 1
             case Some(row) =>
-              assert(found == Decoded.of(Row.fromSeq(row.toSeq :+ null), own.schema), made.file.toProto)
+              assert(
+                found == Decoded.of(Row.fromSeq(row.toSeq :+ null), own.schema),
+                s"${bytes.map("%02x".format(_)).mkString} ${made.file.toProto}"
+              )
               same += 1
           }
         }
