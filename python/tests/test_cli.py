@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -305,3 +306,33 @@ def test_topics_by_pattern_and_by_partition(file: Path) -> None:
         "- stream payments, cluster green, topic payments leaves",
         "~ stream payments, cluster green, topic_pattern changes: none -> payments-.*",
     ]
+
+
+# What errors and the program name: the command, and the options before the next comma or sentence.
+ERRORS = [
+    *REPOSITORY.glob("jvm/*/src/main/resources/error/*.json"),
+    *REPOSITORY.glob("python/src/dynamic_kafka/**/*.py"),
+    *REPOSITORY.glob("jvm/*/src/main/scala/**/*.scala"),
+]
+NAMED = re.compile(r"python -m dynamic_kafka ([a-z][a-z-]*)([^.,\n]*)")
+
+
+def named() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for path in ERRORS:
+        for command, rest in NAMED.findall(path.read_text()):
+            found.setdefault(command, set()).update(re.findall(r"(?<![\w-])--[a-z][a-z-]*", rest))
+    return found
+
+
+@pytest.mark.parametrize("command", sorted(named()))
+def test_a_command_that_an_error_names_exists_with_its_options(command: str) -> None:
+    result = run(command, "--help")
+    assert result.exit_code == 0, result.output
+    for option in named()[command]:
+        assert option in result.output
+
+
+def test_errors_name_commands() -> None:
+    assert {"doctor", "migrate", "rename-cluster", "resolve"} <= set(named())
+    assert "--abandon-cluster" in named()["resolve"]

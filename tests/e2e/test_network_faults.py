@@ -100,10 +100,9 @@ def test_a_slow_link(scene: Scene, testkit: Testkit) -> None:
             _await_batches(query, 10)
             assert query.metric("unreachableClusters") == "0"
             for fault in FAULTS.values():
-                # A task that reads while its connection hangs fails after `spark.network.timeout`, and with it the query.
+                # A task that reads while its connection hangs fails after `spark.network.timeout`, with the query.
                 load.remove("far", topic)
-                written = sum(far.end_offsets(topic).values())
-                until("the records of far", lambda total=written: _alive(query) and query.sink.count("far") == total)
+                _await_count(query, "far", sum(far.end_offsets(topic).values()))
                 fault(far)
                 try:
                     until("the outage", lambda: _alive(query) and query.metric("unreachableClusters") == "1")
@@ -135,6 +134,10 @@ def _stream(scene: Scene, far: Cluster, address: str = REFERENCE) -> tuple[str, 
 def _await_batches(query: Query, count: int) -> None:
     before = query.sink.last_batch()
     until(f"{count} batches", lambda: _alive(query) and query.sink.last_batch() >= before + count)
+
+
+def _await_count(query: Query, cluster: str, count: int) -> None:
+    until(f"{count} records of {cluster}", lambda: _alive(query) and query.sink.count(cluster) == count)
 
 
 def _blue_flows_until(scene: Scene, query: Query, topic: str, seen: Callable[[], bool]) -> None:
