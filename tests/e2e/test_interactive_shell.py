@@ -29,8 +29,8 @@ builder = SparkSession.builder.master("local[2]").config(map={SETTINGS!r})
 spark = DynamicKafka.configure(builder, jars=[*jars.connector_jars(), jars.testkit_jar()]).getOrCreate()
 """
 DONE = "done with it"
-# PySpark 4.0's handler of SIGINT calls the JVM, and fails if another call is pending.
-INTERRUPTED = ("KeyboardInterrupt", *(("reentrant call",) if pyspark.__version__.startswith("4.0.") else ()))
+# Before PySpark 4.2, the handler of SIGINT calls the JVM, and fails if another call is pending.
+INTERRUPTED = ("KeyboardInterrupt", *(("reentrant call",) if pyspark.__version__ < "4.2" else ()))
 
 
 class Shell:

@@ -185,7 +185,9 @@ private[testkit] final class Topics(bootstrapServers: String, running: () => Seq
   }
 
   private def describe(name: String): TopicDescription =
-    result(admin.describeTopics(Seq(name).asJava).allTopicNames()).get(name)
+    repeated(
+      admin.describeTopics(Seq(name).asJava, new DescribeTopicsOptions().timeoutMs(AttemptMs)).allTopicNames()
+    ).get(name)
 }
 
 private[testkit] object Topics {
