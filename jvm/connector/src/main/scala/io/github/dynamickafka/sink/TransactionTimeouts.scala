@@ -33,7 +33,10 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
     val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
     val added = properties.keys.filter(id =>
-      written(id) && !unknown.contains(id) && !topics(id).subsetOf(clusters.topicIds.getOrElse(id, Map.empty).keySet)
+      written(id) && !unknown.contains(id) && !topics(id).subsetOf(clusters.topicIds.getOrElse(
+        id,
+        Map.empty
+      ).keySet)
     )
     val _ = clusters.each(added.toSeq.sorted)(id => id -> learn(id, topics(id)))
     maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
@@ -59,7 +62,9 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
   /** Topics that the metadata has added to a cluster. */
   private def learn(id: String, topics: Set[String]): Unit =
     try clusters.learnTopics(id, topics)
-    catch { case NonFatal(e) => log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}") }
+    catch {
+      case NonFatal(e) => log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
+    }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {
     def refuse(reason: String) = throw Errors.invalidOption(OptionName.Kafka + Property, text, reason)

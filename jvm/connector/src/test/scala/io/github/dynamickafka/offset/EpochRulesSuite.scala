@@ -166,7 +166,9 @@ class EpochRulesSuite extends AnyFunSuite with TimeLimit {
     }
   }
 
-  test("a range names the log that has its records: the topic, and before it is logged the newest leader epoch") {
+  test(
+    "a range names the log that has its records: the topic, and before it is logged the newest leader epoch"
+  ) {
     val start = reading(0 -> 5L)(0 -> 3L)
     val found = next(start, view(0 -> 8L)(0 -> 4L))
     def logs(of: SortedMap[String, Seq[OffsetRange]]) = of("a").map(_.log)

@@ -33,7 +33,10 @@ class TableColumnsSuite extends SourceTest {
       assert(e.getCondition == "DYNAMIC_KAFKA.INVALID_OPTION")
       Seq("parseErrors", other, "_corrupt_record").foreach(part => assert(e.getMessage.contains(part)))
     }
-    assertThrows[DynamicKafkaIllegalArgumentException](scan(base + ("format" -> "json"), "parseErrors" -> "keep"))
+    assertThrows[DynamicKafkaIllegalArgumentException](scan(
+      base + ("format" -> "json"),
+      "parseErrors" -> "keep"
+    ))
     assert(scan(keeps, "maxOffsetsPerTrigger" -> "5").readSchema().fieldNames.contains("_corrupt_record"))
   }
 
@@ -42,7 +45,8 @@ class TableColumnsSuite extends SourceTest {
       format <- Seq("json", "csv", "avro", "debezium-json")
       errors <- Seq("fail", "keep", "drop")
     } yield base ++ Map("format" -> format, "parseErrors" -> errors)
-    val values = Seq("true", "false", "keep", "drop", "fail", "json", "string", "id", "EXCEPT_KEY", "5", "x_", "")
+    val values =
+      Seq("true", "false", "keep", "drop", "fail", "json", "string", "id", "EXCEPT_KEY", "5", "x_", "")
     var (same, refused) = (0, 0)
     for {
       of <- tables
@@ -50,7 +54,9 @@ class TableColumnsSuite extends SourceTest {
       value <- values
     }
       Try(scan(of, name -> value)).fold(
-        e => { assert(e.isInstanceOf[DynamicKafkaIllegalArgumentException], s"$name=$value: $e"); refused += 1 },
+        e => {
+          assert(e.isInstanceOf[DynamicKafkaIllegalArgumentException], s"$name=$value: $e"); refused += 1
+        },
         found => { assert(found.readSchema() == table(of).schema(), s"$name=$value"); same += 1 }
       )
     assert(same > 200 && refused > 200, s"$same, $refused")

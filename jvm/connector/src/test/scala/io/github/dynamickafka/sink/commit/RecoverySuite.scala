@@ -54,7 +54,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(scene.journal.newest().exists(_._2))
   }
 
-  test("Spark has logged the end of a later batch, but the mark is missing: finished, without a look at Kafka") {
+  test(
+    "Spark has logged the end of a later batch, but the mark is missing: finished, without a look at Kafka"
+  ) {
     val scene = decided()
     (4L to 6L).foreach(scene.plan(_))
     scene.end(6L)
@@ -68,7 +70,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     )
   }
 
-  test("Spark has logged the end of the batch, but the mark is missing: finished if all transactions are committed") {
+  test(
+    "Spark has logged the end of the batch, but the mark is missing: finished if all transactions are committed"
+  ) {
     val scene = decided()
     scene.end(4L)
     scene.kafka.put(COMPLETE_COMMIT, all: _*)
@@ -79,7 +83,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     assert(failure(forgotten.start("second").recover())._1 == "TRANSACTION_UNKNOWN")
   }
 
-  test("the commit log has the batch, but Kafka does not know that it is committed: the file was made by hand") {
+  test(
+    "the commit log has the batch, but Kafka does not know that it is committed: the file was made by hand"
+  ) {
     Seq(false, true).foreach { replayLost =>
       val scene = partial()
       scene.end(4L)

@@ -24,7 +24,9 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
     assert(scene.kafka.requests.count(_.endsWith(" settings")) == 2)
   }
 
-  test("the ids of its topics are learned, also of those that are added, so that it is noticed if one is recreated") {
+  test(
+    "the ids of its topics are learned, also of those that are added, so that it is noticed if one is recreated"
+  ) {
     val scene = new CommitScene
     val timeouts = new TransactionTimeouts(scene.clusters)
     def learned = scene.clusters.topicIds.getOrElse("blue", Map.empty).keySet

@@ -146,7 +146,9 @@ class ClaimsSuite extends AnyFunSuite with TimeLimit {
     assert(conflict(journal(folder).claim("q", "one")).contains("it has version 1"))
   }
 
-  test("the generations of queries and jobs are greater than those of runs that a restored journal does not know") {
+  test(
+    "the generations of queries and jobs are greater than those of runs that a restored journal does not know"
+  ) {
     val before = System.currentTimeMillis()
     val folder = newFolder().toString
     Seq(Journal.ofQuery(folder, hadoop), Journal.ofJob(folder, "j", hadoop))

@@ -186,7 +186,8 @@ private[simulation] object Defect {
   case object CommitLogIsBelieved
       extends Defect("E14: a batch that was added to the commit log by hand is finished") {
     override def believesCommitLog = true
-    override def favours(p: Profile): Profile = p.copy(crashes = 30, changes = 50, restores = 0, handMade = true)
+    override def favours(p: Profile): Profile =
+      p.copy(crashes = 30, changes = 50, restores = 0, handMade = true)
   }
 
   private def calm(p: Profile): Profile = p.copy(

@@ -219,7 +219,9 @@ class AgentsSuite extends AnyFunSuite with TimeLimit with ScalaCheckPropertyChec
     assert(!new Query(maxAgeMs = 0).agents.takes("a", 0L))
   }
 
-  test("whatever the times, a trigger uses a young response, or once one that has taken longer than its age may be") {
+  test(
+    "whatever the times, a trigger uses a young response, or once one that has taken longer than its age may be"
+  ) {
     forAll(Gen.choose(0L, 2000L), Gen.choose(0L, 2000L), Gen.oneOf(true, false), Gen.choose(1L, 1000L)) {
       (tookMs, laterMs, isUsed, maxAgeMs) =>
         val ageMs = tookMs + laterMs

@@ -158,7 +158,9 @@ class BundleReaderSuite extends ReaderTest {
     }
   }
 
-  test("read_committed: a range with records of an open transaction is not at its end, and is read when it is committed") {
+  test(
+    "read_committed: a range with records of an open transaction is not at its end, and is read when it is committed"
+  ) {
     val topic = newTopicOn(1, blue)
     Using.resource(producer(blue, "transactional.id" -> UUID.randomUUID().toString)) { out =>
       out.initTransactions()
