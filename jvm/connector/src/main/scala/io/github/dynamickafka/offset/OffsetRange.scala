@@ -71,7 +71,7 @@ private[dynamickafka] object OffsetRange {
       isLogged = false
     )
 
-  /** All that there is to read, by cluster: a batch read, which is not logged. */
+  /** All records between the start and the ends, by cluster: of a batch read, which is not logged. */
   def ofAll(found: NextOffset): SortedMap[String, Seq[OffsetRange]] = SortedMap.from(
     found.spans.groupBy(_.cluster).map { case (id, spans) =>
       def log(s: Span) = LogIdentity(found.identities.get(id).flatMap(_.topics.get(s.topic)), s.newest)
