@@ -181,6 +181,7 @@ abstract class FailoverTests(version: String, chosen: Tag*)
     // A node that was killed is not in sync until it has met the one that was killed last (KIP-966).
     cluster.node(3).restart()
     assert(values("kept") === Seq("before"))
+    cluster.node(3).kill()
     cluster.node(1).freeze()
     assert(intercept[IllegalStateException](cluster.topics()).getMessage === "three is frozen")
     val address = cluster.bootstrapServers
