@@ -19,6 +19,9 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
 
   private var maxima = Map.empty[(String, ProducerProperties), Option[Long]]
 
+  /** The topics of each cluster that it was asked for. It may have none of the name, which is not asked in each batch. */
+  private var asked = Map.empty[String, Set[String]]
+
   /**
    * @param written whether rows can be routed to a cluster; others are not asked
    * @param topics the topics of a cluster, of which the ids are learned, so that it is noticed if one is recreated
@@ -33,12 +36,12 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
       properties.keys.filter(id => written(id) && !maxima.contains(id -> properties(id))).toSeq.sorted
     val answers = clusters.each(unknown)(id => id -> ask(id, topics(id)))
     val added = properties.keys.filter(id =>
-      written(id) && !unknown.contains(id) && !topics(id).subsetOf(clusters.topicIds.getOrElse(
-        id,
-        Map.empty
-      ).keySet)
-    )
-    val _ = clusters.each(added.toSeq.sorted)(id => id -> learn(id, topics(id)))
+      written(id) && !unknown.contains(id) && !topics(id).subsetOf(asked.getOrElse(id, Set.empty))
+    ).toSeq.sorted
+    val learned = clusters.each(added)(id => id -> learn(id, topics(id)))
+    asked ++= (answers.filter(_._2.isDefined) ++ learned.filter(_._2)).map { case (id, _) =>
+      id -> topics(id)
+    }
     maxima ++= answers.collect { case (id, Some(max)) => (id -> properties(id)) -> max }
     properties.map { case (id, p) =>
       val max = maxima.get(id -> p).flatten
@@ -59,11 +62,15 @@ private[sink] final class TransactionTimeouts(clusters: Clusters) {
         None
     }
 
-  /** Topics that the metadata has added to a cluster. */
-  private def learn(id: String, topics: Set[String]): Unit =
-    try clusters.learnTopics(id, topics)
-    catch {
-      case NonFatal(e) => log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
+  /** Whether the cluster has responded, for topics that the metadata has added to it. */
+  private def learn(id: String, topics: Set[String]): Boolean =
+    try {
+      clusters.learnTopics(id, topics)
+      true
+    } catch {
+      case NonFatal(e) =>
+        log.warn(s"The ids of the topics of cluster '$id' are not known: ${e.getMessage}")
+        false
     }
 
   private def checked(id: String, text: String, max: Option[Long]): Long = {

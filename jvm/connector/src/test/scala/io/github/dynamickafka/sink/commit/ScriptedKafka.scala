@@ -88,6 +88,9 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
   def recreate(cluster: String, topic: String): Unit =
     synchronized(recreated += (cluster -> topic) -> (recreated.getOrElse(cluster -> topic, 0) + 1))
 
+  /** The topics that do not exist, with their clusters; all others do. */
+  @volatile var missing: Set[(String, String)] = Set.empty
+
   /** The clusters that no longer respond; all others do. */
   def setDown(clusters: String*): Unit = synchronized { down = clusters.toSet }
 
@@ -216,7 +219,9 @@ private[sink] final class ScriptedKafka(clock: ManualClock, patienceMs: Long) {
         replaced.getOrElse(cluster, Some(kafkaId(cluster))),
         ids.flatMap(id => states.get((cluster, id)).map(id -> _)).toMap,
         inSync.collect { case ((`cluster`, partition), n) if topics(partition.topic) => partition -> n },
-        topics.map(t => t -> s"$t-${recreated.getOrElse(cluster -> t, 0)}").toMap
+        topics.filterNot(t => missing(cluster -> t)).map(t =>
+          t -> s"$t-${recreated.getOrElse(cluster -> t, 0)}"
+        ).toMap
       )
     }
 

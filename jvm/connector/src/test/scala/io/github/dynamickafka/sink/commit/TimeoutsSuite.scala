@@ -34,9 +34,11 @@ class TimeoutsSuite extends AnyFunSuite with TimeLimit {
     assert(learned == Set("t"))
     timeouts.of(both, Set("blue"), _ => Set("t", "u"))
     assert(learned == Set("t", "u"))
+    scene.kafka.missing = Set("blue" -> "v")
+    timeouts.of(both, Set("blue"), _ => Set("t", "u", "v"))
     val before = scene.kafka.requests.size
-    timeouts.of(both, Set("blue"), _ => Set("t", "u"))
-    assert(scene.kafka.requests.size == before)
+    timeouts.of(both, Set("blue"), _ => Set("t", "u", "v"))
+    assert(scene.kafka.requests.size == before, "also for a topic that does not exist")
   }
 
   test("a cluster that does not respond is no error before it is written to, and is asked again") {
