@@ -176,6 +176,26 @@ def test_a_checkpoint_that_changes_while_it_is_copied(
     assert sorted(path.name for path in new.parent.iterdir()) == ["old"]
 
 
+def test_free_transactional_ids_that_the_sink_writes_after_the_end_of_the_query(
+    old: Path, new: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = old / "dynamic-kafka-sink"
+    sink.mkdir()
+    for name in ("0-0.json", "slot-0a.json"):
+        (sink / name).write_text("{}")
+    real = shutil.copy2
+
+    def copy2(source: Path, target: Path) -> None:
+        (sink / "slot-0a.json").unlink(missing_ok=True)
+        for name in ("slot-0b.json", ".slot-0b.json.crc", ".slot-0c.json.0a1b.TID7.tmp"):
+            (sink / name).write_text("{}")
+        real(source, target)
+
+    monkeypatch.setattr(shutil, "copy2", copy2)
+    run(old, "--to", new, "--cluster", "blue")
+    assert [file.name for file in (new / "dynamic-kafka-sink").iterdir()] == ["0-0.json"]
+
+
 def test_a_target_that_is_filled_meanwhile(old: Path, new: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = copying.snapshot
 

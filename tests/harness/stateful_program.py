@@ -135,6 +135,9 @@ def _ended(spark: SparkSession, writer: DataStreamWriter, transformed: bool) -> 
         if "Python worker failed to connect back" not in str(e):
             raise
         return False
+    finally:
+        # The sink ends after the query, and writes to the checkpoint then.
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(60_000)
     return True
 
 

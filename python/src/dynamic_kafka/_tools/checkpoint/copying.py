@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Collection, Mapping
@@ -14,7 +15,11 @@ from dynamic_kafka._tools.checkpoint.log import OFFSETS, SourceId
 from dynamic_kafka._tools.checkpoint.state_schemas import MovedSchemas
 
 Snapshot = dict[str, tuple[int, int]]
-"""Size and time of each file, by its path in the checkpoint."""
+"""Size and time of each file that is copied or planned from, by its path in the checkpoint."""
+
+# Free transactional ids of the sink, which belong to the original. It writes them when the query has already ended,
+# so that they may appear during a copy. The file system has a temporary file and a checksum beside each.
+_SLOT = re.compile(r"dynamic-kafka-sink/\.{0,2}slot-\w+\.json.*")
 
 
 def check_target(checkpoint: Path, target: Path) -> None:
@@ -44,7 +49,9 @@ def snapshot(checkpoint: Path) -> Snapshot:
                 stat = file.stat()
             except FileNotFoundError:
                 continue
-            found[str(file.relative_to(checkpoint))] = (stat.st_size, stat.st_mtime_ns)
+            relative = file.relative_to(checkpoint).as_posix()
+            if not _SLOT.fullmatch(relative):
+                found[relative] = (stat.st_size, stat.st_mtime_ns)
     return found
 
 
