@@ -17,8 +17,8 @@ from dynamic_kafka._tools.checkpoint.state_schemas import MovedSchemas
 Snapshot = dict[str, tuple[int, int]]
 """Size and time of each file that is copied or planned from, by its path in the checkpoint."""
 
-# Free transactional ids of the sink, which belong to the original. It writes them when the query has already ended,
-# so that they may appear during a copy. The file system has a temporary file and a checksum beside each.
+# Free transactional ids of the sink, which belong to the original. It writes them when the query has already
+# ended, so that they may appear during a copy. The file system has a temporary file and a checksum beside each.
 _SLOT = re.compile(r"dynamic-kafka-sink/\.{0,2}slot-\w+\.json.*")
 
 
