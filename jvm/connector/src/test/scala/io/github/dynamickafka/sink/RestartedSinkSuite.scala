@@ -97,6 +97,33 @@ class RestartedSinkSuite extends SinkTest {
     }
   }
 
+  test(
+    "the commit log has a decided batch by hand, and Kafka has aborted it: PARTIAL_COMMIT, and its remedy loses none"
+  ) {
+    restarted { (t, r) =>
+      val replay = Seq(ExactlyOnce, "partialCommitPolicy" -> "replay-lost-partitions")
+      t.out(r.entry(blue), r.entry(green))
+      r.input(0 until 10)
+      r.run(ExactlyOnce)
+      r.input(10 until 20)
+      r.dies("decided", ExactlyOnce)
+      new Journal(t.checkpoint.toString, new Configuration).newest().toSeq.flatMap(_._1.transactions).foreach(
+        transaction => expire(if (transaction.cluster == "blue") blue else green, transaction)
+      )
+      Files.copy(t.checkpoint.resolve("commits/0"), t.checkpoint.resolve("commits/1"))
+      r.input(20 until 30)
+      Seq(Seq(ExactlyOnce), replay).foreach { options =>
+        val (condition, text) = r.fails(options: _*)
+        assert(condition == "PARTIAL_COMMIT", text)
+        Seq("'commits/1'", "after 'offsets/1'", "'1-*'").foreach(what => assert(text.contains(what), text))
+      }
+      assert(r.all == (0 until 10))
+      Seq("commits/1", "offsets/2", s"${Journal.Folder}/1-0.json").foreach(r.lose)
+      r.run(ExactlyOnce)
+      assert(r.all == (0 until 30))
+    }
+  }
+
   test("writeFailover: a decided batch is completed first, and waits for a cluster that does not respond") {
     restarted { (t, r) =>
       t.out(r.entry(blue), r.entry(green))

@@ -322,8 +322,8 @@ private[dynamickafka] object Errors {
       cause
     )
 
-  def partialCommit(batch: Long, missing: String): Runtime =
-    runtime("PARTIAL_COMMIT", Map("batch" -> batch.toString, "missing" -> missing))
+  def partialCommit(batch: Long, missing: String, remedy: String): Runtime =
+    runtime("PARTIAL_COMMIT", Map("batch" -> batch.toString, "missing" -> missing, "remedy" -> remedy))
 
   def transactionUnknown(batch: Long, unknown: String): Runtime =
     runtime("TRANSACTION_UNKNOWN", Map("batch" -> batch.toString, "unknown" -> unknown))

@@ -43,7 +43,7 @@ class ErrorConditionsSuite extends AnyFunSuite with TimeLimit {
     Errors.metadataUnavailable("file", 3, "no answer.", cause),
     Errors.migrationMismatch(Seq("cluster 'gren'"), Seq("gren"), Seq("blue", "green"), Some("green")),
     Errors.missingOption("streamIds", "name one."),
-    Errors.partialCommit(3, "cluster 'blue', transaction 'x'"),
+    Errors.partialCommit(3, "cluster 'blue', transaction 'x'", "Set an option."),
     Errors.partitionUnavailable("blue", "orders", 3, "all-orders", 120000L, "partition has no leader"),
     Errors.plainKafkaCheckpoint("/checkpoint"),
     Errors.procedureRefused("offsets", "it is not a checkpoint", cause),

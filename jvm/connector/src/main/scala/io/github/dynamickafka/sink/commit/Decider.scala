@@ -105,12 +105,15 @@ private[commit] final class DecisionCommits(
       case nothing: Decision.Nothing =>
         journal.foreach(_.retract(entry))
         throw if (entry.round == 0) Errors.transactionsAborted(entry.batch, nothing.reason)
-        else RollForward.partial(entry.batch, nothing.lost)
+        else partial(entry, nothing.lost)
       case Decision.Open(pending, cause) => throw RollForward.incomplete(entry.batch, pending, cause)
       case Decision.Unknown(which) => throw RollForward.undetermined(entry.batch, which)
-      case Decision.Partial(lost) => throw RollForward.partial(entry.batch, lost)
+      case Decision.Partial(lost) => throw partial(entry, lost)
     }
   }
+
+  private def partial(entry: JournalEntry, lost: Seq[(Prepared, String)]) =
+    RollForward.partial(entry.batch, lost, journal.fold("")(j => Rerun.remedy(entry.batch, j.path)))
 
   /** Commits some transactions of a decision, also of an earlier run. */
   def commit(entry: JournalEntry, transactions: Seq[Prepared]): Seq[(Prepared, Outcome)] = {

@@ -42,7 +42,7 @@ private[commit] final class Recovery(
       val taken = j.claim(entry.queryId, claim.run)
       clusters.remember(entry)
       // A lost part of another job cannot be written again: this job has other rows.
-      val _ = rollForward(j, taken, entry, mayReplay = false)
+      val _ = rollForward(j, taken, entry, Rerun.OfAnotherJob)
     }
     j.delete()
   }
@@ -55,10 +55,8 @@ private[commit] final class Recovery(
         j.finish(entry)
         None
       } else {
-        val over = isOver(j, entry)
         // What is decided is committed even if the query has another plan by now; but its rows are not used for the rest.
-        rollForward(j, claim, entry, replayLost && !over, mayDrop = !(over && isPlanned(j, entry)))
-          .filter(_ => isRunAgain(j, entry))
+        rollForward(j, claim, entry, rerun(j, entry)).filter(_ => isRunAgain(j, entry))
       }
     }
     // A run that was paused may write its decision only now: it is not committed, and is dropped when this run decides.
@@ -80,9 +78,9 @@ private[commit] final class Recovery(
   private def isPlanned(j: Journal, entry: JournalEntry): Boolean =
     j.batches.input(entry.batch).exists(entry.input.difference(_).isEmpty)
 
-  /** Whether Spark has finished the batch, so that it does not run it again. */
-  private def isOver(j: Journal, entry: JournalEntry): Boolean =
-    job.isEmpty && j.batches.last().exists(_ > entry.batch)
+  private def rerun(j: Journal, entry: JournalEntry): Rerun =
+    if (job.isDefined || !j.batches.isOver(entry.batch)) Rerun.Of(replayLost)
+    else Rerun.None(isPlanned(j, entry))
 
   /** @throws io.github.dynamickafka.error.DynamicKafkaRuntimeException JOURNAL_CONFLICT if the plan is another one */
   private def isRunAgain(j: Journal, entry: JournalEntry): Boolean = job match {

@@ -28,26 +28,14 @@ private[commit] final class RollForward(
    * Returns the parts of the batch that have to be written again; None: all of it is committed, or none of it.
    *
    * @param claim the claim of this run on the journal of the decision
-   * @param mayDrop whether the whole batch may be written again, or belongs to no plan of the query
+   * @param rerun whether what Kafka has aborted can be written again
    */
-  def apply(
-      j: Journal,
-      claim: Claim,
-      entry: JournalEntry,
-      mayReplay: Boolean,
-      mayDrop: Boolean = true
-  ): Option[LostParts] = {
+  def apply(j: Journal, claim: Claim, entry: JournalEntry, rerun: Rerun): Option[LostParts] = {
     log.info(s"An earlier run decided batch ${entry.batch}, with ${entry.transactions.size} transactions")
-    j.ending(claim)(complete(j, claim, entry, mayReplay, mayDrop))
+    j.ending(claim)(complete(j, claim, entry, rerun))
   }
 
-  private def complete(
-      j: Journal,
-      claim: Claim,
-      entry: JournalEntry,
-      mayReplay: Boolean,
-      mayDrop: Boolean
-  ): Option[LostParts] = {
+  private def complete(j: Journal, claim: Claim, entry: JournalEntry, rerun: Rerun): Option[LostParts] = {
     val (outcomes, inSync) = end(j, claim, entry)
     // Somebody may have resolved the decision meanwhile.
     j.checkClaim(claim)
@@ -59,7 +47,7 @@ private[commit] final class RollForward(
         }
         j.finish(entry)
         None
-      case nothing: Decision.Nothing if entry.round == 0 && mayDrop =>
+      case nothing: Decision.Nothing if entry.round == 0 && rerun.mayDrop =>
         log.warn(
           s"Kafka aborted all transactions of batch ${entry.batch}, of which nothing is visible: its decision is dropped, as if " +
             s"it had not run: ${nothing.reason}"
@@ -68,13 +56,13 @@ private[commit] final class RollForward(
         None
       // Of a later round, nothing is committed, but other parts of the batch are; or Spark does not run the batch again.
       case Decision.Nothing(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
+        if (!rerun.mayReplay) throw partial(entry.batch, lost, rerun.remedy(entry.batch, j.path))
         j.retract(entry)
         Some(repeat(j, entry, lost))
       case Decision.Open(pending, cause) => throw incomplete(entry.batch, pending, cause)
       case Decision.Unknown(which) => throw undetermined(entry.batch, which)
       case Decision.Partial(lost) =>
-        if (!mayReplay) throw partial(entry.batch, lost)
+        if (!rerun.mayReplay) throw partial(entry.batch, lost, rerun.remedy(entry.batch, j.path))
         Some(repeat(j, entry, lost))
     }
   }
@@ -167,12 +155,61 @@ private[commit] object RollForward {
       cause
     )
 
-  def partial(batch: Long, lost: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
-    Errors.partialCommit(batch, text(lost))
+  def partial(batch: Long, lost: Seq[(Prepared, String)], remedy: String): DynamicKafkaRuntimeException =
+    Errors.partialCommit(batch, text(lost), remedy)
 
   def undetermined(batch: Long, unknown: Seq[(Prepared, String)]): DynamicKafkaRuntimeException =
     Errors.transactionUnknown(batch, text(unknown))
 
   private def text(transactions: Seq[(Prepared, String)]): String =
     transactions.map { case (t, reason) => s"${Decision.at(t)}: $reason" }.mkString("; ")
+}
+
+/** Whether the rows of a decided batch are there once more, of which Kafka has aborted transactions. */
+private[commit] sealed trait Rerun {
+
+  /** Whether what is lost may be written again. */
+  def mayReplay: Boolean
+
+  /** Whether the decision may be dropped if nothing is committed: the batch is written again, or belongs to no plan of the query. */
+  def mayDrop: Boolean
+
+  /** What a user can do about a batch that is committed in part. */
+  def remedy(batch: Long, journal: String): String
+}
+
+private[commit] object Rerun {
+
+  /** Spark runs the batch again, or the job is run again. */
+  final case class Of(mayReplay: Boolean) extends Rerun {
+    def mayDrop: Boolean = true
+    def remedy(batch: Long, journal: String): String = Rerun.remedy(batch, journal)
+  }
+
+  /** Spark has finished the batch, or planned a later one. */
+  final case class None(isPlanned: Boolean) extends Rerun {
+    def mayReplay: Boolean = false
+    def mayDrop: Boolean = !isPlanned
+    def remedy(batch: Long, journal: String): String =
+      s"Spark does not run batch $batch again, because its logs have this batch as finished or a later one, as after a file " +
+        s"'commits/$batch' was made by hand. To write the whole batch again, and accept duplicates of the committed part, delete " +
+        s"'commits/$batch' and the later files of 'commits', then the files of 'offsets' after 'offsets/$batch', then the files " +
+        s"'$batch-*' in '$journal'. To continue without the missing parts, close the batch with 'python -m dynamic_kafka resolve' " +
+        "and '--accept-loss'."
+  }
+
+  /** The decision is that of an earlier job, and this job has other rows. */
+  case object OfAnotherJob extends Rerun {
+    def mayReplay: Boolean = false
+    def mayDrop: Boolean = true
+    def remedy(batch: Long, journal: String): String =
+      "It is a batch of an earlier job, whose rows this job does not have. To continue without the missing parts, delete the " +
+        s"directory '$journal'; to write the rows of that job again, run it again afterwards."
+  }
+
+  /** Of a batch whose rows are there once more. */
+  def remedy(batch: Long, journal: String): String =
+    "To write only the missing parts again, set 'partialCommitPolicy' to 'replay-lost-partitions', provided that each run of a batch " +
+      "gives every task the same rows. To write the whole batch again, and accept duplicates of the committed part, delete the files " +
+      s"'$batch-*' in '$journal'."
 }

@@ -53,6 +53,9 @@ private[sink] final class PlannedBatches(location: String, hadoop: Configuration
   /** The number of the last batch in Spark's commit log, where Spark writes a batch after the sink has committed it. */
   def finished(): Option[Long] = lastIn(Commits)
 
+  /** Whether Spark has finished the batch or planned a later one, so that it does not run the batch again. */
+  def isOver(batch: Long): Boolean = last().exists(_ > batch) || finished().exists(_ >= batch)
+
   private def lastIn(log: String) = files.names(new Path(home, log)).flatMap(_.toLongOption).maxOption
 }
 

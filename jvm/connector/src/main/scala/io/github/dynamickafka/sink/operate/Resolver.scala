@@ -43,6 +43,11 @@ private[sink] final class Resolver(
       refuse(s"batch $batch has no transaction on cluster '$id', only on ${there.mkString(", ")}")
     )
     refuseWhileRunning(entry)
+    if (how == Resolution.Rewrite && journal.batches.isOver(batch))
+      refuse(
+        s"the query does not write batch $batch again, because Spark's logs have it as finished or have a later batch. First " +
+          s"delete 'commits/$batch' and the later files of 'commits', and the files of 'offsets' after 'offsets/$batch'"
+      )
     val claim = journal.takeOver(entry, s"resolve by $who")
     journal.ending(claim) {
       if (open(batch) != entry) refuse(s"a run of the query has decided batch $batch again")

@@ -139,6 +139,9 @@ class EarlierJobsSuite extends AnyFunSuite with TimeLimit {
     Seq(false, true).foreach { replayLost =>
       val (condition, text) = failure(scene.start("second", replayLost, Seq(earlier)).recover())
       assert(condition == "PARTIAL_COMMIT" && text.contains(two.transactionalId))
+      assert(
+        text.contains(s"delete the directory '${earlier.path}'") && !text.contains("partialCommitPolicy")
+      )
       assert(earlier.newest().contains(entry(0L, 0, one, two) -> false))
     }
   }

@@ -92,6 +92,7 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
       scene.plan(5L)
       val (condition, text) = failure(scene.start("second", replayLost = replayLost).recover())
       assert(condition == "PARTIAL_COMMIT" && text.contains("cluster 'green'"), text)
+      assert(text.contains("delete 'commits/4' and") && !text.contains("partialCommitPolicy"), text)
       assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> false))
     }
     val down = decided()
@@ -204,7 +205,9 @@ class RecoverySuite extends AnyFunSuite with TimeLimit {
     val scene = partial()
     Seq("second", "third").foreach { run =>
       val (condition, text) = failure(scene.start(run).recover())
-      assert(condition == "PARTIAL_COMMIT")
+      assert(
+        condition == "PARTIAL_COMMIT" && text.contains(s"delete the files '4-*' in '${scene.journal.path}'")
+      )
       assert(text.contains("cluster 'green'") && text.contains("CompleteAbort") && !text.contains("'blue'"))
       assert(scene.journal.newest().contains(entry(4L, 0, all: _*) -> false))
     }

@@ -94,6 +94,18 @@ class ResolverSuite extends AnyFunSuite with TimeLimit {
     assert(d.refused(Rewrite).contains("parts of batch 4 are committed") && d.isOpen)
   }
 
+  test("rewrite is refused where Spark does not run the batch again") {
+    Seq[ResolveScene => Unit](_.scene.end(4L), _.scene.plan(5L)).foreach { happens =>
+      val d = decided()
+      d.kafka.put(COMPLETE_ABORT, all: _*)
+      happens(d)
+      val owner = d.scene.journal.owner()
+      assert(d.refused(Rewrite).contains("delete 'commits/4' and") && d.isOpen)
+      assert(d.scene.journal.owner() == owner && d.kafka.requests.isEmpty)
+      assert(d.resolve(AcceptLoss).toSet == Set("aborted") && !d.isOpen)
+    }
+  }
+
   test("abandon-cluster: the others are committed, and the query continues without it") {
     val d = decided()
     d.kafka.put(ONGOING, all: _*)
