@@ -5,8 +5,9 @@ import java.nio.file.{Files, Path}
 import org.apache.hadoop.conf.Configuration
 import org.apache.spark.sql.DataFrame
 
+import io.github.dynamickafka.metadata.registry.ServiceRegistry
 import io.github.dynamickafka.sink.journal.Journal
-import io.github.dynamickafka.source.{Entry, Scene}
+import io.github.dynamickafka.source.{Entry, EntryService, Scene}
 import io.github.dynamickafka.storage.RecordingFileManager
 import io.github.dynamickafka.testkit.{KafkaCluster, TestAll}
 
@@ -159,6 +160,28 @@ class RestartedSinkSuite extends SinkTest {
       r.input(40 until 80)
       r.run(replay: _*)
       assert(r.all == (0 until 80) && r.on(red).nonEmpty)
+    }
+  }
+
+  test("the first answer after a restart lacks a cluster of the last decision: it is not believed at once") {
+    restarted { (t, r) =>
+      val both = Seq(r.entry(blue), r.entry(green))
+      t.out(both: _*)
+      r.input(0 until 10)
+      r.run(ExactlyOnce, "clusterRouting" -> "all")
+      // Of another driver, which has not seen an answer yet.
+      val service = new EntryService
+      val handle = ServiceRegistry.register(service)
+      def run(answers: Seq[Entry]*): Unit = {
+        val next = answers.iterator
+        service.behave = () => if (next.hasNext) service.streams = Map("out" -> next.next())
+        r.run(ExactlyOnce, "clusterRouting" -> "all", "metadataService.handle" -> handle)
+      }
+      try {
+        r.input(10 until 20)
+        run(both.take(1), both)
+        assert(Seq(blue, green).forall(r.on(_) == (0 until 20)))
+      } finally ServiceRegistry.unregister(handle)
     }
   }
 

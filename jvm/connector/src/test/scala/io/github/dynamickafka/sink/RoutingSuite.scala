@@ -209,6 +209,42 @@ class RoutingSuite extends SinkTest {
     }
   }
 
+  test(
+    "the cluster of dead letters drains while the query runs: the row fails it, and is written when the cluster is back"
+  ) {
+    target { t =>
+      scene { s =>
+        val (from, topic, dead) =
+          (newTopicOn(1, blue), newTopicOn(1, blue, green), newTopicOn(1, blue, green))
+        val both = Seq(Entry("blue", blue, topic), Entry("green", green, topic))
+        s.orders(Entry("blue", blue, from))
+        t.out(both: _*)
+        val frame = s.frame().selectExpr("cast(value as string) as value")
+          .selectExpr("value", "if(value = 'good', 'blue', 'x') as cluster")
+        val options = Seq(
+          "deliveryGuarantee" -> "exactly-once",
+          "deadLetterTopic" -> dead,
+          "deadLetterCluster" -> "green"
+        )
+        val query = t.start(frame, options: _*)
+        produce(blue, from, 1, Seq("good", "first"))
+        settle(query)
+        assert(values(green, dead) == Seq("first"))
+        t.change(both.head, both.last.draining)
+        produce(blue, from, 1, Seq("good"))
+        settle(query)
+        produce(blue, from, 1, Seq("second"))
+        waitFor("the row fails the query")(query.exception.isDefined)
+        val text = query.exception.fold("")(_.toString)
+        assert(text.contains("UNROUTABLE_ROW") && text.contains("'deadLetterCluster' is 'green', but"), text)
+        assert(values(blue, dead).isEmpty && values(green, dead) == Seq("first"))
+        t.out(both: _*)
+        t.catchUp(frame, options: _*)
+        assert(values(green, dead) == Seq("first", "second") && values(blue, topic) == Seq("good", "good"))
+      }
+    }
+  }
+
   test("fixed and round-robin") {
     target { t =>
       val topic = newTopicOn(3, blue)
