@@ -3,7 +3,7 @@ package io.github.dynamickafka.kafka
 /**
  * Time limits of requests about transactions. A broker that is frozen keeps its connections, so a client waits for
  * `request.timeout.ms` before it looks for the new coordinator; with Kafka's 30 s, each step of a batch may wait that long.
- * A request of one step is therefore limited so that a batch is held up for at most 15 s. A property that the user sets
+ * A request is therefore limited so that a step is held up for at most 15 s. A property that the user sets
  * takes precedence.
  */
 private[dynamickafka] object TransactionTimeLimits {

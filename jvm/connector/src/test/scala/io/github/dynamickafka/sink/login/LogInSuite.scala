@@ -79,6 +79,8 @@ class LogInSuite extends SinkTest {
 
   test("OAUTHBEARER: tokens expire while the query runs, and a client that gets none is refused") {
     val tokens = new TokenServer("reader", Secret, LifetimeS)
+    // For the clients in this JVM.
+    sys.props(Allowed) = tokens.tokens
     try
       broker("OAUTHBEARER", s"-D$Allowed=${tokens.publicKeys}")(
         "listener.name.client.oauthbearer.sasl.jaas.config" -> s"$OAuth required;",
@@ -99,6 +101,9 @@ class LogInSuite extends SinkTest {
               "sasl.login.callback.handler.class" ->
                 "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
               "sasl.oauthbearer.token.endpoint.url" -> tokens.tokens,
+              // Since Kafka 4.1: otherwise jose4j has to be on the class path (KAFKA-20184).
+              "sasl.oauthbearer.jwt.validator.class" ->
+                "org.apache.kafka.common.security.oauthbearer.ClientJwtValidator",
               "sasl.login.refresh.window.factor" -> "0.5",
               "sasl.login.refresh.window.jitter" -> "0.0",
               "sasl.login.refresh.min.period.seconds" -> "0",
@@ -115,7 +120,10 @@ class LogInSuite extends SinkTest {
         }
         refusedAtOnce(cluster, as("wrong"))("token")
       }
-    finally tokens.close()
+    finally {
+      sys.props -= Allowed
+      tokens.close()
+    }
   }
 
   test("Kerberos: key tables of principals") {
@@ -174,6 +182,6 @@ private object LogInSuite {
   val Plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
   val OAuth = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule"
 
-  /** Since Kafka 4.0 required of brokers, and of clients: the addresses that keys and tokens may come from. */
+  /** Required of brokers and clients since Kafka 4.0: the addresses that keys and tokens may come from. */
   val Allowed = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
 }
