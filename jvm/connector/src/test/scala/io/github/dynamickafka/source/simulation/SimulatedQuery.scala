@@ -101,7 +101,7 @@ private[simulation] final class SimulatedQuery(
     }
   }
 
-  private def newGrace() = new LossGrace(graceMs = 1500L)
+  private def newGrace() = new LossGrace(World.GraceMs)
 
   /** From now on, clusters respond in time: a query is at rest if two triggers in a row find nothing to do. */
   def respondInTime(): Unit = ahead.isPrompt = true

@@ -51,7 +51,7 @@ private[simulation] final class SimulatedRealTimeQuery(
   private val options = SimulatedQuery.options(drainRemoved, entry, None, None)
   private val configs = new ClusterConfigs.ByScope(options)
 
-  private def newGrace() = new LossGrace(graceMs = 1500L)
+  private def newGrace() = new LossGrace(World.GraceMs)
 
   def delivered: Vector[Long] = sink.delivered
 

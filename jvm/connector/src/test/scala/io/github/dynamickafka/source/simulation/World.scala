@@ -29,8 +29,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   var leaderless = Set.empty[(String, String, Int)]
   var now = 1000000L
 
-  /** (cluster id, topic) of topics that exist, and that the broker that responds does not know until the next change. */
-  var unknown = Set.empty[(String, String)]
+  /** See [[unknown]]; since when. */
+  private var unknownSince = Map.empty[(String, String), Long]
 
   /** Called with the cluster id and the name of a topic that is being deleted. */
   var onDelete: (String, String, ModelTopic) => Unit = (_, _, _) => ()
@@ -59,6 +59,9 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     record
   }
 
+  /** (cluster id, topic) of topics that exist, and that the broker that responds does not know until the next change. */
+  def unknown: Set[(String, String)] = unknownSince.keySet
+
   def chance(percent: Int): Boolean = random.nextInt(100) < percent
 
   def upTo(most: Int): Int = random.nextInt(most + 1)
@@ -78,7 +81,8 @@ private[simulation] final class World(random: Random, recording: Boolean) {
 
   def change(): Unit = {
     now += random.nextInt(1000)
-    unknown = Set.empty
+    val before = unknownSince
+    unknownSince = Map.empty
     random.nextInt(27) match {
       case 0 | 1 | 2 => changeTopology()
       case 3 | 11 =>
@@ -101,7 +105,10 @@ private[simulation] final class World(random: Random, recording: Boolean) {
         clusters = clusters.updated(id, clusters(id).copy(topics = clusters(id).topics - name))
         tell(s"delete $id $name")
       case 16 =>
-        unknown = (for { id <- ids; name <- names if chance(40) } yield (id, name)).toSet
+        val chosen = for { id <- ids; name <- names if chance(40) } yield (id, name)
+        // Never for as long as a query takes to declare a topic as lost.
+        unknownSince = chosen.map(topic => topic -> before.getOrElse(topic, now)).toMap
+          .filter { case (_, since) => now - since < World.GraceMs }
         tell(s"unknown $unknown")
       case 8 | 9 =>
         val (id, name) = any()
@@ -135,7 +142,7 @@ private[simulation] final class World(random: Random, recording: Boolean) {
     isSettled = true
     down = Set.empty
     leaderless = Set.empty
-    unknown = Set.empty
+    unknownSince = Map.empty
     for (id <- ids; name <- names if topic(id, name).isEmpty) create(id, name)
     topology = Topology(SortedMap.from(ids.map(id =>
       id -> TopologyCluster(
@@ -194,4 +201,10 @@ private[simulation] final class World(random: Random, recording: Boolean) {
   }.filter(_._2.topics.nonEmpty)))
 
   def tell(what: => String): Unit = if (recording) history :+= what
+}
+
+private[simulation] object World {
+
+  /** How long a query waits for a topic that is missing. */
+  val GraceMs = 1500L
 }
