@@ -1,7 +1,8 @@
 package io.github.dynamickafka.source.read
 
+import java.lang.{Long => JLong}
 import java.time.Duration
-import java.util.{Map => JMap, Optional}
+import java.util.{Collection => JCollection, Map => JMap, Optional}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
@@ -28,6 +29,9 @@ import io.github.dynamickafka.time.ManualClock
 private[read] sealed abstract class ReaderDefect(val name: String) {
   def planned(range: OffsetRange): OffsetRange = range
   def known(topicId: String): Option[String] = Some(topicId)
+
+  /** Whether tasks that read committed records look for the end of the log, above open transactions. */
+  def findsLogEnds: Boolean = true
 }
 
 private[read] object ReaderDefect {
@@ -48,23 +52,35 @@ private[read] object ReaderDefect {
     override def known(topicId: String): Option[String] = None
   }
 
-  val all: Seq[ReaderDefect] = Seq(PrefetchedByOffset, PrefetchedByTopicId, ReadsByName)
+  case object StableOffsets extends ReaderDefect("tasks take the last stable offset for the end of the log") {
+    override def findsLogEnds: Boolean = false
+  }
+
+  val all: Seq[ReaderDefect] = Seq(PrefetchedByOffset, PrefetchedByTopicId, ReadsByName, StableOffsets)
 }
+
+/** @param polls after which the transaction ends */
+private[read] final case class OpenTransaction(topicId: String, partition: Int, from: Long, polls: Int)
 
 /**
  * A random history of the consumers of an executor, which its seed determines: batches of several queries, whose parts are
- * fetched ahead or read, while the topic is recreated and its logs are truncated. Each record has a number of its own.
+ * fetched ahead or read, while the topic is recreated, its logs are truncated, and transactions are open. Each record has a number of
+ * its own.
  */
 private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
   private val random = new Random(seed)
   private val settings = new ConsumerSettings("blue", Map("bootstrap.servers" -> "h:1"))
   private var numbers = 0L
   private var topic = newTopic()
+  // Of their own, so that a history without them stays as it is.
+  private val transactions = new Random(seed)
+  private var transaction = Option.empty[OpenTransaction]
   private val pool = new ConsumerPool(
     s => {
       val clock = new ManualClock
       val client = new Client(clock)
-      new RangeConsumer(s, client, clock, _ => client.topicId.flatMap(defect.known))
+      val ofLogEnds = Option.when(defect.findsLogEnds)(() => new Client(clock, readsCommitted = false))
+      new RangeConsumer(s, client, clock, _ => client.topicId.flatMap(defect.known), ofLogEnds)
     },
     capacity = 4,
     idleMs = 1000L,
@@ -124,6 +140,10 @@ private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
     }
     // The leader is that of the plan: a truncation after it is found by the next batch.
     if (chance(10)) { topic = newTopic(); produce() }
+    if (transactions.nextInt(5) == 0) {
+      val from = range.from + transactions.nextInt((range.until - range.from).toInt)
+      transaction = Some(OpenTransaction(topic.id, range.partition, from, polls = transactions.nextInt(30)))
+    }
     val consumer = pool.acquire(settings, ranges)
     var losses = Seq.empty[Loss]
     consumer.begin(ranges)
@@ -136,19 +156,27 @@ private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
       .takeWhile(_.isDefined).flatten
       .flatMap(slice => (0 until slice.size).map(slice.records.get(_).timestamp)).toVector
     pool.release(consumer)
+    transaction = None
     val expected = planned.logs(range.partition).read(range.from, range.until)
     Option.when(
-      !rows.forall(expected.contains) || rows.distinct != rows || (losses.isEmpty && rows != expected)
+      !rows.forall(expected.contains) || rows.distinct != rows || (losses.isEmpty && rows != expected) ||
+        (losses.nonEmpty && topic.id == planned.id)
     )(
       s"seed $seed: $range of $planned: $rows instead of $expected, $losses"
     )
+  }
+
+  /** The end of what may be read. */
+  private def stableEnd(p: Int): Long = {
+    val end = topic.logs(p).end
+    transaction.filter(t => t.topicId == topic.id && t.partition == p).fold(end)(t => math.min(t.from, end))
   }
 
   /**
    * As Kafka's consumer: fetches by the id of the topic that it knows, and the next records while the last ones are read. What
    * is on its way is not dropped when partitions are assigned.
    */
-  private final class Client(clock: ManualClock)
+  private final class Client(clock: ManualClock, readsCommitted: Boolean = true)
       extends MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE) {
     var topicId = Option.empty[String]
     private val fetched = mutable.Map.empty[TopicPartition, (Long, Vector[Long])]
@@ -161,6 +189,7 @@ private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
 
     override def poll(timeout: Duration): ConsumerRecords[Array[Byte], Array[Byte]] = {
       clock.advanceMs(1000L)
+      transaction = transaction.map(t => t.copy(polls = t.polls - 1)).filter(_.polls > 0)
       setBounds()
       compared.foreach { case (tp, to) =>
         val diverges = topic.logs(tp.partition).endOf(to.leaderEpoch.get.longValue)
@@ -185,7 +214,13 @@ private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
       super.poll(timeout)
     }
 
-    private def fetch(tp: TopicPartition, at: Long) = topic.logs(tp.partition).read(at, at + 3)
+    private def fetch(tp: TopicPartition, at: Long) =
+      topic.logs(tp.partition).read(at, math.min(at + 3, stableEnd(tp.partition)))
+
+    override def endOffsets(asked: JCollection[TopicPartition]): JMap[TopicPartition, JLong] = {
+      setBounds()
+      super.endOffsets(asked)
+    }
 
     private def setBounds(): Unit = {
       val partitions = topic.logs.indices.map(new PartitionInfo("t", _, null, null, null))
@@ -193,7 +228,7 @@ private[read] final class ReaderHistory(seed: Long, defect: ReaderDefect) {
       topic.logs.zipWithIndex.foreach { case (log, p) =>
         val tp = new TopicPartition("t", p)
         updateBeginningOffsets(JMap.of(tp, Long.box(log.first)))
-        updateEndOffsets(JMap.of(tp, Long.box(log.end)))
+        updateEndOffsets(JMap.of(tp, Long.box(if (readsCommitted) stableEnd(p) else log.end)))
       }
     }
 
