@@ -29,6 +29,7 @@ class HttpServiceSuite extends SourceTest {
           .option("streamIds", "orders")
           .option("streamMetadataDiscoveryIntervalMs", "50")
           .option("streamMetadataDiscoveryFailureThreshold", "100000")
+          .options(Asking)
           .load()
       )
       try {

@@ -30,7 +30,7 @@ class KafkaTopicServiceSuite extends SourceTest {
       .option("metadataService.bootstrapServers", red.bootstrapServers)
       .option("metadataService.topic", topic)
       .option("streamIds", "orders")
-      .option("clusterSnapshotMaxAgeMs", "0")
+      .options(Asking)
       .options(options.toMap)
 
   test(

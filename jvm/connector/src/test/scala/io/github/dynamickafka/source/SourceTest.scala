@@ -74,7 +74,7 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
     val scene = new Scene(
       spark,
       newFolder(),
-      if (asksInEachTrigger) Map("clusterSnapshotMaxAgeMs" -> "0") else Map.empty
+      if (asksInEachTrigger) Asking else Map.empty
     )
     try body(scene)
     finally scene.close()
@@ -111,6 +111,9 @@ trait SourceTest extends AnyFunSuite with TimeLimit with OnBrokers with Eventual
 
   def condition(e: DynamicKafkaError): String = e.getCondition.stripPrefix("DYNAMIC_KAFKA.")
   def text(e: DynamicKafkaError): String = e.asInstanceOf[Throwable].getMessage
+
+  /** The option of queries that are no [[scene]], in suites that ask in each trigger. */
+  val Asking: Map[String, String] = Map("clusterSnapshotMaxAgeMs" -> "0")
 
   /** Waits until the query has read everything that existed before this call. */
   def settle(query: StreamingQuery): Unit = {

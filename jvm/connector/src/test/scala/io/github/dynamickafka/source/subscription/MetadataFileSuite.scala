@@ -18,7 +18,7 @@ class MetadataFileSuite extends SourceTest {
         "metadataService.path" -> file.path.toString,
         "streamIds" -> "orders",
         "streamMetadataDiscoveryIntervalMs" -> "100"
-      ) ++ options)
+      ) ++ Asking ++ options)
       .load()
 
   test("a broken file at the first start: the error names file and line; once corrected, the query starts") {

@@ -178,6 +178,7 @@ class SubscriptionSuite extends SourceTest {
       .option("streamPattern", s"$prefix-.*")
       // Longer than a topic may be missing.
       .option("streamMetadataDiscoveryIntervalMs", "6000")
+      .options(Asking)
       .load()
     val query = results.start(frame)
     waitFor("all records")(results.seen.size == 6)

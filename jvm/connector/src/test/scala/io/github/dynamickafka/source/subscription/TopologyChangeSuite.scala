@@ -32,6 +32,7 @@ class TopologyChangeSuite extends SourceTest {
       .option("metadataService.path", file.path.toString)
       .option("streamIds", "orders")
       .option("stream-metadata-discovery-interval-ms", "100")
+      .options(Asking)
       .load()
     val query = results.start(frame)
     try {
