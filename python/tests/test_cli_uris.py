@@ -55,7 +55,6 @@ def run(*arguments: str) -> Result:
         ["plan", "{at}/checkpoint", "{at}/streams.yaml", "--json"],
         ["validate", "{at}/streams.yaml"],
         ["diff", "{at}/streams.yaml", "{at}/streams.yaml"],
-        ["streams", "{at}/streams.yaml"],
     ],
     ids=lambda command: command[0],
 )

@@ -1,16 +1,39 @@
-"""``python -m dynamic_kafka``: inspects metadata files and checkpoints, without Spark."""
+"""``python -m dynamic_kafka``: the command line."""
 
 from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
 
-# Required modules of the extra `cli`, and the names of their distributions.
+# Commands that do not run the connector's jar yet.
+_IN_PYTHON = {
+    "activate",
+    "describe",
+    "diff",
+    "doctor",
+    "drain",
+    "lag",
+    "migrate",
+    "move",
+    "offsets",
+    "plan",
+    "publish",
+    "rename-cluster",
+    "reset",
+    "restore",
+    "schema",
+    "validate",
+}
+# Modules that these need, and the names of their distributions.
 _NEEDED = {"click": "click", "jsonschema": "jsonschema", "yaml": "PyYAML"}
 
 
 def main() -> int:
     """Runs the command line; returns only if a module is missing."""
+    if not _IN_PYTHON.intersection(sys.argv[1:2]):
+        from dynamic_kafka import _command
+
+        _command.main(sys.argv[1:])
     missing = [name for module, name in _NEEDED.items() if find_spec(module) is None]
     if missing:
         names = ", ".join(missing)

@@ -15,11 +15,8 @@ from dynamic_kafka._tools.cli.plan import plan
 from dynamic_kafka._tools.cli.publish import publish
 from dynamic_kafka._tools.cli.rename_cluster import rename_cluster
 from dynamic_kafka._tools.cli.reset import reset
-from dynamic_kafka._tools.cli.resolve import resolve
 from dynamic_kafka._tools.cli.restore import restore
 from dynamic_kafka._tools.cli.schema import schema
-from dynamic_kafka._tools.cli.streams import streams
-from dynamic_kafka._tools.cli.transactions import transactions
 from dynamic_kafka._tools.cli.validate import validate
 from dynamic_kafka._version import __version__
 
@@ -30,12 +27,11 @@ def app() -> None:
     """Inspects and changes metadata files, and inspects checkpoints, of Dynamic Kafka for Spark.
 
     No command prints a secret. `drain`, `activate` and `move` change a metadata file, and `publish` writes one to
-    a topic; `migrate` writes a new checkpoint; `rename-cluster`, `reset`, `restore` and `resolve` change one. Only
-    `transactions` and `resolve` need Java and PySpark.
+    a topic; `migrate` writes a new checkpoint; `rename-cluster`, `reset`, and `restore` change one.
     """
 
 
-_METADATA = (validate, streams, describe, diff, doctor, drain, activate, move, publish, schema)
-_CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore, transactions, resolve)
+_METADATA = (validate, describe, diff, doctor, drain, activate, move, publish, schema)
+_CHECKPOINTS = (plan, lag, offsets, migrate, rename_cluster, reset, restore)
 for _command in (*_METADATA, *_CHECKPOINTS):
     app.add_command(_command)

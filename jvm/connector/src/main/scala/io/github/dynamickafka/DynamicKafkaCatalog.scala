@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Properties
 
 import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.connector.catalog.{
@@ -19,9 +20,10 @@ import org.apache.spark.sql.connector.catalog.{
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import io.github.dynamickafka.admin.{Context, Procedures}
 import io.github.dynamickafka.catalog.StreamCatalog
 import io.github.dynamickafka.error.Errors
-import io.github.dynamickafka.procedure.Procedures
+import io.github.dynamickafka.storage.SessionConfiguration
 
 /**
  * The streams of a metadata service as tables of a Spark catalog, for SQL and for `table` and `toTable` of DataFrames:
@@ -44,8 +46,13 @@ import io.github.dynamickafka.procedure.Procedures
 final class DynamicKafkaCatalog extends TableCatalog with ProcedureCatalog {
   private var catalogName = ""
   private var options = CaseInsensitiveStringMap.empty
-  private lazy val streams = new StreamCatalog(catalogName, options.asCaseSensitiveMap.asScala.toMap)
-  private lazy val procedures = new Procedures(streams)
+  private lazy val streams = new StreamCatalog(
+    catalogName,
+    options.asCaseSensitiveMap.asScala.toMap,
+    () => SessionConfiguration.of(SparkSession.active)
+  )
+  private lazy val procedures =
+    new Procedures(new Context(streams, None, () => SparkSession.active.sparkContext.sparkUser))
 
   /** Called by Spark. Asks nothing. */
   override def initialize(name: String, options: CaseInsensitiveStringMap): Unit = {

@@ -10,8 +10,8 @@ import org.scalatest.funsuite.AnyFunSuite
 import io.github.dynamickafka.testkit.TimeLimit
 
 /**
- * The packages and their dependencies, read from the imports of the main sources of connector and formats: no cycle, no
- * crowded folder, and exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
+ * The packages and their dependencies, read from the imports of the main sources of connector and formats: no cycle, and
+ * exactly the dependencies that the table "Packages" of docs/dev/architecture.md names.
  */
 class PackagesSuite extends AnyFunSuite with TimeLimit {
 
@@ -63,11 +63,6 @@ class PackagesSuite extends AnyFunSuite with TimeLimit {
       cycles.isEmpty,
       cycles.map { case (p, of) => s"$p -> ${of.toSeq.sorted.mkString(", ")}" }.mkString("\n")
     )
-  }
-
-  test("no folder has more than 15 files") {
-    val crowded = files.view.mapValues(_.map(_.file).distinct.size).toMap.filter(_._2 > 15)
-    assert(crowded.isEmpty, crowded.mkString(", "))
   }
 
   test("no package is in two modules") {

@@ -3,7 +3,6 @@ package io.github.dynamickafka.catalog
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -12,7 +11,6 @@ import io.github.dynamickafka.metadata.registry.MetadataServices
 import io.github.dynamickafka.metadata.{KafkaMetadataService, KafkaStream}
 import io.github.dynamickafka.option.OptionSpec
 import io.github.dynamickafka.source.DynamicKafkaTable
-import io.github.dynamickafka.storage.SessionConfiguration
 import io.github.dynamickafka.time.Clock
 
 /**
@@ -21,8 +19,13 @@ import io.github.dynamickafka.time.Clock
  *
  * @param name the name of the catalog
  * @param settings see [[CatalogSettings]]
+ * @param configuration returns that with which files are read
  */
-private[dynamickafka] final class StreamCatalog(val name: String, settings: Map[String, String]) {
+private[dynamickafka] final class StreamCatalog(
+    val name: String,
+    settings: Map[String, String],
+    configuration: () => Configuration
+) {
 
   private val own = new CatalogSettings(name, settings)
 
@@ -62,11 +65,9 @@ private[dynamickafka] final class StreamCatalog(val name: String, settings: Map[
     SinkOptionsParser.parse(own.forWriting("-", CaseInsensitiveStringMap.empty), isCatalogTable = true)
   }
 
-  /** With which files are read. */
-  def hadoop: Configuration = SessionConfiguration.of(SparkSession.active)
+  def hadoop: Configuration = configuration()
 
-  lazy val service: KafkaMetadataService =
-    MetadataServices.create(reading.service, SparkSession.active.sparkContext.hadoopConfiguration)
+  lazy val service: KafkaMetadataService = MetadataServices.create(reading.service, hadoop)
 
   private lazy val lookup =
     new StreamLookup(service, reading.service.name, reading.discovery.callTimeoutMs)

@@ -11,9 +11,9 @@ private[dynamickafka] object SessionDefaults {
 
   /** The name of the session default for an option, as it is set; None: it is not set. */
   def named(option: OptionSpec[_]): Option[String] =
-    SparkSession.active.conf.getAll.keys.find(name =>
+    session.flatMap(_.conf.getAll.keys.find(name =>
       name.startsWith(Prefix) && option.named(name.drop(Prefix.length))
-    )
+    ))
 
   /** Removes session defaults that are only options of the other side. */
   def without(
@@ -21,9 +21,14 @@ private[dynamickafka] object SessionDefaults {
       own: OptionTable,
       other: OptionTable
   ): CaseInsensitiveStringMap = {
-    val session = SparkSession.active.conf
+    def isDefault(name: String, value: String) =
+      session.exists(_.conf.getOption(Prefix + name).contains(value))
     new CaseInsensitiveStringMap(options.asCaseSensitiveMap.asScala.filterNot { case (name, value) =>
-      !own.has(name) && other.has(name) && session.getOption(Prefix + name).contains(value)
+      !own.has(name) && other.has(name) && isDefault(name, value)
     }.asJava)
   }
+
+  /** None in commands, which run without Spark. */
+  private def session: Option[SparkSession] =
+    SparkSession.getActiveSession.orElse(SparkSession.getDefaultSession)
 }

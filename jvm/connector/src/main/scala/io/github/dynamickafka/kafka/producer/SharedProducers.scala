@@ -11,7 +11,7 @@ import org.apache.kafka.common.errors.{
   ProducerFencedException,
   TimeoutException
 }
-import org.apache.spark.SparkEnv
+import org.apache.spark.{SparkConf, SparkEnv}
 import org.slf4j.LoggerFactory
 
 import io.github.dynamickafka.kafka.{ClusterFailure, IdlePool, ProducerSettings}
@@ -133,7 +133,8 @@ private[dynamickafka] object SharedProducers {
     }
 
   /** How long idle producers are kept: as in Spark's own sink, under Spark's name. */
-  def idleMs: Long = SparkEnv.get.conf.getTimeAsMs("spark.kafka.producer.cache.timeout", "10m")
+  def idleMs: Long = Option(SparkEnv.get).map(_.conf).getOrElse(new SparkConf)
+    .getTimeAsMs("spark.kafka.producer.cache.timeout", "10m")
 
   /** The producers of this JVM. */
   lazy val shared: SharedProducers =

@@ -87,27 +87,11 @@ private[dynamickafka] object OpenDecision {
   /** @param state see [[States]] */
   final case class Transaction(cluster: String, id: String, state: String)
 
-  /** For a process without a Spark session, with the clusters of a metadata file. */
-  private[operate] def ofFile(
-      checkpoint: String,
-      file: String,
-      timeoutMs: Long,
-      hadoop: Configuration
-  ): OpenDecision = new OpenDecision(
-    checkpoint,
-    hadoop,
-    () => Connections.of(file, timeoutMs, hadoop),
-    // The shared one takes its settings from Spark's environment, and there is none.
-    () => new TransactionPool(ResumableProducer.create(_), Connections.CommitTimeoutMs, Clock.System)
-  )
-
   /**
-   * For a Spark session.
-   *
    * @param streams returns what the metadata service says; called once for each question
    * @param options of a query that writes
    */
-  def ofSession(
+  def of(
       checkpoint: String,
       streams: () => Seq[KafkaStream],
       options: SinkOptions,

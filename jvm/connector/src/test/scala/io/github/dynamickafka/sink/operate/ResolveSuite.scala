@@ -2,9 +2,9 @@ package io.github.dynamickafka.sink.operate
 
 import scala.jdk.CollectionConverters._
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.hadoop.conf.Configuration
 
+import io.github.dynamickafka.admin.CommandLine
 import io.github.dynamickafka.sink.journal.Journal
 import io.github.dynamickafka.sink.transaction.Prepared
 import io.github.dynamickafka.sink.{SinkTest, Target}
@@ -53,22 +53,30 @@ class ResolveSuite extends SinkTest {
 
     def expire(transaction: Prepared): Unit = ResolveSuite.this.expire(ids(transaction.cluster), transaction)
 
-    private def tool(command: String, more: String*): JsonNode = new ObjectMapper().readTree(
-      OperatorTool.reply(Seq(command, t.checkpoint.toString, file.path.toString, "4000") ++ more)
+    private def tool(command: String, more: String*): CommandLine.Reply = CommandLine.run(
+      Seq(
+        command,
+        t.checkpoint.toString,
+        "--metadata",
+        file.path.toString,
+        "--timeout",
+        "4",
+        "--json"
+      ) ++ more: _*
     )
 
     /** The states of the transactions of the open decision, by cluster; the exit code says whether there is one. */
     def states: Map[String, Set[String]] = {
       val answer = tool("transactions")
-      val decisions = answer.at("/result/decisions")
-      assert(answer.get("exit").asInt == (if (decisions.isEmpty) 0 else 1), answer)
+      val decisions = answer.json.at("/decisions")
+      assert(answer.exitCode == (if (decisions.isEmpty) 0 else 1), answer)
       decisions.elements.asScala.flatMap(_.get("transactions").elements.asScala)
         .map(one => one.get("cluster").asText -> one.get("state").asText).toSeq
         .groupMap(_._1)(_._2).map { case (id, all) => id -> all.toSet }
     }
 
-    def resolve(batch: Long, how: String*): JsonNode =
-      tool("resolve", Seq("alice", batch.toString) ++ how: _*)
+    def resolve(batch: Long, how: String*): CommandLine.Reply =
+      tool("resolve", Seq("--batch", batch.toString, s"--${how.head}") ++ how.tail: _*)
   }
 
   private def operated(other: KafkaCluster)(body: Operated => Unit): Unit = target { t =>
@@ -90,7 +98,7 @@ class ResolveSuite extends SinkTest {
         assert(o.states == Map("blue" -> Set("open"), "other" -> Set("unreachable")))
         assert(o.fails() == "COMMIT_INCOMPLETE")
         val done = o.resolve(1L, "abandon-cluster", "other")
-        assert(done.get("exit").asInt == 0, done)
+        assert(done.exitCode == 0, done)
         assert(o.states.isEmpty)
         o.onlyBlue()
         o.input(numbers(20, 30): _*)
@@ -112,10 +120,10 @@ class ResolveSuite extends SinkTest {
       assert(o.states.values.flatten.toSet == Set("committed", "aborted"))
       assert(o.fails() == "PARTIAL_COMMIT")
       val refused = o.resolve(0L, "rewrite")
-      assert(refused.get("exit").asInt == 1 && refused.toString.contains("it is committed"), refused)
+      assert(refused.exitCode == 1 && refused.toString.contains("it is committed"), refused)
       val before = o.visible
       val done = o.resolve(0L, "accept-loss")
-      assert(done.get("exit").asInt == 0 && done.toString.contains(lost.transactionalId), done)
+      assert(done.exitCode == 0 && done.toString.contains(lost.transactionalId), done)
       o.input(numbers(10, 20): _*)
       o.run()
       assert(before.values.flatten.nonEmpty && before.values.map(_.size).sum < 20)
@@ -131,7 +139,7 @@ class ResolveSuite extends SinkTest {
       o.expire(o.prepared.head)
       assert(o.states.values.flatten.toSet == Set("open", "aborted"))
       val done = o.resolve(0L, "rewrite")
-      assert(done.get("exit").asInt == 0 && !done.toString.contains("\"open\""), done)
+      assert(done.exitCode == 0 && !done.toString.contains("\"open\""), done)
       assert(o.states.isEmpty && o.visible.values.forall(_.isEmpty))
       o.input(numbers(10, 20): _*)
       o.run()

@@ -1,0 +1,108 @@
+package io.github.dynamickafka.admin
+
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.error.{DynamicKafkaError, FailureText}
+import io.github.dynamickafka.sink.operate.Refused
+
+/**
+ * What operators do: a command of [[Main]] and a procedure of a catalog, by one declaration.
+ *
+ * @param name of the procedure; the command is called with `-` in place of `_`
+ * @param description one sentence, without an argument's name, and what else help and `DESCRIBE PROCEDURE` say
+ * @param columns DDL of the rows; empty: there is no procedure
+ * @param run Throws [[Refusal]], [[Refused]] or [[DynamicKafkaError]]
+ * @param isCommand false: only SQL has it
+ * @param canWatch whether the command has `--watch`
+ */
+private[dynamickafka] final case class Command(
+    name: String,
+    description: String,
+    parameters: Seq[Parameter[_]],
+    columns: String,
+    run: (Context, Arguments) => Result,
+    isCommand: Boolean = true,
+    canWatch: Boolean = false
+) {
+  def isProcedure: Boolean = columns.nonEmpty
+
+  def commandName: String = name.replace('_', '-')
+
+  /** What the command line accepts, the positional ones first. */
+  def onLine: Seq[Parameter[_]] =
+    parameters.filter(_.isPositional) ++ parameters.filter(p => p.onLine && !p.isPositional)
+
+  def inSql: Seq[Parameter[_]] = parameters.filter(_.inSql)
+
+  lazy val schema: StructType = StructType.fromDDL(columns)
+
+  /** The arguments with their types: Spark's `DESCRIBE PROCEDURE` prints only a text. */
+  def signature: String = {
+    val arguments = inSql.map(p => s"${p.name} ${p.kind.sql}" + p.default.fold("")(d => s" DEFAULT $d"))
+    s"$name(${arguments.mkString(", ")})"
+  }
+}
+
+private[dynamickafka] object Command {
+
+  /** Only SQL has it. */
+  def procedure(name: String, description: String, parameters: Seq[Parameter[_]], columns: String)(
+      rows: (Context, Arguments) => Seq[Seq[Any]]
+  ): Command =
+    Command(
+      name,
+      description,
+      parameters,
+      columns,
+      (context, arguments) => Result.of(rows(context, arguments)),
+      isCommand = false
+    )
+
+  /** Why a command has failed, without secrets. */
+  def reasons(failure: Throwable): Seq[String] = failure match {
+    case e: Refused => e.reasons
+    case e @ (_: Refusal | _: WrongUsage | _: DynamicKafkaError) => Seq(e.getMessage)
+    // Hadoop has several exceptions for a path that it cannot read.
+    case e => Seq(FailureText.of(e))
+  }
+}
+
+/** A call that is not possible with any metadata or checkpoint: arguments that do not go together. */
+private[admin] final class WrongUsage(message: String) extends RuntimeException(message)
+
+/**
+ * What a command has found or done. SQL takes the rows, the command line JSON or text, the reasons (to standard error) and the
+ * exit code.
+ */
+private[admin] trait Result {
+
+  /** With Scala's values, by the columns of the command; None is NULL. */
+  def rows: Seq[Seq[Any]]
+
+  /** See [[Json]]. */
+  def json: Any
+
+  /** Lines, the last one without a line break. */
+  def text: String
+
+  def reasons: Seq[String] = Nil
+  def exitCode: Int = 0
+}
+
+private[admin] object Result {
+
+  /** What an option holds; None: null. */
+  def plain(value: Any): Any = value match {
+    case Some(held) => held
+    case None => null
+    case other => other
+  }
+
+  /** Of a command that only SQL has. */
+  def of(found: Seq[Seq[Any]]): Result = new Result {
+    override def rows: Seq[Seq[Any]] = found
+    override def json: Any = found
+    override def text: String = found.map(_.mkString(" ")).mkString("\n")
+  }
+}

@@ -1,0 +1,62 @@
+package io.github.dynamickafka.admin
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+
+import io.github.dynamickafka.catalog.StreamCatalog
+import io.github.dynamickafka.metadata.KafkaStream
+import io.github.dynamickafka.metadata.service.FileMetadataService
+import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
+import io.github.dynamickafka.source.cluster.ClusterConfig
+
+/**
+ * What a command works with: the metadata service and the settings of a catalog, or a metadata file and the options of a command
+ * line. It needs no Spark session. Thread-safe.
+ *
+ * @param file the metadata file of a command; None: the catalog has another service, or the command has no file
+ * @param userName whom files that are written name
+ * @param connect opens a client
+ */
+private[dynamickafka] final class Context(
+    val catalog: StreamCatalog,
+    val file: Option[String],
+    userName: () => String,
+    val connect: ClusterConfig => ClusterClient = config => new AdminClusterClient(config.properties.admin)
+) {
+  def hadoop: Configuration = catalog.hadoop
+  def user: String = userName()
+
+  /**
+   * What the metadata service or the file says now.
+   *
+   * @throws DynamicKafkaIllegalArgumentException `METADATA_INVALID` for a file
+   */
+  def streams(): Seq[KafkaStream] = file.fold(catalog.streams())(streamsOf)
+
+  /** The streams of another file, in its order. */
+  def streamsOf(path: String): Seq[KafkaStream] =
+    new FileMetadataService(path, 0L, hadoop).getAllStreams().asScala.toSeq
+}
+
+private[dynamickafka] object Context {
+
+  /** A file with no stream, for commands without metadata. */
+  private val NoStreams = Map("metadataService" -> "static", "metadataService.document" -> "{version: 1, streams: {}}")
+
+  /**
+   * For a command line.
+   *
+   * @param timeoutMs limit of a request to a cluster
+   */
+  def ofFile(file: Option[String], timeoutMs: Option[Long], hadoop: Configuration): Context = new Context(
+    new StreamCatalog(
+      "command",
+      file.fold(NoStreams)(f => Map("metadataService" -> "file", "metadataService.path" -> f)) ++
+        timeoutMs.map("clusterRequestTimeoutMs" -> _.toString),
+      () => hadoop
+    ),
+    file,
+    () => Option(System.getenv("SPARK_USER")).getOrElse(System.getProperty("user.name"))
+  )
+}

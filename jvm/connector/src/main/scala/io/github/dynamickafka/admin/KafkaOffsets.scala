@@ -1,0 +1,91 @@
+package io.github.dynamickafka.admin
+
+import java.time.Duration
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.clients.consumer.KafkaConsumer
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.admin.checkpoint.Refusal
+import io.github.dynamickafka.error.FailureText
+import io.github.dynamickafka.kafka.ClusterFailure
+import io.github.dynamickafka.redaction.Redaction
+import io.github.dynamickafka.source.client.{AdminClusterClient, ClusterClient}
+import io.github.dynamickafka.source.cluster.{ClusterConfig, Futures}
+
+/** Requests to the clusters of a catalog, each with a client of its own and the time limit of the catalog. Blocks. */
+private[admin] object KafkaOffsets {
+
+  /** Offsets of partitions, or why they are not known, without secrets. */
+  type Answer = Map[TopicPartition, Either[String, Long]]
+
+  def of(config: ClusterConfig, specs: Map[TopicPartition, OffsetSpec]): Answer =
+    try withClient(config) { client =>
+        client.offsets(specs, config.isolation).map { case (at, answer) =>
+          at -> (try Right(answer.get(config.requestTimeoutMs, TimeUnit.MILLISECONDS).offset)
+          catch { case NonFatal(e) => Left(reason(config, e)) })
+        }
+      }
+    catch { case NonFatal(e) => specs.map { case (at, _) => at -> Left(reason(config, e)) } }
+
+  def withClient[A](config: ClusterConfig)(use: ClusterClient => A): A = {
+    val client = new AdminClusterClient(config.properties.admin)
+    try use(client)
+    finally client.close()
+  }
+
+  /** The average size of some records from an offset on; 0 if none is returned in time. */
+  def recordBytes(config: ClusterConfig, at: TopicPartition, offset: Long): Double =
+    Using.resource(new KafkaConsumer[Array[Byte], Array[Byte]](config.consumer.forConsumer)) { consumer =>
+      consumer.assign(ju.List.of(at))
+      consumer.seek(at, offset)
+      val found = consumer.poll(Duration.ofMillis(config.attemptMs)).iterator.asScala.take(Sample)
+      val sizes = found.map(r => math.max(0, r.serializedKeySize) + math.max(0, r.serializedValueSize)).toSeq
+      if (sizes.isEmpty) 0.0 else sizes.sum.toDouble / sizes.size
+    }
+
+  private val Sample = 100
+
+  /** The failure of a request, without secrets. */
+  def reason(config: ClusterConfig, e: Throwable): String = {
+    val properties = config.properties.admin ++ config.properties.client
+    val text = Futures.cause(e) match {
+      case _: TimeoutException => s"no response within ${config.requestTimeoutMs} ms"
+      case cause => Redaction.scrub(ClusterFailure.text(cause), properties)
+    }
+    s"${config.bootstrapServers}: $text"
+  }
+
+  /** Calls the function for all clusters at once, each on a thread of its own, because opening a client may block. */
+  def inParallel[A, B](all: Seq[A])(f: A => B): Seq[B] = {
+    val answers = all.map { one =>
+      val answer = new CompletableFuture[B]
+      val thread = new Thread(
+        () => {
+          val _ =
+            try answer.complete(f(one))
+            catch { case e: Throwable => answer.completeExceptionally(e) }
+        },
+        "dynamic-kafka-procedure"
+      )
+      thread.setDaemon(true)
+      thread.start()
+      answer
+    }
+    answers.map { answer =>
+      try answer.get()
+      catch {
+        case e: ExecutionException => e.getCause match {
+            case cause: RuntimeException => throw cause
+            case cause => throw new Refusal(FailureText.of(cause), cause)
+          }
+      }
+    }
+  }
+}

@@ -1,0 +1,275 @@
+package io.github.dynamickafka.admin
+
+import java.io.{FileInputStream, PrintStream}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.{Files, Path => LocalPath}
+import java.util.Properties
+
+import scala.annotation.tailrec
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.github.dynamickafka.build.BuildInfo
+import io.github.dynamickafka.option.Suggestions
+
+/**
+ * The command line, run by `java -cp` with the jars of Spark and of the connector; `python -m dynamic_kafka` finds them. Results go to
+ * standard output, reasons to standard error. Wrong usage exits with 2.
+ */
+private[dynamickafka] object Main {
+
+  def main(arguments: Array[String]): Unit = {
+    sys.props.getOrElseUpdate("log4j2.configurationFile", "classpath:io/github/dynamickafka/admin/log4j2.properties")
+    val out = new PrintStream(System.out, true, UTF_8)
+    // For anything that a library prints.
+    System.setOut(System.err)
+    val err = new PrintStream(System.err, true, UTF_8)
+    val exitCode = new Main(out, err, Commands.all, hadoop, Context.ofFile).run(arguments.toSeq)
+    out.flush()
+    sys.exit(exitCode)
+  }
+
+  /** Hadoop's settings among those of Spark, as an application that spark-submit starts has them. */
+  private def hadoop: Configuration = {
+    val folder = sys.env.get("SPARK_CONF_DIR").orElse(sys.env.get("SPARK_HOME").map(_ + "/conf"))
+    val file = folder.map(LocalPath.of(_, "spark-defaults.conf")).filter(Files.isRegularFile(_))
+    val defaults = new Properties
+    file.foreach(f => Using.resource(new FileInputStream(f.toFile))(defaults.load(_)))
+    val own = new Configuration
+    (defaults.asScala ++ sys.props).foreach { case (name, value) =>
+      if (name.startsWith(SparkHadoop)) own.set(name.stripPrefix(SparkHadoop), value.trim)
+    }
+    own
+  }
+
+  private val SparkHadoop = "spark.hadoop."
+  private val IntervalMs = 2000L
+
+  /** The jars of the connector, where spark-submit has found them. For the launcher. */
+  private val JarsOfSubmit = "jars-of-submit"
+
+  /** Loads what most commands need, so that the launcher can make an archive of classes. */
+  private val LoadClasses = "load-classes"
+
+  // Options that are not parameters, with what they take and their help.
+  private val Jars = ("--jars", "JARS", "The connector's jar and those it needs, or their folder, separated by commas")
+  private val AsJson = ("--json", "", "Print JSON for programs")
+  private val Watch = ("--watch", "", "Repeat it every 2 seconds, until Ctrl-C")
+  private val Help = ("--help", "", "Print this text")
+
+  private final case class Call(values: Map[String, Any] = Map.empty, switches: Set[String] = Set.empty)
+}
+
+/**
+ * @param contextOf creates what a command works with, given its metadata file and the limit of a request
+ */
+private[admin] final class Main(
+    out: PrintStream,
+    err: PrintStream,
+    commands: Seq[Command],
+    hadoop: => Configuration,
+    contextOf: (Option[String], Option[Long], Configuration) => Context
+) {
+  import Main._
+
+  private val known = commands.filter(_.isCommand)
+
+  /** @return the exit code */
+  def run(arguments: Seq[String]): Int =
+    try
+      arguments.toList match {
+        case List("--version") => print(s"dynamic-kafka ${BuildInfo.version}")
+        case List(JarsOfSubmit) => print(sys.props.getOrElse("spark.jars", ""))
+        case List(LoadClasses) => loadClasses()
+        case ("--help" | "-h") :: _ => print(helpOfAll)
+        case Nil =>
+          err.println(helpOfAll)
+          2
+        case name :: more => known.find(_.commandName == name).fold(unknown(name))(run(_, more))
+      }
+    catch {
+      case e: WrongUsage =>
+        err.println(s"Error: ${e.getMessage}")
+        2
+      case e: LinkageError => failed(Seq(
+          s"a class is missing (${e.getMessage}). The command needs the connector's jar, kafka-clients, spark-sql-kafka-0-10, " +
+            "spark-token-provider-kafka-0-10 and commons-pool2, as a query does"
+        ))
+      case NonFatal(e) => failed(Command.reasons(e))
+    }
+
+  private def run(command: Command, words: Seq[String]): Int =
+    if (words.exists(Set("--help", "-h"))) print(help(command))
+    else {
+      val call = parse(command, words)
+      val (watch, asJson) = (call.switches(Watch._1), call.switches(AsJson._1))
+      if (watch && asJson) throw new WrongUsage("--watch has no --json: run the command repeatedly")
+      command.onLine.filter(p => p.kind == Kind.Path || p.kind == Kind.MetadataFile).foreach(p =>
+        call.values.get(p.name).foreach(value => refuseMissing(p, value.toString))
+      )
+      val files = command.onLine.filter(_.kind == Kind.MetadataFile)
+      val context = contextOf(
+        files.flatMap(p => call.values.get(p.name)).headOption.map(_.toString),
+        call.values.get(Parameter.Timeout.name).map(_.asInstanceOf[Long]),
+        hadoop
+      )
+      def result() = command.run(context, new Arguments(call.values))
+      if (watch) repeat(() => result().text)
+      else {
+        val found = result()
+        val shown = if (asJson) Json.write(found.json) else found.text
+        if (shown.nonEmpty) out.println(shown)
+        found.reasons.foreach(reason => err.println(reason))
+        found.exitCode
+      }
+    }
+
+  /** Shows the text on the screen, until the process is interrupted. A failure is shown until the next time. */
+  @tailrec
+  private def repeat(text: () => String, isFirst: Boolean = true): Int = {
+    if (isFirst) sys.addShutdownHook(Runtime.getRuntime.halt(0))
+    val shown =
+      try text()
+      catch { case NonFatal(e) => Command.reasons(e).mkString("\n") }
+    // Without a terminal, the texts follow each other.
+    if (System.console != null) out.print("\u001b[H\u001b[2J")
+    out.println(shown)
+    Thread.sleep(IntervalMs)
+    repeat(text, isFirst = false)
+  }
+
+  private def parse(command: Command, words: Seq[String]): Call = {
+    val positional = command.onLine.filter(_.isPositional)
+    val options = command.onLine.filterNot(_.isPositional)
+    val switches = switchesOf(command)
+
+    def valueOf(p: Parameter[_], text: String, call: Call): Call = {
+      val value: Any = p.kind.of(text).fold(
+        expected => throw new WrongUsage(s"the value '$text' of ${p.lineName} is not $expected"),
+        identity
+      )
+      val all = (call.values.get(p.name), value) match {
+        case (Some(before: Seq[Any @unchecked]), more: Seq[Any @unchecked]) => before ++ more
+        case (Some(_), _) => throw new WrongUsage(s"${p.lineName} is given twice")
+        case (None, one) => one
+      }
+      call.copy(values = call.values.updated(p.name, all))
+    }
+
+    @tailrec
+    def next(rest: List[String], places: List[Parameter[_]], call: Call): Call = rest match {
+      case Nil =>
+        (places ++ options.filter(p => p.isRequired && !call.values.contains(p.name))).headOption
+          .foreach(p => throw new WrongUsage(s"${p.lineName} is missing: ${help(p)}"))
+        call
+      case "--" :: more if more.size <= places.size =>
+        next(Nil, places.drop(more.size), places.zip(more).foldLeft(call) { case (c, (p, v)) => valueOf(p, v, c) })
+      case option :: more if option.startsWith("--") =>
+        val (name, inline) = option.split("=", 2) match {
+          case Array(n, v) => (n, Some(v))
+          case _ => (option, None)
+        }
+        def value = inline.orElse(more.headOption).getOrElse(throw new WrongUsage(s"$name needs a value"))
+        def after = if (inline.isDefined) more else more.drop(1)
+        options.find(_.lineName == name) match {
+          case Some(p) if p.kind == Kind.Flag && inline.isEmpty => next(more, places, valueOf(p, "true", call))
+          case Some(p) => next(after, places, valueOf(p, value, call))
+          case None if name == Jars._1 =>
+            val _ = value
+            next(after, places, call)
+          case None if switches.exists(_._1 == name) && inline.isEmpty =>
+            next(more, places, call.copy(switches = call.switches + name))
+          case None => throw new WrongUsage(
+              s"'${command.commandName}' has no option $name." +
+                suggestion(name, options.map(_.lineName) ++ switches.map(_._1))
+            )
+        }
+      case value :: more => places match {
+          case place :: others => next(more, others, valueOf(place, value, call))
+          case _ => throw new WrongUsage(s"'$value' is one argument too many. ${usage(command)}")
+        }
+    }
+
+    val call = next(words.toList, positional.toList, Call())
+    val defaults = options.flatMap(p =>
+      p.default.filterNot(_ == "NULL").flatMap(p.kind.of(_).toOption).map(p.name -> (_: Any))
+    )
+    call.copy(values = defaults.toMap ++ call.values)
+  }
+
+  private def refuseMissing(p: Parameter[_], value: String): Unit = {
+    val path = new Path(value)
+    if (!path.getFileSystem(hadoop).exists(path)) throw new WrongUsage(s"${p.lineName} '$value' does not exist")
+  }
+
+  private def unknown(name: String): Int = throw new WrongUsage(
+    s"there is no command '$name'." + suggestion(name, known.map(_.commandName)) +
+      " --help lists the commands"
+  )
+
+  private def suggestion(name: String, all: Seq[String]) =
+    Suggestions.closest(name, all).fold("")(s => s" Did you mean '$s'?")
+
+  private def failed(reasons: Seq[String]): Int = {
+    reasons.foreach(reason => err.println(reason))
+    1
+  }
+
+  private def print(text: String): Int = {
+    out.println(text)
+    0
+  }
+
+  private def switchesOf(command: Command) =
+    (if (command.canWatch) Seq(Watch) else Nil) ++ Seq(AsJson, Jars, Help)
+
+  private def helpOfAll: String = {
+    val width = known.map(_.commandName.length).max
+    val lines = known.map(c => s"  ${c.commandName.padTo(width, ' ')}  ${firstSentence(c.description)}")
+    (Seq(
+      "Usage: COMMAND [OPTIONS] ARGUMENTS",
+      "",
+      "Inspects and changes metadata files and checkpoints of Dynamic Kafka for Spark. No command prints a secret.",
+      "'COMMAND --help' describes a command, '--version' prints the version.",
+      ""
+    ) ++ lines).mkString("\n")
+  }
+
+  private def firstSentence(text: String) = text.split("\\. ", 2).head.stripSuffix(".")
+
+  private def usage(command: Command): String = {
+    val (required, optional) = command.onLine.partition(_.isRequired)
+    val texts = required.map(p => if (p.isPositional) p.lineName else s"${p.lineName} ${p.kind.metavar}")
+    s"Usage: ${(command.commandName +: texts).mkString(" ")}" +
+      (if (optional.isEmpty && switchesOf(command).isEmpty) "" else " [OPTIONS]")
+  }
+
+  private def help(command: Command): String = {
+    val entries = command.onLine.map(p =>
+      (if (p.isPositional) p.lineName else s"${p.lineName} ${p.kind.metavar}".trim) -> help(p)
+    ) ++ switchesOf(command).map { case (name, takes, text) => s"$name $takes".trim -> text }
+    val width = entries.map(_._1.length).max
+    (Seq(usage(command), "", s"${command.description.stripSuffix(".")}.", "") ++
+      entries.map { case (name, text) => s"  ${name.padTo(width, ' ')}  $text" }).mkString("\n")
+  }
+
+  private def help(p: Parameter[_]): String =
+    p.comment + p.default.filterNot(d => d == "NULL" || d == "false").fold("")(d => s" (default: $d)")
+
+  private def loadClasses(): Int = {
+    val context = contextOf(None, Some(1L), hadoop)
+    val _ = context.streams()
+    Commands.all.foreach(_.signature)
+    context.connect(
+      io.github.dynamickafka.source.cluster.ClusterConfigs(context.catalog.reading, Set("a"))(
+        "a",
+        Map("bootstrap.servers" -> "127.0.0.1:1")
+      )
+    ).close()
+    0
+  }
+}

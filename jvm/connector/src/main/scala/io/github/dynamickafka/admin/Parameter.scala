@@ -1,0 +1,140 @@
+package io.github.dynamickafka.admin
+
+import scala.util.Try
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.types.{ArrayType, BooleanType, DataType, LongType, StringType}
+
+import io.github.dynamickafka.admin.checkpoint.Refusal
+
+/**
+ * A parameter of a command and of a procedure.
+ *
+ * @param name in SQL; the option of the command is `--name` with `-` in place of `_`, unless `option` is set
+ * @param comment for help and `DESCRIBE PROCEDURE`
+ * @param default SQL of the value if the argument is left out; None: it is required. A positional argument always is
+ */
+private[dynamickafka] final case class Parameter[T](
+    name: String,
+    kind: Kind[T],
+    comment: String,
+    default: Option[String] = None,
+    isPositional: Boolean = false,
+    option: Option[String] = None,
+    onLine: Boolean = true,
+    inSql: Boolean = true
+) {
+  def optional: Parameter[T] = copy(default = Some("NULL"))
+
+  /** On the command line: `NAME` in place of `--name`. */
+  def positional: Parameter[T] = copy(isPositional = true)
+
+  /** The option of the command line, without `--`. */
+  def called(option: String): Parameter[T] = copy(option = Some(option))
+  def onlyOnLine: Parameter[T] = copy(inSql = false)
+  def onlyInSql: Parameter[T] = copy(onLine = false)
+
+  /** As users write it. */
+  def lineName: String =
+    if (isPositional) name.toUpperCase(java.util.Locale.ROOT)
+    else "--" + option.getOrElse(name.replace('_', '-'))
+
+  def isRequired: Boolean = isPositional || default.isEmpty
+}
+
+private[dynamickafka] object Parameter {
+  def text(name: String, comment: String): Parameter[String] = Parameter(name, Kind.Text, comment)
+  def path(name: String, comment: String): Parameter[String] = Parameter(name, Kind.Path, comment)
+  def number(name: String, comment: String): Parameter[Long] = Parameter(name, Kind.Number, comment)
+  def flag(name: String, comment: String): Parameter[Boolean] =
+    Parameter(name, Kind.Flag, comment, Some("false"))
+
+  /** An option that can be repeated, or an array in SQL. */
+  def texts(name: String, comment: String): Parameter[Seq[String]] =
+    Parameter(name, Kind.Texts, comment, Some("NULL"))
+
+  /** The checkpoint of a query. */
+  val Checkpoint: Parameter[String] =
+    path("checkpoint", "The checkpoint of the query, any URI that Spark reads").positional
+
+  /** The metadata file that a command is about. SQL has the metadata service of the catalog. */
+  val File: Parameter[String] = Parameter(
+    "file",
+    Kind.MetadataFile,
+    "A metadata file, any URI that Spark reads"
+  ).positional.onlyOnLine
+
+  /** The metadata file with which a command reaches clusters. */
+  val Metadata: Parameter[String] = Parameter(
+    "metadata",
+    Kind.MetadataFile,
+    "A metadata file, with the addresses of the clusters and what is needed to log in"
+  ).onlyOnLine
+
+  /** The option `clusterRequestTimeoutMs` of the catalog. */
+  val Timeout: Parameter[Long] =
+    Parameter("timeout", Kind.Seconds, "Limit of a request to a cluster, in seconds", Some("10")).onlyOnLine
+}
+
+/** The type of a parameter. */
+private[dynamickafka] sealed abstract class Kind[T](val dataType: DataType, val metavar: String) {
+
+  /** The value in a row of SQL, where it is not null. */
+  def of(row: InternalRow, index: Int): T
+
+  /** The value on a command line, or what is expected. */
+  def of(text: String): Either[String, T]
+
+  def sql: String = dataType.sql
+}
+
+private[dynamickafka] object Kind {
+  sealed abstract class OfText(metavar: String) extends Kind[String](StringType, metavar) {
+    override def of(row: InternalRow, index: Int): String = row.getUTF8String(index).toString
+    override def of(text: String): Either[String, String] = Right(text)
+  }
+  case object Text extends OfText("TEXT")
+
+  /** A file or folder that exists. */
+  case object Path extends OfText("PATH")
+
+  /** The file whose streams are those of the [[Context]]. */
+  case object MetadataFile extends OfText("FILE")
+
+  case object Number extends Kind[Long](LongType, "NUMBER") {
+    override def of(row: InternalRow, index: Int): Long = row.getLong(index)
+    override def of(text: String): Either[String, Long] =
+      text.toLongOption.filter(_ >= 0).toRight("a number, 0 or greater")
+  }
+  case object Flag extends Kind[Boolean](BooleanType, "") {
+    override def of(row: InternalRow, index: Int): Boolean = row.getBoolean(index)
+    override def of(text: String): Either[String, Boolean] = text.toBooleanOption.toRight("true or false")
+  }
+  case object Texts extends Kind[Seq[String]](ArrayType(StringType), "TEXT") {
+    override def of(row: InternalRow, index: Int): Seq[String] =
+      row.getArray(index).toSeq[Any](StringType).map(_.toString)
+    override def of(text: String): Either[String, Seq[String]] = Right(Seq(text))
+  }
+
+  /** Milliseconds, as users write seconds. */
+  case object Seconds extends Kind[Long](LongType, "SECONDS") {
+    override def of(row: InternalRow, index: Int): Long = row.getLong(index)
+    override def of(text: String): Either[String, Long] =
+      Try(BigDecimal(text)).toOption.filter(s => s > 0 && s < 1000000000)
+        .map(s => math.max(1L, math.round(s.toDouble * 1000))).toRight("a number of seconds above 0")
+  }
+}
+
+/** The arguments of one call, by the names of their parameters. */
+private[admin] final class Arguments(values: Map[String, Any]) {
+
+  /** None: null, or not given. */
+  def get[T](parameter: Parameter[T]): Option[T] = values.get(parameter.name).map(_.asInstanceOf[T])
+
+  /** @throws Refusal if the argument is null */
+  def apply[T](parameter: Parameter[T]): T = get(parameter).getOrElse(
+    throw new Refusal(s"the argument '${parameter.name}' is NULL, and has to be set")
+  )
+
+  def has(flag: Parameter[Boolean]): Boolean = get(flag).contains(true)
+}

@@ -1,0 +1,100 @@
+package io.github.dynamickafka.admin
+
+import java.util.Locale
+import java.{util => ju}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.connector.catalog.procedures.{
+  BoundProcedure,
+  ProcedureParameter,
+  UnboundProcedure
+}
+import org.apache.spark.sql.connector.read.{LocalScan, Scan}
+import org.apache.spark.sql.types.StructType
+
+import io.github.dynamickafka.error.{DynamicKafkaError, Errors}
+import io.github.dynamickafka.option.Suggestions
+
+/** The procedures of a catalog, all in the namespace `system`. Thread-safe. */
+private[dynamickafka] final class Procedures(context: Context) {
+  import Procedures._
+
+  /** Those of a namespace; those of the catalog without one. */
+  def list(namespace: Array[String]): Array[Identifier] =
+    if (namespace.isEmpty || isSystem(namespace))
+      all.map(p => Identifier.of(Array(Namespace), p.name)).toArray
+    else Array.empty
+
+  /** @throws DynamicKafkaIllegalArgumentException `UNKNOWN_PROCEDURE` */
+  def load(ident: Identifier): UnboundProcedure =
+    all.find(p => isSystem(ident.namespace) && p.name == ident.name.toLowerCase(Locale.ROOT))
+      .map(new SparkProcedure(_, context))
+      .getOrElse(throw Errors.unknownProcedure(
+        context.catalog.name,
+        (ident.namespace :+ ident.name).mkString("."),
+        Suggestions.closest(ident.name, all.map(_.name)).map(name => s"$Namespace.$name"),
+        all.map(_.name)
+      ))
+}
+
+private[dynamickafka] object Procedures {
+  private val Namespace = "system"
+  private val all = Commands.all.filter(_.isProcedure)
+
+  private def isSystem(namespace: Array[String]) =
+    namespace.map(_.toLowerCase(Locale.ROOT)).sameElements(Array(Namespace))
+}
+
+/** A procedure as Spark calls it: with arguments of the declared types, defaults filled in. Thread-safe. */
+private final class SparkProcedure(command: Command, context: Context)
+    extends UnboundProcedure
+    with BoundProcedure {
+
+  override def name(): String = command.name
+
+  override def description(): String = s"${command.signature}: ${command.description}"
+
+  override def bind(inputType: StructType): BoundProcedure = this
+
+  override def parameters(): Array[ProcedureParameter] = command.inSql.map { p =>
+    val builder = ProcedureParameter.in(p.name, p.kind.dataType).comment(p.comment)
+    p.default.foreach(builder.defaultValue)
+    builder.build()
+  }.toArray
+
+  override def isDeterministic: Boolean = false
+
+  override def call(input: InternalRow): ju.Iterator[Scan] = {
+    val toCatalyst = CatalystTypeConverters.createToCatalystConverter(command.schema)
+    val found = rows(input).map { row =>
+      toCatalyst(
+        Row.fromSeq(row.map(Result.plain))
+      ).asInstanceOf[InternalRow]
+    }.toArray
+    ju.List.of[Scan](new SparkProcedure.Found(command.schema, found)).iterator
+  }
+
+  private def rows(input: InternalRow): Seq[Seq[Any]] =
+    try {
+      val values = command.inSql.zipWithIndex.collect {
+        case (p, index) if !input.isNullAt(index) => p.name -> (p.kind.of(input, index): Any)
+      }
+      command.run(context, new Arguments(values.toMap)).rows
+    } catch {
+      case e: DynamicKafkaError => throw e
+      case NonFatal(e) => throw Errors.procedureRefused(name(), Command.reasons(e).mkString("; "), e)
+    }
+}
+
+private object SparkProcedure {
+
+  /** The rows of one call. */
+  private final class Found(schema: StructType, found: Array[InternalRow]) extends LocalScan {
+    override def rows(): Array[InternalRow] = found
+    override def readSchema(): StructType = schema
+  }
+}

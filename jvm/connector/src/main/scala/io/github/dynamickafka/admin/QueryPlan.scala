@@ -1,0 +1,245 @@
+package io.github.dynamickafka.admin
+
+import java.util.concurrent.TimeUnit
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.admin.checkpoint.{OffsetLog, Refusal, SourceId}
+import io.github.dynamickafka.catalog.{StreamCatalog, StreamProperties}
+import io.github.dynamickafka.error.DynamicKafkaError
+import io.github.dynamickafka.metadata.resolve.Resolution
+import io.github.dynamickafka.metadata.watch.RemovalGuard
+import io.github.dynamickafka.metadata.{ClusterMetadata, KafkaStream}
+import io.github.dynamickafka.offset.replacement.ReplacingClusters
+import io.github.dynamickafka.offset.{
+  ClusterTransition,
+  ClusterView,
+  CompositeOffset,
+  Continuation,
+  Loss,
+  NextOffset,
+  Transition
+}
+import io.github.dynamickafka.source.checkpoint.{MigratedPositions, SourceCheckpoint}
+import io.github.dynamickafka.source.client.ClusterClient
+import io.github.dynamickafka.source.cluster.{
+  ClusterAdmin,
+  ClusterConfig,
+  ClusterConfigs,
+  FunctionCalls,
+  Patience
+}
+import io.github.dynamickafka.source.replacement.{DecidedReplacements, PlannedReplacements}
+import io.github.dynamickafka.source.trigger.{Trigger, TriggerPlanner}
+import io.github.dynamickafka.time.Clock
+import io.github.dynamickafka.topology.{ReplacedClusterPolicy, Topology}
+
+/**
+ * What the next trigger of one source would decide, by the code of a trigger: the options are those that the checkpoint has of
+ * the last run, and each cluster is asked now.
+ *
+ * @param start the end of the newest batch
+ * @param isActive whether the metadata service calls a cluster active
+ */
+private[admin] final class QueryPlan(
+    catalog: StreamCatalog,
+    log: OffsetLog,
+    source: SourceId,
+    start: CompositeOffset,
+    streams: Seq[KafkaStream],
+    isActive: String => Boolean
+) {
+  private val clusters = new QueryClusters(catalog, log, streams)
+  private val known = clusters.remembered(source)
+  private val checkpoint = new SourceCheckpoint(log.folder(source).toString, catalog.hadoop)
+  private val options = catalog.readingAs(known.options, streamsRead)
+
+  /** The changes, and the estimated bytes of records that are lost. */
+  def changes: Seq[(PlannedChange, Option[Long])] = {
+    refuseUnreadFiles()
+    if (start.ends.nonEmpty)
+      refuse("the query has stopping offsets, which are not among what is planned")
+    val replacing = ReplacingClusters(start, withTopics(resolved), options.drainRemovedClusters)
+    val topology = replacing.topology
+    val trigger = Trigger.begin(
+      replacing.start,
+      topology,
+      new ClusterConfigs.ByScope(options),
+      Clock.System.currentTimeMillis(),
+      Trigger.Started(checkpoint.initial)
+    )
+    val transition = trigger.transition(options, topology)
+    val views: Map[String, ClusterView] =
+      KafkaOffsets.inParallel(transition.clusters.toSeq) { case (id, work) => id -> ask(id, work) }.toMap
+    def nextOf(views: Map[String, ClusterView], continued: Map[String, Continuation]) =
+      NextOffset(replacing.start, transition, views, options.replacedClusters, _ => false, continued)
+    val asked = nextOf(views, Map.empty)
+    val decided = replacements(replacing, transition, views, asked)
+    val next = decided.fold(asked)(d => nextOf(d.views, d.continued))
+    refuseLosses(next)
+    // What the former cluster has is not known to the new one, which has its id.
+    val replaced = next.replaced.map(_.cluster).toSet
+    val ends = latest(PlannedChange.leaving(start, next).collect {
+      case (id, topic, p, _) if !replaced(id) => id -> new TopicPartition(topic, p)
+    })
+    PlannedChange.all(
+      start,
+      topology,
+      options.drainRemovedClusters,
+      next,
+      (id, topic, p) => ends.get(id -> new TopicPartition(topic, p)),
+      decided.toSeq.flatMap(_.entered).filter(_ => continues).map(c => replacing.former(c.cluster)).toSet
+    ).map(c => c -> bytes(c))
+  }
+
+  /** Whether a cluster that replaces another one is read from where that was left. */
+  private def continues: Boolean = options.replacedClusters match {
+    case ReplacedClusterPolicy.Earliest | ReplacedClusterPolicy.Latest => false
+    case _ => true
+  }
+
+  /** Where the query continues in clusters that take the place of others, or why it fails. */
+  private def replacements(
+      replacing: ReplacingClusters,
+      transition: Transition,
+      views: Map[String, ClusterView],
+      next: NextOffset
+  ): Option[DecidedReplacements] =
+    try
+      PlannedReplacements.decide(
+        options.replacedClusters,
+        checkpoint,
+        transition.clusters.map { case (id, _) => id -> config(id) }.toMap,
+        replacing,
+        transition,
+        views,
+        next
+      )
+    catch {
+      case e: DynamicKafkaError if e.condition.endsWith(".CLUSTER_REPLACED") =>
+        val Seq(id, found, former, reason) = Seq("cluster", "found", "known", "reason").map(e.parameters)
+        val what = replacing.former.get(id).fold(
+          s"is another Kafka cluster than the one that was read: $found instead of $former"
+        )(former => s"replaces cluster '$former'")
+        val policy = known.options.getOrElse("replacedClusterPolicy", "fail")
+        refuse(
+          s"cluster '$id' $what. The query fails with CLUSTER_REPLACED: $reason (replacedClusterPolicy is '$policy')"
+        )
+    }
+
+  /** The checkpoints of older releases have no options. */
+  private def streamsRead: Seq[String] = {
+    val read = known.current.clusters.values
+      .flatMap(c => c.topics.values.map(_.stream) ++ c.patterns.map(_.topic.stream)).toSeq.distinct.sorted
+    if (read.isEmpty) {
+      refuseMismatch()
+      refuse("the checkpoint does not name the streams of the query: it does once the query has run with it")
+    }
+    read
+  }
+
+  /** What the first start with a checkpoint of `migrate` would fail with. */
+  private def refuseMismatch(): Unit = if (checkpoint.initial.isEmpty) {
+    val entries = streams.flatMap(_.getClusterMetadataMap.asScala).groupMap(_._1)(_._2)
+    val migrated = MigratedPositions(
+      start,
+      entries.map { case (id, of) => id -> ((topic: String) => of.exists(selects(_, topic))) },
+      entries.values.flatten.flatMap(e => Option(e.replaces)).toSet
+    )
+    if (migrated.missing.nonEmpty) refuse(
+      s"the query fails with MIGRATION_MISMATCH: the metadata lack ${migrated.missing.mkString(", ")}." +
+        migrated.suggestion.fold("")(s => s" Did you mean '$s'?") +
+        " 'rename-cluster' gives a cluster of the checkpoint its id of the metadata"
+    )
+  }
+
+  private def selects(entry: ClusterMetadata, topic: String) =
+    Option(entry.topicPattern).fold(StreamProperties.topics(entry).contains(topic))(topic.matches(_))
+
+  private def refuseUnreadFiles(): Unit = if (start.history.nonEmpty) {
+    val left = checkpoint.history.fold(0L)(_.pending(start))
+    if (left > 0 || checkpoint.history.isEmpty)
+      refuse(s"the query still reads a history: $left ${if (left == 1) "file is" else "files are"} left")
+  }
+
+  private def resolved: Topology = {
+    val answer = Resolution.resolve(
+      options.subscription,
+      options.discovery.allowMissingStreams,
+      streams.map(s => s.streamId -> s).toMap,
+      isActive
+    )
+    val guard = new RemovalGuard(
+      options.service.name,
+      options.discovery.maxRemovedClusters,
+      confirmations = 1,
+      options.subscription.includes
+    )
+    guard.begin(known.current)
+    guard(answer).topology
+  }
+
+  private def withTopics(topology: Topology): Topology = {
+    val open = topology.clusters.values.filter(_.patterns.nonEmpty).toSeq
+    val found = KafkaOffsets.inParallel(open)(cluster =>
+      cluster.id -> cluster.matching(on(cluster.id)((_, client) => await(cluster.id, client.topics)))
+    )
+    topology.copy(clusters = topology.clusters ++ found)
+  }
+
+  private def ask(id: String, work: ClusterTransition): ClusterView.Reachable = on(id) { (config, client) =>
+    val patience =
+      Patience(config.attemptMs, config.attemptMs, Clock.System.monotonicMs() + config.attemptMs)
+    val question = TriggerPlanner.question(work, complete = true, afterwards = true)
+    val functions = new FunctionCalls(id, () => config.attemptMs)
+    val view = await(
+      id,
+      new ClusterAdmin(id, config, client, Clock.System).ask(question, Map.empty, patience, functions)
+    ).view
+    view.unanswered.headOption.foreach { case ((topic, p), why) =>
+      refuse(s"cluster '$id', topic '$topic', partition $p: $why")
+    }
+    view.copy(kafkaId = Option(await(id, client.clusterId)).filter(_.nonEmpty))
+  }
+
+  /** What the query would fail with, or skip. */
+  private def refuseLosses(next: NextOffset): Unit = next.losses.find {
+    case _: Loss.TopicGone | _: Loss.PartitionGone => false
+    case _ => true
+  }.foreach(loss => refuse(s"cluster '${loss.cluster}', topic '${loss.topic}': ${loss.text}"))
+
+  private def latest(asked: Seq[(String, TopicPartition)]): Map[(String, TopicPartition), Long] =
+    KafkaOffsets.inParallel(asked.groupMap(_._1)(_._2).toSeq) { case (id, places) =>
+      KafkaOffsets.of(config(id), places.map(_ -> OffsetSpec.latest()).toMap)
+        .collect { case (at, Right(offset)) => (id, at) -> offset }
+    }.flatten.toMap
+
+  private def bytes(change: PlannedChange): Option[Long] = Option.when(change.lost) {
+    val at = new TopicPartition(change.topic, change.partition)
+    val each =
+      try KafkaOffsets.recordBytes(config(change.cluster), at, change.position)
+      catch { case NonFatal(e) => refuse(KafkaOffsets.reason(config(change.cluster), e)) }
+    math.round(change.records.getOrElse(0L).toDouble * each)
+  }
+
+  private def on[A](id: String)(use: (ClusterConfig, ClusterClient) => A): A = {
+    val reached = config(id)
+    try KafkaOffsets.withClient(reached)(use(reached, _))
+    catch {
+      case e: Refusal => throw e
+      case NonFatal(e) => refuse(s"cluster '$id': ${KafkaOffsets.reason(reached, e)}")
+    }
+  }
+
+  private def await[A](id: String, answer: java.util.concurrent.CompletableFuture[A]): A =
+    answer.get(config(id).requestTimeoutMs, TimeUnit.MILLISECONDS)
+
+  private def config(id: String): ClusterConfig =
+    clusters.config(source, id, options).fold(why => refuse(s"cluster '$id': $why"), identity)
+
+  private def refuse(reason: String): Nothing = throw new Refusal(reason)
+}

@@ -1,0 +1,143 @@
+package io.github.dynamickafka.admin
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.kafka.clients.admin.OffsetSpec
+import org.apache.kafka.common.TopicPartition
+
+import io.github.dynamickafka.admin.checkpoint.{CheckpointEdit, OffsetLog, Refusal, ResetForm, SourceId}
+import io.github.dynamickafka.offset.{CompositeOffset, CompositeOffsetJson, Positions}
+import io.github.dynamickafka.source.checkpoint.SourceCheckpoint
+import io.github.dynamickafka.source.cluster.ClusterConfig
+
+/** `reset`: sets the positions of a query in one cluster, where it continues at its next start. */
+private[admin] object ResetCommand {
+  private val Cluster = Parameter.text("cluster", "The cluster whose positions change")
+  private val To = Parameter.text(
+    "to",
+    "earliest, latest, timestamp:<ms>, or offsets as JSON: {topic: {partition: offset}}"
+  )
+
+  val all: Seq[Command] = Seq(
+    Command.procedure(
+      "reset",
+      "Sets the positions of a query in one cluster, where it continues at its next start. The command restore undoes it",
+      Seq(Parameter.Checkpoint, Cluster, To),
+      "source INT, cluster STRING, topic STRING, partition INT, old_position BIGINT, new_position BIGINT"
+    )((context, arguments) =>
+      reset(context, arguments(Parameter.Checkpoint), arguments(Cluster), arguments(To))
+    )
+  )
+
+  private def reset(context: Context, checkpoint: String, cluster: String, to: String): Seq[Seq[Any]] = {
+    val catalog = context.catalog
+    val log = new OffsetLog(checkpoint, catalog.hadoop)
+    val edit = new CheckpointEdit(checkpoint, catalog.hadoop)
+    val form = ResetForm.parse(to)
+    edit.refuseInterrupted()
+    val newest = log.newestFinished
+    val reading = log.composite(newest).filter(_._2.position(cluster).nonEmpty)
+    val where = s"batch ${newest.number} of $checkpoint"
+    if (reading.isEmpty) throw new Refusal(unknown(where, cluster, log.composite(newest).map(_._2)))
+    checkKnown(form, reading.map(_._2.position(cluster)), cluster, where)
+    val clusters = new QueryClusters(catalog, log, catalog.streams())
+    val changes = reading.flatMap { case (source, offset) =>
+      refuseDeferred(catalog.hadoop, log, source, offset, where)
+      val config = clusters.config(source, cluster, catalog.reading)
+        .fold(why => throw new Refusal(s"cluster '$cluster': $why"), identity)
+      val now = offset.position(cluster)
+      resolved(form, offset, cluster, config).collect {
+        case (topic, p, at) if !now.get(topic, p).contains(at) =>
+          (source, topic, p, now.get(topic, p).get, at)
+      }
+    }
+    if (changes.nonEmpty) {
+      val texts = reading.map { case (source, offset) =>
+        val moved = Positions.from(changes.collect { case (`source`, topic, p, _, at) => (topic, p, at) })
+        source -> CompositeOffsetJson.write(movedTo(offset, cluster, moved))
+      }.filter { case (source, _) => changes.exists(_._1 == source) }
+      edit.apply(
+        s"reset --cluster $cluster --to $to",
+        context.user,
+        newest.number,
+        s"offsets/${newest.number}",
+        log.text(newest.number),
+        newest.text(texts.toMap),
+        log.logged.last == newest.number
+      )
+    }
+    changes.map { case (source, topic, p, old, at) => Seq(source.number, cluster, topic, p, old, at) }
+  }
+
+  private def resolved(
+      form: ResetForm,
+      offset: CompositeOffset,
+      cluster: String,
+      config: ClusterConfig
+  ): Seq[(String, Int, Long)] = {
+    val places = form.places(offset.position(cluster))
+    def ask(spec: OffsetSpec): Map[TopicPartition, Long] =
+      KafkaOffsets.of(config, places.map(_._1 -> spec).toMap).map { case (at, answer) =>
+        at -> answer.fold(why => throw new Refusal(s"the offsets are not known: $why"), identity)
+      }
+    val Seq(first, last) = ResetForm.Bounds.map(ask)
+    val times = form match {
+      case ResetForm.Time(ms) => ask(OffsetSpec.forTimestamp(ms))
+      case _ => Map.empty[TopicPartition, Long]
+    }
+    val targets = offset.draining.getOrElse(cluster, Positions.empty)
+    places.sortBy { case (at, _) => (at.topic, at.partition) }.map { case (at, wanted) =>
+      val found = ResetForm.resolve(
+        at,
+        wanted,
+        first(at),
+        last(at),
+        times.get(at),
+        targets.get(at.topic, at.partition)
+      )
+      (at.topic, at.partition, found.fold(why => throw new Refusal(why), identity))
+    }
+  }
+
+  private def refuseDeferred(
+      hadoop: Configuration,
+      log: OffsetLog,
+      source: SourceId,
+      offset: CompositeOffset,
+      where: String
+  ): Unit = {
+    val deferrals = new SourceCheckpoint(log.folder(source).toString, hadoop).deferrals.read()
+    if (deferrals.all.values.exists(e => !e.entered && e.deferral.endsAt(offset)))
+      throw new Refusal(s"records of $where are deferred, and not read yet: ${OffsetLog.OnceMore}")
+  }
+
+  /** With other positions of partitions, whose leader epochs become unknown. */
+  def movedTo(offset: CompositeOffset, cluster: String, moved: Positions): CompositeOffset = {
+    val known = offset.identity(cluster)
+    val identities = offset.identities.updated(cluster, known.copy(epochs = known.epochs -- moved))
+    offset.copy(
+      clusters = offset.clusters.updated(cluster, offset.position(cluster) ++ moved),
+      identities = identities.filterNot(_._2.isEmpty)
+    )
+  }
+
+  private def unknown(where: String, cluster: String, offsets: Seq[CompositeOffset]): String = {
+    val known = offsets.flatMap(_.clusters.keys).distinct
+    val why =
+      if (offsets.exists(_.retained.contains(cluster))) " It is retained, so it is not read."
+      else Unknown.suggestion(cluster, known)
+    s"$where reads no cluster '$cluster'.$why"
+  }
+
+  private def checkKnown(form: ResetForm, read: Seq[Positions], cluster: String, where: String): Unit =
+    form match {
+      case ResetForm.Exact(offsets) => offsets.iterator.foreach { case (topic, p, _) =>
+          val topics = read.flatMap(_.topics).distinct
+          if (!topics.contains(topic)) throw new Refusal(
+            s"$where reads no topic '$topic' of cluster $cluster.${Unknown.suggestion(topic, topics)}"
+          )
+          if (!read.exists(_.get(topic, p).isDefined))
+            throw new Refusal(s"$where reads no partition $p of topic '$topic', cluster $cluster")
+        }
+      case _ => ()
+    }
+}

@@ -1,0 +1,190 @@
+package io.github.dynamickafka.admin.doctor
+
+import java.time.Duration
+import java.util.concurrent.{ExecutionException, TimeUnit, TimeoutException}
+import java.{util => ju}
+
+import scala.jdk.CollectionConverters._
+import scala.util.{Failure, Success, Try}
+
+import javax.net.ssl.SSLException
+import org.apache.kafka.clients.admin.{
+  Admin,
+  DescribeClusterResult,
+  DescribeConsumerGroupsOptions,
+  DescribeTopicsOptions
+}
+import org.apache.kafka.common.KafkaFuture
+import org.apache.kafka.common.acl.AclOperation
+import org.apache.kafka.common.config.ConfigResource
+import org.apache.kafka.common.errors.{
+  AuthenticationException,
+  AuthorizationException,
+  GroupIdNotFoundException,
+  SslAuthenticationException,
+  UnknownTopicOrPartitionException
+}
+
+import io.github.dynamickafka.kafka.ClusterFailure
+import io.github.dynamickafka.redaction.Redaction
+
+/**
+ * What Kafka says about a cluster. The methods but `tls` and `login` need a log-in that is `ok`.
+ *
+ * @param properties of Kafka's admin client
+ */
+private[admin] final class Brokers(properties: Map[String, String], timeoutMs: Long)
+    extends AutoCloseable {
+  import Brokers._
+
+  private val protocol = properties.getOrElse("security.protocol", "PLAINTEXT")
+  val hasTls: Boolean = protocol.toUpperCase(ju.Locale.ROOT).endsWith("SSL")
+
+  /** Opening a client reads key stores, which may fail. */
+  private lazy val admin: Try[Admin] = Try(Admin.create(new ju.HashMap[String, AnyRef](properties.asJava)))
+  private lazy val cluster: Try[DescribeClusterResult] = admin.flatMap { client =>
+    val found = client.describeCluster()
+    answer(found.nodes).map(_ => found)
+  }
+
+  /** @param speaksTls whether the port answers with TLS */
+  def tls(speaksTls: => Boolean): Result = cluster match {
+    case _ if !hasTls => Result.ok("security.protocol has no TLS")
+    case Failure(e) if chain(e).exists(isTls) =>
+      Result.failed(
+        s"no TLS connection: ${text(e)}",
+        "correct the trust store (ssl.truststore.*), the names in the broker's certificate, or the port, which may have no TLS"
+      )
+    case Success(_) => Result.ok("the certificate is trusted")
+    case Failure(_) if speaksTls =>
+      Result.ok("the port has TLS; whether the certificate is trusted is not known")
+    case Failure(_) => Result.failed(
+        "no TLS handshake",
+        "correct the port, or security.protocol: the port probably has no TLS"
+      )
+  }
+
+  /** @param speaksTls whether the port answers with TLS */
+  def login(speaksTls: => Boolean): Result = cluster match {
+    case Success(_) => Result.ok(protocol)
+    case Failure(e) if chain(e).exists(_.isInstanceOf[AuthenticationException]) =>
+      Result.failed(
+        s"the credentials are refused: ${text(e)}",
+        "correct user, password and sasl.mechanism in the metadata"
+      )
+    case Failure(_) if !hasTls && speaksTls =>
+      Result.failed(
+        "the port has TLS, but security.protocol has none",
+        "correct security.protocol, or the port"
+      )
+    case Failure(e) =>
+      Result.failed(s"no answer to a request: ${text(e)}", "correct security.protocol, or the port")
+  }
+
+  /** @param patterns of names of topics */
+  def topics(topics: Seq[String], patterns: Seq[String]): Result = {
+    val named =
+      admin.get.describeTopics(topics.asJava, new DescribeTopicsOptions().includeAuthorizedOperations(true))
+        .topicNameValues.asScala.toSeq.sortBy(_._1)
+    val failed = named.flatMap { case (topic, description) =>
+      answer(description) match {
+        case Success(found) if allows(found.authorizedOperations) => None
+        case Success(_) => Some(s"topic $topic: no right to Read")
+        case Failure(e) if chain(e).exists(_.isInstanceOf[AuthorizationException]) =>
+          Some(s"topic $topic: no right to Describe")
+        case Failure(e) if chain(e).exists(_.isInstanceOf[UnknownTopicOrPartitionException]) =>
+          Some(s"topic $topic does not exist")
+        case Failure(e) => Some(s"topic $topic: ${text(e)}")
+      }
+    }
+    lazy val there = answer(admin.get.listTopics().names()).map(_.asScala.toSeq).getOrElse(Nil)
+    val unmatched = patterns.filterNot(p => there.exists(_.matches(p))).map(p => s"no topic matches $p")
+    val remedy =
+      "create the topic, correct its name, or grant Describe and Read (and Write to queries that write)"
+    if (failed.nonEmpty) Result.failed((failed ++ unmatched).mkString("; "), remedy)
+    else if (unmatched.nonEmpty) Result.warning(unmatched.mkString("; "), remedy)
+    else Result.ok(
+      if (topics.isEmpty) "no topics by name" else s"${topics.size} topics exist and may be read"
+    )
+  }
+
+  /** Whether the group of `commitOffsets` may be used. */
+  def groups(group: Option[String]): Result =
+    group.fold(Result.ok("no group.id in the metadata; only commitOffsets needs a group")) { id =>
+      val remedy = s"grant Read on the group $id, or leave commitOffsets off"
+      val options = new DescribeConsumerGroupsOptions().includeAuthorizedOperations(true)
+      answer(admin.get.describeConsumerGroups(ju.List.of(id), options).describedGroups.get(id)) match {
+        case Success(found) if allows(found.authorizedOperations) => Result.ok(s"group $id may be used")
+        case Success(_) => Result.failed(s"group $id: no right to Read", remedy)
+        case Failure(e) if chain(e).exists(_.isInstanceOf[GroupIdNotFoundException]) =>
+          Result.ok(s"group $id does not exist yet")
+        case Failure(e) if chain(e).exists(_.isInstanceOf[AuthorizationException]) =>
+          Result.failed(s"group $id: no right to Describe", remedy)
+        case Failure(e) => Result("failed", s"group $id: ${text(e)}")
+      }
+    }
+
+  def clusterId: Result = answer(cluster.get.clusterId).toOption.flatMap(Option(_)).filter(_.nonEmpty)
+    .fold(
+      Result("warning", "the brokers give no cluster.id, so a replaced cluster is not recognized")
+    )(Result.ok)
+
+  /** @param wanted `transaction.timeout.ms` of the metadata */
+  def transactionTimeout(wanted: Option[String]): Result = {
+    val most = for {
+      nodes <- answer(cluster.get.nodes)
+      broker = new ConfigResource(ConfigResource.Type.BROKER, nodes.iterator.next().idString)
+      found <- answer(admin.get.describeConfigs(ju.List.of(broker)).values.get(broker))
+      value <- Try(found.get("transaction.max.timeout.ms").value.toLong)
+    } yield value
+    most match {
+      case Failure(e) => Result.warning(
+          s"transaction.max.timeout.ms is not known: ${text(e)}",
+          "grant DescribeConfigs on the cluster; only exactly-once needs it"
+        )
+      case Success(allowed) => wanted.flatMap(_.toLongOption).filter(_ > allowed) match {
+          case Some(more) => Result.failed(
+              s"the brokers allow $allowed ms, transaction.timeout.ms is $more",
+              "lower transaction.timeout.ms, or raise transaction.max.timeout.ms of the brokers"
+            )
+          case None if allowed < OfSinkMs =>
+            Result.warning(
+              s"the brokers allow only $allowed ms",
+              "raise transaction.max.timeout.ms of the brokers to 15 minutes"
+            )
+          case None => Result.ok(s"the brokers allow $allowed ms")
+        }
+    }
+  }
+
+  /** The addresses by which the brokers want to be reached. */
+  def advertised: Seq[(String, Int)] =
+    answer(cluster.get.nodes).map(_.asScala.map(node => node.host -> node.port).toSeq).getOrElse(Nil)
+
+  override def close(): Unit = admin.foreach(_.close(Duration.ZERO))
+
+  private def answer[A](future: KafkaFuture[A]): Try[A] =
+    Try(future.get(timeoutMs, TimeUnit.MILLISECONDS)).recoverWith {
+      case e: ExecutionException => Failure(e.getCause)
+      case _: TimeoutException => Failure(new TimeoutException(s"no response within $timeoutMs ms"))
+    }
+
+  private def text(e: Throwable): String = Redaction.scrub(ClusterFailure.text(e), properties)
+}
+
+private[admin] object Brokers {
+
+  /** What the sink asks for, unless the brokers allow less. */
+  private val OfSinkMs = 15L * 60 * 1000
+
+  private def chain(e: Throwable): Iterator[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10)
+
+  private def isTls(e: Throwable): Boolean =
+    e.isInstanceOf[SslAuthenticationException] || e.isInstanceOf[SSLException]
+
+  /** Old brokers do not say which operations are allowed. */
+  private def allows(operations: ju.Set[AclOperation]): Boolean =
+    operations == null || operations.isEmpty || operations.contains(AclOperation.READ) ||
+      operations.contains(AclOperation.ALL)
+}

@@ -1,0 +1,70 @@
+package io.github.dynamickafka.admin.doctor
+
+/**
+ * The result of a check, without secrets.
+ *
+ * @param status `ok`, `warning`, `failed` (a query would fail, or not read or write something) or `skipped`
+ * @param remedy what to do about it, if anything has to be done
+ */
+private[admin] final case class Result(status: String, message: String, remedy: Option[String] = None) {
+  def isFailed: Boolean = status == "failed"
+}
+
+private[admin] object Result {
+  def ok(message: String): Result = Result("ok", message)
+  def warning(message: String, remedy: String): Result = Result("warning", message, Some(remedy))
+  def failed(message: String, remedy: String): Result = Result("failed", message, Some(remedy))
+  def skipped(message: String): Result = Result("skipped", message)
+}
+
+/** A check of one cluster. */
+private[admin] final case class Check(cluster: String, name: String, result: Result)
+
+private[admin] object Check {
+
+  /** The checks, in their order, as the command has them. */
+  val Names: Seq[String] = Seq(
+    "dns",
+    "tcp",
+    "tls",
+    "login",
+    "versions",
+    "topics",
+    "groups",
+    "transactional_ids",
+    "cluster_id",
+    "transaction_timeout",
+    "advertised"
+  )
+
+  /** Behind a failure of one of these, nothing else can be said. */
+  private val Needed = Set("dns", "tcp", "tls", "login")
+
+  /** Runs the checks of a cluster, and skips those behind a failed one. */
+  def run(cluster: String, check: String => Result): Seq[Check] =
+    Names.foldLeft((Vector.empty[Check], Option.empty[String])) { case ((done, failed), name) =>
+      val result = failed.fold(check(name))(before => Result.skipped(s"behind '$before'"))
+      (
+        done :+ Check(cluster, name, result),
+        failed.orElse(Option.when(result.isFailed && Needed(name))(name))
+      )
+    }._1
+
+  /** Two ids of one Kafka cluster are read twice where they share a topic. */
+  def withDuplicates(checks: Seq[Check]): Seq[Check] = {
+    val (ids, others) = checks.partition(c => c.name == "cluster_id" && c.result.status == "ok")
+    val first = ids.reverse.map(c => c.result.message -> c.cluster).toMap
+    val marked = ids.map { c =>
+      val id = c.result.message
+      if (first(id) == c.cluster) c
+      else c.copy(result =
+        Result.warning(
+          s"$id, as cluster ${first(id)}: two ids of one Kafka cluster",
+          "remove one of them, or see allowDuplicateClusters"
+        )
+      )
+    }
+    val byCluster = marked.map(c => c.cluster -> c).toMap
+    checks.map(c => if (others.contains(c)) c else byCluster(c.cluster))
+  }
+}

@@ -1,0 +1,71 @@
+package io.github.dynamickafka.admin
+
+import io.github.dynamickafka.admin.doctor.Check
+import io.github.dynamickafka.source.Entry
+import io.github.dynamickafka.testkit.{KafkaClusters, SecureCluster}
+
+/** `doctor`, on brokers that are healthy, absent, or secured. */
+class DoctorProcedureSuite extends ProcedureTest {
+
+  /** By cluster and check: status, message and remedy. */
+  private def diagnosed(entries: Entry*): Map[(String, String), (String, String, String)] = target { t =>
+    t.streams("orders" -> entries)
+    val call = s"CALL ${catalog(t.options("clusterRequestTimeoutMs" -> "8000"))}.system.doctor()"
+    val found = spark.sql(call)
+    assert(
+      found.schema.toDDL == "cluster STRING,check STRING,status STRING,message STRING,remedy STRING"
+    )
+    val all = found.collect().toSeq.map(_.toSeq.map(value => Option(value).fold("")(_.toString)))
+    assert(all.groupBy(_.head).values.forall(_.map(_(1)) == Check.Names))
+    all.map(row => (row(0), row(1)) -> ((row(2), row(3), row(4)))).toMap
+  }
+
+  test("each fault has a name, a cause and a remedy") {
+    val topic = newTopicOn(1, blue, green)
+    val found = diagnosed(
+      Entry("blue", blue, topic),
+      Entry("green", green, topic, "absent").and("transaction.timeout.ms", "86400000"),
+      Entry.at("gone", "127.0.0.1:1", topic),
+      Entry.at("unknown", "no.such.host.invalid:9092", topic),
+      Entry("tls", blue, topic).and("security.protocol", "SSL")
+    )
+    def status(id: String, check: String) = found(id -> check)._1
+    Check.Names.filter(_ != "transactional_ids").foreach(check =>
+      assert(status("blue", check) == "ok", found("blue" -> check))
+    )
+    assert(status("blue", "transactional_ids") == "skipped")
+    assert(found("green" -> "topics")._2 == "topic absent does not exist" && status(
+      "green",
+      "topics"
+    ) == "failed")
+    assert(found("green" -> "transaction_timeout")._3.startsWith("lower transaction.timeout.ms"))
+    assert(status("gone", "dns") == "ok" && status("gone", "tcp") == "failed" && status(
+      "gone",
+      "login"
+    ) == "skipped")
+    assert(found("gone" -> "tcp")._2.contains("127.0.0.1:1 (") && found("gone" -> "tcp")._3.nonEmpty)
+    assert(found("unknown" -> "dns")._2 == "no address for no.such.host.invalid" && status(
+      "unknown",
+      "dns"
+    ) == "failed")
+    assert(status("tls", "tls") == "failed" && status("tls", "versions") == "skipped")
+  }
+
+  test("a cluster with a log-in: passwords and rights") {
+    val Seq(guarded) =
+      KafkaClusters.start(SecureCluster.scram("guarded", Map("reader" -> "pw-reader"), acls = true))
+    try {
+      guarded.createTopic("secret-orders", 1)
+      def entry(id: String, password: String) =
+        new Entry(id, guarded.scramClient("reader", password), Seq("secret-orders"))
+      val (right, wrong) = ("pw-reader", "pw-wrong")
+      val found = diagnosed(entry("right", right), entry("wrong", wrong))
+      assert(found("right" -> "login")._1 == "ok" && found("right" -> "topics")._1 == "failed")
+      assert(found("right" -> "topics")._2 == "topic secret-orders: no right to Describe")
+      assert(found("wrong" -> "login")._1 == "failed" && found(
+        "wrong" -> "login"
+      )._2.startsWith("the credentials are refused"))
+      assert(!found.toString.contains("pw-"))
+    } finally guarded.close()
+  }
+}

@@ -1,0 +1,85 @@
+package io.github.dynamickafka.admin
+
+import java.nio.file.{Files, Path}
+
+import com.fasterxml.jackson.databind.ObjectMapper
+
+import io.github.dynamickafka.offset.CompositeOffsetJson
+import io.github.dynamickafka.source.Entry
+
+/** `reset`, on brokers: the query continues there. */
+class ResetProcedureSuite extends ProcedureTest {
+
+  private def read(file: Path): String = Files.readString(file)
+
+  test("a query continues where its positions were set, and the former log is kept for restore") {
+    val topic = newTopicOn(2, blue, green)
+    Seq(blue, green).foreach(produce(_, topic, 2, Seq("a", "b", "c", "d")))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp()
+      val checkpoint = s.results.checkpoint
+      val k = catalog(s.options())
+      def reset(to: String, cluster: String = "blue") =
+        s"CALL $k.system.reset(checkpoint => '$checkpoint', cluster => '$cluster', to => '$to')"
+      val log = checkpoint.resolve("offsets").resolve("0")
+      val before = read(log)
+      assert(rows(reset("latest")).isEmpty && !Files.exists(checkpoint.resolve("dynamic-kafka-edits")))
+      assert(
+        columns(reset("latest")) ==
+          "source INT,cluster STRING,topic STRING,partition INT,old_position BIGINT,new_position BIGINT"
+      )
+      assert(
+        rows(reset(s"""{"$topic": {"0": 1}}""")) == Seq(row(0, "blue", topic, 0, 2L, 1L)) &&
+          rows(reset("earliest")) ==
+          Seq(row(0, "blue", topic, 0, 1L, 0L), row(0, "blue", topic, 1, 2L, 0L))
+      )
+      val edit = checkpoint.resolve("dynamic-kafka-edits").resolve("1")
+      assert(read(edit.resolve("before/offsets/0")) == before && Files.exists(edit.resolve("done")))
+      val description = new ObjectMapper().readTree(read(edit.resolve("edit.json")))
+      assert(description.get("command").asText == s"""reset --cluster blue --to {"$topic": {"0": 1}}""")
+      assert(description.get("batch").asInt == 0)
+      // The leader epochs of other positions are unknown.
+      val after = CompositeOffsetJson.read(read(log).linesIterator.toSeq.last)
+      assert(after.identity("blue").epochs.isEmpty && after.identity("green").epochs.size == 2)
+      val seen = s.seen.size
+      s.catchUp()
+      assert(s.seen.drop(seen).map(r => (r.cluster, r.value)).sorted == Seq(
+        "a",
+        "b",
+        "c",
+        "d"
+      ).map("blue" -> _))
+    }
+  }
+
+  test("what is refused, with the text of the command, and nothing is changed") {
+    val topic = newTopicOn(1, blue, green)
+    produce(blue, topic, 1, Seq("a", "b"))
+    scene { s =>
+      s.orders(Entry("blue", blue, topic), Entry("green", green, topic))
+      s.catchUp()
+      val checkpoint = s.results.checkpoint
+      val k = catalog(s.options())
+      val log = read(checkpoint.resolve("offsets").resolve("0"))
+      Seq(
+        ("bleu", "earliest") -> "reads no cluster 'bleu'. Did you mean 'blue'?",
+        ("blue", "first") -> "'first' is neither 'earliest', 'latest', 'timestamp:<ms>' nor JSON such as",
+        (
+          "blue",
+          s"""{"${topic}s": {"0": 1}}"""
+        ) -> s"reads no topic '${topic}s' of cluster blue. Did you mean '$topic'?",
+        ("blue", s"""{"$topic": {"1": 1}}""") -> s"reads no partition 1 of topic '$topic', cluster blue",
+        ("blue", s"""{"$topic": {"0": 3}}""") -> s"topic '$topic', partition 0 has the offsets 0 to 2, not 3"
+      ).foreach { case ((cluster, to), why) =>
+        val (condition, text) = error(s"CALL $k.system.reset('$checkpoint', '$cluster', '$to')")
+        assert(condition == "PROCEDURE_REFUSED" && text.contains(why), text)
+      }
+      s.crashBeforeLastCommit()
+      assert(error(
+        s"CALL $k.system.reset('$checkpoint', 'blue', 'earliest')"
+      )._2.contains("nothing is committed in"))
+      assert(read(checkpoint.resolve("offsets").resolve("0")) == log)
+    }
+  }
+}

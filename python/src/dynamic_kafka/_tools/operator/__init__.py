@@ -1,1 +1,0 @@
-"""Commands that need the connector's jar, because Python's Kafka client cannot do what they do."""
